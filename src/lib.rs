@@ -1,0 +1,19 @@
+//! Kakehashi: a gateway between people's screens and microphones and their models and agents.
+//!
+//! One logical session is spread over many sockets. A frame's way through the code:
+//! `server::socket` -> `dialect` (frame to `message::Command`) -> `session` (an actor per session) -> `provider`,
+//! and back through the session's log (`store`) to every reader. ARCHITECTURE.md has the map and the invariants.
+
+pub mod audio;
+pub mod config;
+pub mod data_dir;
+pub mod dialect;
+pub mod files;
+pub mod locale;
+pub mod message;
+pub mod metrics;
+pub mod provider;
+pub mod server;
+pub mod session;
+pub mod store;
+pub mod task;

@@ -1,0 +1,476 @@
+//! The neutral vocabulary between dialects, sessions and readers: what a client asks (`Command`), what a
+//! channel remembers (`Event`, one numbered packet each) and what merely passes by (`Signal`).
+//! No serde, no I/O, nothing else of ours.
+
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Names one session for as long as its data exists: `ws-` and at least 128 random bits in hex.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(Arc<str>);
+
+impl SessionId {
+    const PREFIX: &str = "ws-";
+
+    /// Makes an id out of fresh random bits; the caller owns the source of randomness.
+    pub fn from_random(bits: u128) -> Self {
+        Self(format!("{}{bits:032x}", Self::PREFIX).into())
+    }
+
+    /// Accepts only ids that we could have made ourselves, so that nobody can choose a guessable one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(Self::PREFIX)?;
+        let well_formed = (32..=64).contains(&digits.len())
+            && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        well_formed.then(|| Self(text.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// The person a session belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Principal(Arc<str>);
+
+impl Principal {
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// The only user of a gateway without configured users.
+    pub fn local() -> Self {
+        Self::new("local")
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One of the four code agents of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AgentSlot(u8);
+
+impl AgentSlot {
+    pub const ALL: [Self; 4] = [Self(1), Self(2), Self(3), Self(4)];
+
+    /// Slots count from 1 to 4, as on every screen.
+    pub fn new(number: u8) -> Option<Self> {
+        (1..=4).contains(&number).then_some(Self(number))
+    }
+
+    pub fn number(self) -> u8 {
+        self.0
+    }
+}
+
+/// One lane of a session, with its own numbered log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Channel {
+    Audio,
+    Input,
+    File,
+    Chat,
+    Agent(AgentSlot),
+}
+
+impl Channel {
+    pub const COUNT: usize = 8;
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Audio,
+        Self::Input,
+        Self::File,
+        Self::Chat,
+        Self::Agent(AgentSlot::ALL[0]),
+        Self::Agent(AgentSlot::ALL[1]),
+        Self::Agent(AgentSlot::ALL[2]),
+        Self::Agent(AgentSlot::ALL[3]),
+    ];
+
+    /// Position in [`Channel::ALL`]; also the number under which the store keeps a channel.
+    pub fn index(self) -> usize {
+        match self {
+            Self::Audio => 0,
+            Self::Input => 1,
+            Self::File => 2,
+            Self::Chat => 3,
+            Self::Agent(slot) => 3 + usize::from(slot.number()),
+        }
+    }
+
+    /// Where requests run one after the other: chat and the agents.
+    pub fn runs_work(self) -> bool {
+        match self {
+            Self::Chat | Self::Agent(_) => true,
+            Self::Audio | Self::Input | Self::File => false,
+        }
+    }
+}
+
+/// Changes whenever a cursor handed out earlier could lie beyond what is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Epoch(pub u64);
+
+/// Position in a channel's log; the first event is 1, so 0 means "nothing seen yet".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Seq(pub u64);
+
+/// One piece of work on a channel, unique within its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RunId(pub u64);
+
+/// The client's own name for one command, so that it is carried out once however often it is sent.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RequestNo(pub Arc<str>);
+
+/// One WebSocket, unique within this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ConnectionId(pub u64);
+
+/// 16-bit little-endian mono samples, always a whole number of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AudioChunk {
+    pub rate: u32,
+    pub pcm: Bytes,
+}
+
+/// A command as it came from one client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inbound {
+    pub request: Option<RequestNo>,
+    pub command: Command,
+}
+
+/// What a client asks of its session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Remember the state of the user's switches.
+    SaveControls(Controls),
+    SendText {
+        route: Route,
+        text: String,
+    },
+    /// Ask an agent for work and tell the chat when it is done.
+    RequestRun {
+        agent: AgentSlot,
+        text: String,
+    },
+    SendFile {
+        channel: Channel,
+        name: String,
+        bytes: Bytes,
+    },
+    /// Show a picture to the live model.
+    ShowImage {
+        bytes: Bytes,
+    },
+    SendAudio(AudioChunk),
+    /// The user wants silence now.
+    StopPlayback,
+    CancelRun {
+        channel: Channel,
+        scope: CancelScope,
+    },
+    ListFiles {
+        kind: ListKind,
+        answer_on: Channel,
+    },
+}
+
+/// Who answers a text, and where the text itself is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    Chat,
+    Live {
+        echo: Option<Channel>,
+    },
+    /// Typed in the agent's own pane.
+    Agent(AgentSlot),
+    /// Typed in the chat pane for an agent: a request whose answer is told in the chat.
+    AgentFromChat(AgentSlot),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelScope {
+    /// Whatever runs at this moment.
+    Current,
+    One(RunId),
+    /// The running one and everything that waits behind it.
+    All,
+}
+
+/// Opaque to the session: what the frontend wants to find again after a reload.
+pub type Controls = BTreeMap<String, ControlValue>;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ControlValue {
+    Flag(bool),
+    Number(f64),
+    Text(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ListKind {
+    /// The project and its last backup.
+    Backup,
+    /// Recent uploads and results.
+    Temp,
+}
+
+/// A file list as shown to people: local times, forward slashes, sorted by path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileList {
+    pub roots: ListRoots,
+    /// Newest time in the list, or the last backup's; `None` if there is none.
+    pub newest: Option<String>,
+    pub files: Vec<ListedFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListRoots {
+    Backup { project: String, backup: String },
+    Temp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedFile {
+    pub path: String,
+    pub modified: String,
+}
+
+/// One piece of work on a channel, as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub id: RunId,
+    pub channel: Channel,
+    pub origin: RunOrigin,
+    pub text: String,
+    /// Files the user sent shortly before, as shown to clients.
+    pub attachments: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunOrigin {
+    /// Typed in the channel's own pane.
+    Pane,
+    /// Asked for from elsewhere: start and end are reported, and the chat gets the answer.
+    Request,
+}
+
+/// One remembered event of one channel. Only a session makes these, so no event is without a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub channel: Channel,
+    pub seq: Seq,
+    pub event: Event,
+}
+
+/// What a channel remembers. Each is one numbered packet; none is split over two.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    UserText {
+        text: String,
+        attachments: Vec<String>,
+    },
+    UserRequest {
+        text: String,
+        attachments: Vec<String>,
+    },
+    UserFile(FileNote),
+    /// A finished answer.
+    Text(String),
+    RunStarted(RunId),
+    RunLine(String),
+    RunEnded(RunOutcome),
+    FileMade(FileNote),
+    /// An agent's answer, told where the request was typed.
+    RequestAnswered(String),
+    FilesChanged(Vec<String>),
+    Transcript {
+        speaker: Speaker,
+        text: String,
+    },
+    /// A cancel was taken; what it stopped follows.
+    CancelTaken,
+    AgentReport(AgentReport),
+    Notice(Notice),
+    /// A list is state, not history: the store keeps only that it was shown (`None`), and a replay shows the
+    /// list as it is then.
+    Files {
+        kind: ListKind,
+        list: Option<Arc<FileList>>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileNote {
+    pub name: String,
+    /// Where clients ask for the content; `None` if nothing was stored.
+    pub path: Option<String>,
+    /// PNG.
+    pub thumbnail: Option<Bytes>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunOutcome {
+    Finished,
+    Cancelled,
+    Failed,
+    /// Cut off by the end of the gateway's process.
+    Interrupted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    User,
+    Model,
+}
+
+/// Tells the input channel (and a live model that is listening) how a request fares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentReport {
+    pub agent: AgentSlot,
+    pub stage: ReportStage,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReportStage {
+    Started { request: String },
+    Finished { request: String, answer: String },
+    Stopped,
+}
+
+/// What the gateway itself has to say in a channel, worded in the reader's language.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// Place 1 is the next to start.
+    Queued {
+        run: RunId,
+        place: usize,
+    },
+    QueuedCancelled {
+        run: RunId,
+    },
+    NothingToCancel,
+    RunCancelled,
+    RunFailed {
+        reason: String,
+    },
+    RunInterrupted {
+        request: String,
+    },
+    LiveDown {
+        reason: String,
+    },
+}
+
+/// What passes by: not numbered, not stored, not replayed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Signal {
+    Audio(AudioChunk),
+    /// The user started to speak, or another socket took over: stop what is playing.
+    StopPlayback(StopReason),
+    Heartbeat {
+        count: u64,
+        uptime_seconds: f64,
+    },
+    Ack {
+        request: RequestNo,
+        repeated: bool,
+    },
+    Failed {
+        problem: Problem,
+        request: Option<RequestNo>,
+    },
+    System(SystemNotice),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    UserSpeaks,
+    AnotherSocket,
+}
+
+/// The only thing that reaches every session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SystemNotice {
+    Say(Arc<str>),
+    ShuttingDown,
+}
+
+/// A client's command that was understood but not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    #[error("{waiting} requests wait on this channel already; cancel one or try again later")]
+    QueueFull { waiting: usize },
+    #[error("this socket only reads; connect without the view flag to send")]
+    ReadOnly,
+    #[error("another socket holds the microphone")]
+    NotHolder,
+    #[error("the file was not stored: {reason}")]
+    FileRefused { reason: String },
+    #[error("the list could not be made: {reason}")]
+    ListFailed { reason: String },
+    #[error("at most {limit} switches are remembered")]
+    TooManyControls { limit: usize },
+    #[error("storage does not answer ({reason}); nothing is lost, waiting for it")]
+    StoreStalled { reason: String },
+}
+
+impl Problem {
+    /// A word for programs; people get the text.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::QueueFull { .. } => "queue_full",
+            Self::ReadOnly => "read_only",
+            Self::NotHolder => "not_holder",
+            Self::FileRefused { .. } => "file_refused",
+            Self::ListFailed { .. } => "list_failed",
+            Self::TooManyControls { .. } => "too_many_controls",
+            Self::StoreStalled { .. } => "store_stalled",
+        }
+    }
+}
+
+/// What a newly attached reader needs for its greeting.
+#[derive(Debug, Clone)]
+pub struct Greeting {
+    pub session: SessionId,
+    pub channel: Channel,
+    pub epoch: Epoch,
+    /// Everything since the client's cursor follows; otherwise the history from its beginning (or as much as was asked).
+    pub resumed: bool,
+    /// First input socket since the session came to life.
+    pub first_input: bool,
+    pub controls: Controls,
+    pub settings: Arc<Settings>,
+    pub project: Arc<str>,
+    /// What the project says about itself.
+    pub overview: Option<String>,
+}
+
+/// What a reader hands to its socket, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Delivery {
+    Logged(Arc<Entry>),
+    Passing(Signal),
+}
+
+/// Model settings in the order in which they are shown.
+pub type Settings = Vec<(&'static str, SettingValue)>;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum SettingValue {
+    Text(String),
+    Number(i64),
+}

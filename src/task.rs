@@ -1,0 +1,48 @@
+//! Tasks with a name, an owner and an end: every spawn of the gateway goes through here.
+
+use futures_util::FutureExt;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
+use tracing::error;
+
+/// Counts the tasks that must be over before the process ends.
+#[derive(Debug, Clone, Default)]
+pub struct Tasks {
+    tracker: TaskTracker,
+}
+
+impl Tasks {
+    /// Starts a task that [`Tasks::finish`] waits for.
+    pub fn spawn<F>(&self, name: &'static str, future: F) -> JoinHandle<()>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.tracker.spawn(guarded(name, future))
+    }
+
+    /// Waits until every task has ended; whoever owns the stop token has to cancel it first.
+    pub async fn finish(&self) {
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+}
+
+/// Starts a task that ends by itself when the queues it serves are dropped.
+pub fn spawn<F>(name: &'static str, future: F) -> JoinHandle<()>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    tokio::spawn(guarded(name, future))
+}
+
+/// A panic ends its own task only; here it is also told to the operator, under the task's name.
+async fn guarded<F>(name: &'static str, future: F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    if AssertUnwindSafe(future).catch_unwind().await.is_err() {
+        error!(task = name, "task panicked; what it served ends with it");
+    }
+}
