@@ -1,0 +1,86 @@
+//! The first packet of a client: which session, which channel, and what it already has.
+
+use super::reject::Rejection;
+use super::{value, wire};
+use crate::dialect::DecodeError;
+use crate::locale::Locale;
+use crate::message::{Channel, Epoch, Seq, SessionId};
+use serde_json::value::RawValue;
+use wire::field;
+
+/// What a client asks for when it connects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connect {
+    /// `None` starts a new session.
+    pub session: Option<SessionId>,
+    pub channel: Channel,
+    pub locale: Option<Locale>,
+    /// What the client has already seen of this channel.
+    pub cursor: Option<(Epoch, Seq)>,
+    /// How many of the newest packets the client wants if it cannot resume; `None` is all.
+    pub history: Option<usize>,
+    pub read_only: bool,
+}
+
+/// Reads the first packet of a connection.
+pub fn read_connect(frame: &str) -> Result<Connect, Rejection> {
+    let packet: wire::ConnectPacket<'_> = super::decode::parse(frame)?;
+    Ok(Connect {
+        channel: read_channel(&packet)?,
+        session: read_session(packet.session)?,
+        locale: read_locale(packet.language)?,
+        cursor: read_cursor(&packet)?,
+        history: read_count(packet.history, field::HISTORY)?
+            .map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
+        read_only: read_flag(packet.view)?,
+    })
+}
+
+fn read_channel(packet: &wire::ConnectPacket<'_>) -> Result<Channel, Rejection> {
+    let Some(raw) = packet.socket.or(packet.channel) else {
+        return Ok(Channel::Input);
+    };
+    let name = value::string_or_number(raw);
+    name.as_deref().and_then(value::channel).ok_or_else(|| {
+        Rejection::UnknownSocket(value::excerpt(name.as_deref().unwrap_or(raw.get())))
+    })
+}
+
+fn read_session(raw: Option<&RawValue>) -> Result<Option<SessionId>, Rejection> {
+    let Some(raw) = raw else { return Ok(None) };
+    let text = value::string(raw).ok_or(Rejection::SessionRefused)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    SessionId::parse(&text).map(Some).ok_or(Rejection::SessionRefused)
+}
+
+fn read_locale(raw: Option<&RawValue>) -> Result<Option<Locale>, DecodeError> {
+    let Some(raw) = raw else { return Ok(None) };
+    let expected = DecodeError::BadField { field: field::LANGUAGE, expected: "ja or en" };
+    let tag = value::string(raw).ok_or_else(|| expected.clone())?;
+    Locale::parse(&tag).map(Some).ok_or(expected)
+}
+
+/// An epoch that is not ours is not an error: it only means that nothing can be resumed.
+fn read_cursor(packet: &wire::ConnectPacket<'_>) -> Result<Option<(Epoch, Seq)>, DecodeError> {
+    let (Some(epoch), Some(seq)) = (packet.epoch, read_count(packet.last_seq, field::LAST_SEQ)?)
+    else {
+        return Ok(None);
+    };
+    let expected = DecodeError::BadField { field: field::EPOCH, expected: "the string from init" };
+    let epoch = value::string(epoch).ok_or(expected)?;
+    Ok(u64::from_str_radix(&epoch, 16).ok().map(|epoch| (Epoch(epoch), Seq(seq))))
+}
+
+fn read_count(raw: Option<&RawValue>, field: &'static str) -> Result<Option<u64>, DecodeError> {
+    let Some(raw) = raw else { return Ok(None) };
+    let count = serde_json::from_str(raw.get());
+    count.map(Some).map_err(|_| DecodeError::BadField { field, expected: "a whole number from 0" })
+}
+
+fn read_flag(raw: Option<&RawValue>) -> Result<bool, DecodeError> {
+    let Some(raw) = raw else { return Ok(false) };
+    let flag = serde_json::from_str(raw.get());
+    flag.map_err(|_| DecodeError::BadField { field: field::VIEW, expected: "true or false" })
+}

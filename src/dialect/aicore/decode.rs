@@ -1,0 +1,374 @@
+//! Client packets into commands: the rules of each socket, and both ways of naming a destination.
+
+use super::value::{self, required_string};
+use super::wire::{self, CommandPacket, field};
+use crate::dialect::{DecodeError, Refusal};
+use crate::message::{
+    AgentSlot, AudioChunk, CancelScope, Channel, Command, ControlValue, Controls, Inbound,
+    ListKind, RequestNo, Route, RunId,
+};
+use bytes::Bytes;
+use serde::Deserialize;
+use std::borrow::Cow;
+
+/// Longer texts are files.
+const LONGEST_TEXT: usize = 1024 * 1024;
+const LONGEST_REQUEST_NO: usize = 128;
+const AUDIO_MIME: &str = "audio/pcm";
+/// What the existing client records for every model but one.
+const DEFAULT_RATE: u32 = 16_000;
+const RATES: std::ops::RangeInclusive<u32> = 8_000..=48_000;
+
+/// Reads a JSON object; anything else names what it is not.
+pub(super) fn parse<'a, T: Deserialize<'a>>(frame: &'a str) -> Result<T, DecodeError> {
+    if !frame.trim_start().starts_with('{') {
+        let valid = serde_json::from_str::<serde::de::IgnoredAny>(frame);
+        return Err(match valid {
+            Ok(_) => DecodeError::NotAnObject,
+            Err(err) => DecodeError::Malformed(err.to_string()),
+        });
+    }
+    serde_json::from_str(frame).map_err(|err| DecodeError::Malformed(err.to_string()))
+}
+
+/// Reads one packet that came in on the socket of `own`.
+pub(super) fn read(own: Channel, frame: &str) -> Result<Inbound, Refusal> {
+    let packet: CommandPacket<'_> = parse(frame)?;
+    let request = read_request(&packet)?;
+    match read_command(own, &packet) {
+        Ok(command) => Ok(Inbound { request, command }),
+        Err(error) => Err(Refusal { error, request }),
+    }
+}
+
+fn read_request(packet: &CommandPacket<'_>) -> Result<Option<RequestNo>, DecodeError> {
+    let Some(raw) = packet.request else { return Ok(None) };
+    match value::string_or_number(raw) {
+        Some(text) if (1..=LONGEST_REQUEST_NO).contains(&text.len()) => {
+            Ok(Some(RequestNo(text.as_ref().into())))
+        }
+        _ => Err(DecodeError::BadField {
+            field: field::REQUEST,
+            expected: "a number or 1 to 128 bytes of text",
+        }),
+    }
+}
+
+fn read_command(own: Channel, packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    let kind = packet.kind.and_then(value::string).ok_or(DecodeError::MissingKind)?;
+    let Some(kind) = Kind::parse(&kind) else {
+        return Err(DecodeError::UnknownKind(value::excerpt(&kind)));
+    };
+    check_socket(own, kind)?;
+    match kind {
+        Kind::Operations => read_operations(packet),
+        Kind::InputText => read_text(packet),
+        Kind::InputRequest => read_run_request(packet),
+        Kind::InputFile => read_file(packet),
+        Kind::InputImage => read_image(packet),
+        Kind::InputAudio => read_audio(packet),
+        Kind::CancelAudio => own_channel(packet, "audio").map(|()| Command::StopPlayback),
+        Kind::CancelRun => read_cancel(packet),
+        Kind::FilesBackup => read_list(packet, ListKind::Backup),
+        Kind::FilesTemp => read_list(packet, ListKind::Temp),
+    }
+}
+
+/// Everything a client may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Operations,
+    InputText,
+    InputRequest,
+    InputFile,
+    InputImage,
+    InputAudio,
+    CancelAudio,
+    CancelRun,
+    FilesBackup,
+    FilesTemp,
+}
+
+impl Kind {
+    const NAMES: [(&'static str, Self); 10] = [
+        ("operations", Self::Operations),
+        ("input_text", Self::InputText),
+        ("input_request", Self::InputRequest),
+        ("input_file", Self::InputFile),
+        ("input_image", Self::InputImage),
+        ("input_audio", Self::InputAudio),
+        ("cancel_audio", Self::CancelAudio),
+        ("cancel_run", Self::CancelRun),
+        ("files_backup", Self::FilesBackup),
+        ("files_temp", Self::FilesTemp),
+    ];
+
+    fn parse(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+
+    fn name(self) -> String {
+        Self::NAMES
+            .iter()
+            .find(|(_, kind)| *kind == self)
+            .map_or_else(String::new, |(name, _)| (*name).to_owned())
+    }
+}
+
+/// Section 5 of the seed: what may be sent where.
+fn check_socket(own: Channel, kind: Kind) -> Result<(), DecodeError> {
+    let is_audio = matches!(kind, Kind::InputAudio | Kind::CancelAudio);
+    match own {
+        Channel::Audio if is_audio => Ok(()),
+        Channel::Audio => Err(DecodeError::AudioOnly(kind.name())),
+        Channel::Input if is_audio => Err(DecodeError::NoAudioHere(kind.name())),
+        Channel::Input => Ok(()),
+        Channel::File | Channel::Chat | Channel::Agent(_) => {
+            Err(DecodeError::ReceiveOnly(value::channel_name(own)))
+        }
+    }
+}
+
+fn read_operations(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    own_channel(packet, "input")?;
+    let expected =
+        DecodeError::BadField { field: field::CONTROLS, expected: "an object of switches" };
+    let body = packet.body.ok_or_else(|| expected.clone())?;
+    let body: wire::OperationsBody = serde_json::from_str(body.get()).map_err(|_| expected)?;
+    let controls: Option<Controls> = body
+        .controls
+        .into_iter()
+        .map(|(name, value)| Some((name, control_value(value)?)))
+        .collect();
+    controls.map(Command::SaveControls).ok_or(DecodeError::BadField {
+        field: field::CONTROLS,
+        expected: "true, false, a number or a text each",
+    })
+}
+
+fn control_value(value: serde_json::Value) -> Option<ControlValue> {
+    match value {
+        serde_json::Value::Bool(flag) => Some(ControlValue::Flag(flag)),
+        serde_json::Value::Number(number) => number.as_f64().map(ControlValue::Number),
+        serde_json::Value::String(text) => Some(ControlValue::Text(text)),
+        serde_json::Value::Null | serde_json::Value::Array(_) | serde_json::Value::Object(_) => {
+            None
+        }
+    }
+}
+
+fn read_text(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    let text = message_text(packet)?;
+    let route = read_route(packet)?;
+    Ok(Command::SendText { route, text })
+}
+
+fn read_run_request(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    let text = message_text(packet)?;
+    let agent = match (mode(packet)?, destination(packet)?) {
+        (Some(Mode::Code(Some(slot))), _) | (_, Some(Channel::Agent(slot))) => slot,
+        (_, None | Some(Channel::Chat | Channel::Input)) => AgentSlot::ALL[0],
+        (_, Some(Channel::Audio | Channel::File)) => {
+            return Err(wrong_channel(packet, "1, 2, 3, 4"));
+        }
+    };
+    Ok(Command::RequestRun { agent, text })
+}
+
+fn message_text(packet: &CommandPacket<'_>) -> Result<String, DecodeError> {
+    let text = required_string(packet.body.or(packet.text), field::BODY)?;
+    if text.trim().is_empty() {
+        return Err(DecodeError::BadField {
+            field: field::BODY,
+            expected: "a text that is not empty",
+        });
+    }
+    if text.len() > LONGEST_TEXT {
+        return Err(DecodeError::BadField {
+            field: field::BODY,
+            expected: "at most 1 MiB; send longer texts as files",
+        });
+    }
+    Ok(text.into_owned())
+}
+
+/// Who is to answer, as far as the client says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Chat,
+    Live,
+    /// With the agent's number, or leaving it to the destination.
+    Code(Option<AgentSlot>),
+}
+
+impl Mode {
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.to_ascii_lowercase();
+        match text.as_str() {
+            "chat" => Some(Self::Chat),
+            "live" => Some(Self::Live),
+            "code" => Some(Self::Code(None)),
+            _ => {
+                let slot = text.strip_prefix("code")?.parse().ok().and_then(AgentSlot::new)?;
+                Some(Self::Code(Some(slot)))
+            }
+        }
+    }
+}
+
+/// The existing client's mode wins over the seed's; only the former may be wrong, because the seed's field is
+/// also the name of a file.
+fn mode(packet: &CommandPacket<'_>) -> Result<Option<Mode>, DecodeError> {
+    if let Some(raw) = packet.mode {
+        let expected =
+            DecodeError::BadField { field: field::MODE, expected: "Chat, Live or Code1 to Code4" };
+        let text = value::string(raw).ok_or_else(|| expected.clone())?;
+        return Mode::parse(&text).map(Some).ok_or(expected);
+    }
+    Ok(packet.file_name.and_then(value::string).and_then(|text| Mode::parse(&text)))
+}
+
+/// Where the existing client says `0` to `4` in the channel, the seed names the target.
+fn destination(packet: &CommandPacket<'_>) -> Result<Option<Channel>, DecodeError> {
+    let channel = named_channel(packet.channel)?;
+    if matches!(channel, Some(Channel::Chat | Channel::Agent(_))) {
+        return Ok(channel);
+    }
+    Ok(named_channel(packet.target)?.or(channel))
+}
+
+fn named_channel(
+    raw: Option<&serde_json::value::RawValue>,
+) -> Result<Option<Channel>, DecodeError> {
+    let Some(raw) = raw else { return Ok(None) };
+    let name = value::string_or_number(raw);
+    match name.as_deref().and_then(value::channel) {
+        Some(channel) => Ok(Some(channel)),
+        None => Err(DecodeError::WrongChannel {
+            value: value::excerpt(name.as_deref().unwrap_or(raw.get())),
+            allowed: "audio, input, file, 0, 1, 2, 3, 4",
+        }),
+    }
+}
+
+fn read_route(packet: &CommandPacket<'_>) -> Result<Route, DecodeError> {
+    let mode = mode(packet)?;
+    match destination(packet)? {
+        Some(Channel::Audio | Channel::File) => Err(wrong_channel(packet, "input, 0, 1, 2, 3, 4")),
+        // An agent's own pane: only an explicit Live sends the text past the agent.
+        Some(Channel::Agent(slot)) => Ok(match mode {
+            Some(Mode::Live) => Route::Live { echo: Some(Channel::Agent(slot)) },
+            Some(Mode::Chat | Mode::Code(_)) | None => Route::Agent(slot),
+        }),
+        Some(Channel::Chat) => Ok(match mode {
+            Some(Mode::Chat) | None => Route::Chat,
+            Some(Mode::Live) => Route::Live { echo: Some(Channel::Chat) },
+            Some(Mode::Code(slot)) => Route::AgentFromChat(slot.unwrap_or(AgentSlot::ALL[0])),
+        }),
+        // No pane at all: the picture pane talks to the live model and shows nothing.
+        Some(Channel::Input) | None => Ok(match mode {
+            Some(Mode::Chat) => Route::Chat,
+            Some(Mode::Live) | None => Route::Live { echo: None },
+            Some(Mode::Code(slot)) => Route::AgentFromChat(slot.unwrap_or(AgentSlot::ALL[0])),
+        }),
+    }
+}
+
+fn read_file(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    let channel = match destination(packet)? {
+        Some(channel @ (Channel::Chat | Channel::Agent(_))) => channel,
+        Some(Channel::Input) | None => Channel::Chat,
+        Some(Channel::Audio | Channel::File) => return Err(wrong_channel(packet, "0, 1, 2, 3, 4")),
+    };
+    let name = packet.file_name.and_then(value::string).unwrap_or(Cow::Borrowed(""));
+    let body = required_string(packet.body, field::BODY)?;
+    let bytes = value::base64(&body, field::BODY)?;
+    Ok(Command::SendFile { channel, name: name.into_owned(), bytes: bytes.into() })
+}
+
+fn read_image(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    destination(packet)?;
+    let mime = required_string(packet.body, field::BODY)?;
+    if !mime.starts_with("image/") {
+        return Err(DecodeError::BadField {
+            field: field::BODY,
+            expected: "an image type such as image/jpeg",
+        });
+    }
+    let image = required_string(packet.file_name, field::FILE_NAME)?;
+    Ok(Command::ShowImage { bytes: value::base64(&image, field::FILE_NAME)?.into() })
+}
+
+fn read_audio(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    own_channel(packet, "audio")?;
+    let rate = read_rate(packet)?;
+    let text = required_string(packet.file_name, field::FILE_NAME)?;
+    let pcm = base64_simd::STANDARD
+        .decode_to_vec(text.as_bytes())
+        .or_else(|_| base64_simd::forgiving_decode_to_vec(text.as_bytes()))
+        .map_err(|_| DecodeError::BadBase64 { field: field::FILE_NAME })?;
+    if pcm.is_empty() {
+        return Err(DecodeError::BadAudio("there are no samples in it"));
+    }
+    if pcm.len() % 2 != 0 {
+        return Err(DecodeError::BadAudio("16-bit samples need an even number of bytes"));
+    }
+    Ok(Command::SendAudio(AudioChunk { rate, pcm: Bytes::from(pcm) }))
+}
+
+/// `audio/pcm`, optionally with `;rate=N`.
+fn read_rate(packet: &CommandPacket<'_>) -> Result<u32, DecodeError> {
+    let mime = required_string(packet.body, field::BODY)?;
+    let mut parts = mime.split(';').map(str::trim);
+    if parts.next() != Some(AUDIO_MIME) {
+        return Err(DecodeError::BadAudio("the type must be audio/pcm"));
+    }
+    let rate = parts.find_map(|part| part.strip_prefix("rate="));
+    match rate.map(str::parse::<u32>) {
+        None => Ok(DEFAULT_RATE),
+        Some(Ok(rate)) if RATES.contains(&rate) => Ok(rate),
+        Some(_) => Err(DecodeError::BadAudio("the rate must be from 8000 to 48000")),
+    }
+}
+
+fn read_cancel(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    let channel = destination(packet)?.filter(|channel| channel.runs_work());
+    let channel = channel.ok_or_else(|| wrong_channel(packet, "0, 1, 2, 3, 4"))?;
+    let scope = match packet.run {
+        None => CancelScope::Current,
+        Some(raw) if value::string(raw).as_deref() == Some("all") => CancelScope::All,
+        Some(raw) => match value::string_or_number(raw).and_then(|text| text.parse().ok()) {
+            Some(run) => CancelScope::One(RunId(run)),
+            None => {
+                return Err(DecodeError::BadField {
+                    field: field::RUN,
+                    expected: "a run's number or all",
+                });
+            }
+        },
+    };
+    Ok(Command::CancelRun { channel, scope })
+}
+
+fn read_list(packet: &CommandPacket<'_>, kind: ListKind) -> Result<Command, DecodeError> {
+    let answer_on = named_channel(packet.channel)?.unwrap_or(Channel::File);
+    Ok(Command::ListFiles { kind, answer_on })
+}
+
+/// A packet that stays on its own socket may leave the channel out, but must not name another.
+fn own_channel(packet: &CommandPacket<'_>, own: &'static str) -> Result<(), DecodeError> {
+    let Some(raw) = packet.channel else { return Ok(()) };
+    let name = value::string_or_number(raw);
+    if name.as_deref() == Some(own) {
+        return Ok(());
+    }
+    Err(wrong_channel(packet, own))
+}
+
+fn wrong_channel(packet: &CommandPacket<'_>, allowed: &'static str) -> DecodeError {
+    let named = packet.channel.or(packet.target);
+    let value = named.map_or_else(String::new, |raw| {
+        value::excerpt(value::string_or_number(raw).as_deref().unwrap_or(raw.get()))
+    });
+    DecodeError::WrongChannel { value, allowed }
+}

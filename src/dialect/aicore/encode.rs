@@ -1,0 +1,186 @@
+//! Deliveries into server packets: one logged event is one packet with its number.
+
+use super::value::channel_name;
+use super::wire::{
+    self, AckPacket, BackupBody, Body, ChangedBody, ConnectionPacket, FileRow, HeartbeatBody,
+    Packet, TempBody,
+};
+use super::{AicoreDialect, phrase};
+use crate::message::{
+    AudioChunk, Channel, Entry, Event, FileList, FileNote, ListKind, ListRoots, ListedFile, Notice,
+    RunOutcome, Signal, Speaker,
+};
+use base64_simd::STANDARD;
+use serde::Serialize;
+
+/// Appends the packet of one logged event.
+pub(super) fn entry(dialect: &AicoreDialect, entry: &Entry, frames: &mut Vec<String>) {
+    let mut packet = event(dialect, entry.channel, &entry.event);
+    packet.seq = Some(entry.seq.0);
+    push(frames, &packet);
+}
+
+fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> Packet<'a> {
+    let locale = dialect.locale;
+    let packet = |kind, body| dialect.packet(channel, kind, body);
+    match event {
+        Event::UserText { text, attachments } => {
+            packet("input_text", Body::Owned(phrase::with_attachments(locale, text, attachments)))
+        }
+        Event::UserRequest { text, attachments } => packet(
+            "input_request",
+            Body::Owned(phrase::with_attachments(locale, text, attachments)),
+        ),
+        Event::UserFile(note) => {
+            file(packet("input_file", Body::Owned(phrase::file_received(locale, note))), note)
+        }
+        Event::FileMade(note) => {
+            file(packet("output_file", Body::Owned(phrase::file_made(locale, note))), note)
+        }
+        Event::Text(text) => packet("output_text", Body::Text(text)),
+        Event::RunStarted(run) => {
+            Packet { run: Some(run.0), ..packet("output_stream", Body::Text(wire::STREAM_STARTED)) }
+        }
+        Event::RunLine(line) => packet("output_stream", Body::Text(line)),
+        Event::RunEnded(outcome) => packet("output_stream", Body::Text(stream_end(*outcome))),
+        Event::RequestAnswered(text) => packet("output_request", Body::Text(text)),
+        Event::FilesChanged(paths) => {
+            packet("update_info", Body::Changed(ChangedBody { update_files: paths }))
+        }
+        Event::Transcript { speaker, text } => packet(recognition(*speaker), Body::Text(text)),
+        Event::CancelTaken => packet("cancel_run", Body::Text(wire::CANCEL_TAKEN)),
+        Event::AgentReport(report) => packet("input_text", Body::Owned(locale.report(report))),
+        Event::Notice(notice) => notice_packet(
+            packet("output_text", Body::Owned(phrase::notice(locale, notice))),
+            notice,
+        ),
+        Event::Files { kind, list } => packet(list_kind(*kind), files(*kind, list.as_deref())),
+    }
+}
+
+fn stream_end(outcome: RunOutcome) -> &'static str {
+    match outcome {
+        RunOutcome::Finished => wire::STREAM_FINISHED,
+        RunOutcome::Cancelled | RunOutcome::Interrupted => wire::STREAM_CANCELLED,
+        RunOutcome::Failed => wire::STREAM_FAILED,
+    }
+}
+
+fn recognition(speaker: Speaker) -> &'static str {
+    match speaker {
+        Speaker::User => "recognition_input",
+        Speaker::Model => "recognition_output",
+    }
+}
+
+fn list_kind(kind: ListKind) -> &'static str {
+    match kind {
+        ListKind::Backup => "files_backup",
+        ListKind::Temp => "files_temp",
+    }
+}
+
+fn file<'a>(packet: Packet<'a>, note: &'a FileNote) -> Packet<'a> {
+    let thumbnail = note.thumbnail.as_ref().map(|png| STANDARD.encode_to_string(png));
+    Packet { file_name: note.path.as_deref(), thumbnail, ..packet }
+}
+
+fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
+    match notice {
+        Notice::Queued { run, place } => Packet { run: Some(run.0), place: Some(*place), ..packet },
+        Notice::QueuedCancelled { run } => Packet { run: Some(run.0), ..packet },
+        Notice::NothingToCancel
+        | Notice::RunCancelled
+        | Notice::RunFailed { .. }
+        | Notice::RunInterrupted { .. }
+        | Notice::LiveDown { .. } => packet,
+    }
+}
+
+/// A list that could not be made again is shown as empty.
+fn files(kind: ListKind, list: Option<&FileList>) -> Body<'_> {
+    let newest = list.and_then(|list| list.newest.as_deref());
+    let files = list.map_or_else(Vec::new, |list| rows(&list.files));
+    match (kind, list.map(|list| &list.roots)) {
+        (ListKind::Backup, Some(ListRoots::Backup { project, backup })) => {
+            Body::Backup(BackupBody { project, backup, newest, files })
+        }
+        (ListKind::Backup, Some(ListRoots::Temp) | None) => {
+            Body::Backup(BackupBody { project: "", backup: "", newest, files })
+        }
+        (ListKind::Temp, _) => Body::Temp(TempBody { newest: newest.unwrap_or_default(), files }),
+    }
+}
+
+fn rows(files: &[ListedFile]) -> Vec<FileRow<'_>> {
+    files.iter().map(|file| FileRow { path: &file.path, modified: &file.modified }).collect()
+}
+
+/// Appends the packet of something that is not logged.
+pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<String>) {
+    let session = dialect.session.as_str();
+    match signal {
+        Signal::Audio(chunk) => frames.push(audio(dialect, chunk)),
+        Signal::StopPlayback(reason) => {
+            let body = Body::Owned(phrase::stop_playback(dialect.locale, *reason));
+            push(frames, &dialect.packet(Channel::Audio, "cancel_audio", body));
+        }
+        Signal::Heartbeat { count, uptime_seconds } => {
+            let body = HeartbeatBody { count: *count, uptime: *uptime_seconds };
+            push(
+                frames,
+                &ConnectionPacket { kind: "heartbeat", session, body, code: None, request: None },
+            );
+        }
+        Signal::Ack { request, repeated } => {
+            let channel = channel_name(dialect.channel);
+            push(
+                frames,
+                &AckPacket {
+                    session,
+                    channel,
+                    kind: "ack",
+                    request: &request.0,
+                    repeated: *repeated,
+                },
+            );
+        }
+        Signal::Failed { problem, request } => {
+            let body = phrase::problem(dialect.locale, problem);
+            let request = request.as_ref().map(|request| &*request.0);
+            push(
+                frames,
+                &ConnectionPacket {
+                    kind: "error",
+                    session,
+                    body,
+                    code: Some(problem.code()),
+                    request,
+                },
+            );
+        }
+        Signal::System(notice) => {
+            let body = phrase::system(dialect.locale, notice);
+            push(
+                frames,
+                &ConnectionPacket { kind: "system_info", session, body, code: None, request: None },
+            );
+        }
+    }
+}
+
+/// Built by hand: see [`wire::audio_prefix`].
+fn audio(dialect: &AicoreDialect, chunk: &AudioChunk) -> String {
+    let encoded = STANDARD.encoded_length(chunk.pcm.len());
+    let mut frame =
+        String::with_capacity(dialect.audio_prefix.len() + encoded + wire::AUDIO_SUFFIX.len());
+    frame.push_str(&dialect.audio_prefix);
+    STANDARD.encode_append(&chunk.pcm, &mut frame);
+    frame.push_str(wire::AUDIO_SUFFIX);
+    frame
+}
+
+/// Our own structs always serialise; a frame that did not would be our bug and is left out.
+pub(super) fn push<T: Serialize>(frames: &mut Vec<String>, packet: &T) {
+    frames.extend(serde_json::to_string(packet));
+}

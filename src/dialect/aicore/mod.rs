@@ -1,0 +1,154 @@
+//! The packet dialect (seed 002): Japanese-keyed JSON objects on one socket per channel.
+//! `docs/aicore.md` is its page for people who write frontends.
+
+mod connect;
+mod decode;
+mod encode;
+mod phrase;
+mod reject;
+mod value;
+mod wire;
+
+pub use connect::{Connect, read_connect};
+pub use reject::Rejection;
+pub use wire::SOCKET_PATH;
+
+use super::{Dialect, Refusal};
+use crate::locale::Locale;
+use crate::message::{Channel, ControlValue, Delivery, Greeting, Inbound, SessionId, SettingValue};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use wire::{Body, ConnectionPacket, InitBody, InitPacket, OrderedMap, Packet};
+
+/// Speaks the packet dialect on one socket.
+#[derive(Debug, Clone)]
+pub struct AicoreDialect {
+    session: SessionId,
+    channel: Channel,
+    locale: Locale,
+    audio_prefix: String,
+}
+
+impl AicoreDialect {
+    pub fn new(session: SessionId, channel: Channel, locale: Locale) -> Self {
+        let audio_prefix = wire::audio_prefix(session.as_str());
+        Self { session, channel, locale, audio_prefix }
+    }
+
+    fn packet<'a>(&'a self, channel: Channel, kind: &'a str, body: Body<'a>) -> Packet<'a> {
+        Packet {
+            session: self.session.as_str(),
+            channel: value::channel_name(channel),
+            kind,
+            body,
+            file_name: None,
+            thumbnail: None,
+            seq: None,
+            run: None,
+            place: None,
+        }
+    }
+
+    fn init<'a>(&'a self, greeting: &'a Greeting) -> InitPacket<'a> {
+        let name = value::channel_name(self.channel);
+        InitPacket {
+            session: self.session.as_str(),
+            socket: name,
+            channel: name,
+            kind: "init",
+            body: init_body(greeting),
+            epoch: format!("{:016x}", greeting.epoch.0),
+            resumed: greeting.resumed,
+            features: wire::FEATURES,
+        }
+    }
+}
+
+impl Dialect for AicoreDialect {
+    fn decode(&self, frame: &str) -> Result<Inbound, Refusal> {
+        decode::read(self.channel, frame)
+    }
+
+    fn greet(&self, greeting: &Greeting, frames: &mut Vec<String>) {
+        encode::push(frames, &self.init(greeting));
+        // A client that resumes has been welcomed before and wants exactly what it missed.
+        if greeting.resumed {
+            return;
+        }
+        if let Some(text) = phrase::welcome_info(self.locale, greeting) {
+            encode::push(frames, &self.packet(self.channel, "welcome_info", Body::Owned(text)));
+        }
+        if greeting.first_input {
+            let body = self.locale.say("welcome", "streaming", &[]);
+            let session = self.session.as_str();
+            let packet = ConnectionPacket {
+                kind: "streaming_started",
+                session,
+                body,
+                code: None,
+                request: None,
+            };
+            encode::push(frames, &packet);
+        }
+    }
+
+    fn settle(&self, greeting: &Greeting, frames: &mut Vec<String>) {
+        if greeting.resumed {
+            return;
+        }
+        if let Some(text) = phrase::welcome_text(self.locale, greeting) {
+            encode::push(frames, &self.packet(self.channel, "welcome_text", Body::Owned(text)));
+        }
+    }
+
+    fn encode(&self, delivery: &Delivery, frames: &mut Vec<String>) {
+        match delivery {
+            Delivery::Logged(entry) => encode::entry(self, entry, frames),
+            Delivery::Passing(signal) => encode::signal(self, signal, frames),
+        }
+    }
+
+    fn refuse(&self, refusal: &Refusal, frames: &mut Vec<String>) {
+        let body = phrase::decode_error(self.locale, &refusal.error);
+        let request = refusal.request.as_ref().map(|request| &*request.0);
+        let code = Some(refusal.error.code());
+        encode::push(
+            frames,
+            &ConnectionPacket {
+                kind: "error",
+                session: self.session.as_str(),
+                body,
+                code,
+                request,
+            },
+        );
+    }
+}
+
+fn init_body(greeting: &Greeting) -> InitBody<'_> {
+    if greeting.channel != Channel::Input {
+        return InitBody::default();
+    }
+    let defaults = wire::DEFAULT_CONTROLS.iter().map(|(name, on)| (*name, Value::Bool(*on)));
+    let mut controls: BTreeMap<&str, Value> = defaults.collect();
+    controls.extend(greeting.controls.iter().map(|(name, value)| (name.as_str(), control(value))));
+    let settings = greeting.settings.iter().map(|(name, value)| (*name, setting(value))).collect();
+    InitBody { controls: Some(controls), settings: Some(OrderedMap(settings)) }
+}
+
+fn control(value: &ControlValue) -> Value {
+    match value {
+        ControlValue::Flag(flag) => Value::Bool(*flag),
+        ControlValue::Number(number) => {
+            serde_json::Number::from_f64(*number).map_or(Value::Null, Value::Number)
+        }
+        ControlValue::Text(text) => Value::String(text.clone()),
+    }
+}
+
+fn setting(value: &SettingValue) -> Value {
+    match value {
+        SettingValue::Text(text) => Value::String(text.clone()),
+        SettingValue::Number(number) => Value::Number((*number).into()),
+    }
+}

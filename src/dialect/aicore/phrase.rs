@@ -1,0 +1,143 @@
+//! What the gateway itself says, worded in the client's language.
+
+use crate::dialect::DecodeError;
+use crate::locale::Locale;
+use crate::message::{
+    Channel, FileNote, Greeting, Notice, Problem, SettingValue, StopReason, SystemNotice,
+};
+
+pub(super) fn with_attachments(locale: Locale, text: &str, attachments: &[String]) -> String {
+    if attachments.is_empty() {
+        return text.to_owned();
+    }
+    text.to_owned() + &locale.say("file", "attached", &[("paths", &attachments.join(", "))])
+}
+
+pub(super) fn file_received(locale: Locale, note: &FileNote) -> String {
+    locale.say("file", "received", &[("name", &note.name)])
+}
+
+pub(super) fn file_made(locale: Locale, note: &FileNote) -> String {
+    locale.say("file", "made", &[("name", &note.name)])
+}
+
+pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
+    let say = |name, values: &[(&str, &str)]| locale.say("notice", name, values);
+    match notice {
+        Notice::Queued { run, place } => {
+            say("queued", &[("run", &run.0.to_string()), ("place", &place.to_string())])
+        }
+        Notice::QueuedCancelled { run } => say("queued_cancelled", &[("run", &run.0.to_string())]),
+        Notice::NothingToCancel => say("nothing_to_cancel", &[]),
+        Notice::RunCancelled => say("run_cancelled", &[]),
+        Notice::RunFailed { reason } => say("run_failed", &[("reason", reason)]),
+        Notice::RunInterrupted { request } => say("run_interrupted", &[("request", request)]),
+        Notice::LiveDown { reason } => say("live_down", &[("reason", reason)]),
+    }
+}
+
+pub(super) fn stop_playback(locale: Locale, reason: StopReason) -> String {
+    let name = match reason {
+        StopReason::UserSpeaks => "user_speaks",
+        StopReason::AnotherSocket => "another_socket",
+    };
+    locale.say("playback", name, &[])
+}
+
+pub(super) fn system(locale: Locale, notice: &SystemNotice) -> String {
+    match notice {
+        SystemNotice::Say(text) => text.as_ref().to_owned(),
+        SystemNotice::ShuttingDown => locale.say("system", "shutting_down", &[]),
+    }
+}
+
+pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
+    let say = |values: &[(&str, &str)]| locale.say("error", problem.code(), values);
+    match problem {
+        Problem::QueueFull { waiting } => say(&[("waiting", &waiting.to_string())]),
+        Problem::FileRefused { reason }
+        | Problem::ListFailed { reason }
+        | Problem::StoreStalled { reason } => say(&[("reason", reason)]),
+        Problem::TooManyControls { limit } => say(&[("limit", &limit.to_string())]),
+        Problem::ReadOnly | Problem::NotHolder => say(&[]),
+    }
+}
+
+pub(super) fn decode_error(locale: Locale, error: &DecodeError) -> String {
+    let say = |values: &[(&str, &str)]| locale.say("error", error.code(), values);
+    match error {
+        DecodeError::Malformed(reason) => say(&[("reason", reason)]),
+        DecodeError::UnknownKind(kind)
+        | DecodeError::AudioOnly(kind)
+        | DecodeError::NoAudioHere(kind) => say(&[("kind", kind)]),
+        DecodeError::ReceiveOnly(channel) => say(&[("channel", channel)]),
+        DecodeError::WrongChannel { value, allowed } => {
+            say(&[("value", value), ("allowed", allowed)])
+        }
+        DecodeError::BadField { field, expected } => {
+            say(&[("field", field), ("expected", expected)])
+        }
+        DecodeError::TooLarge { size, limit } => {
+            say(&[("size", &size.to_string()), ("limit", &limit.to_string())])
+        }
+        DecodeError::BadBase64 { field } => say(&[("field", field)]),
+        DecodeError::BadAudio(reason) => say(&[("reason", reason)]),
+        DecodeError::NotAnObject | DecodeError::MissingKind | DecodeError::Binary => say(&[]),
+    }
+}
+
+/// Who is on the other end of this channel; `None` where nobody introduces themselves.
+pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String> {
+    let setting = |name: &str| setting(greeting, name);
+    match greeting.channel {
+        Channel::Input => {
+            Some(locale.say("welcome", "input_info", &[("project", &greeting.project)]))
+        }
+        Channel::Chat => {
+            let (chat, live, voice) =
+                (setting("CHAT_AI_NAME"), setting("LIVE_AI_NAME"), live_voice(greeting));
+            Some(locale.say(
+                "welcome",
+                "chat_info",
+                &[("chat", &chat), ("live", &live), ("voice", &voice)],
+            ))
+        }
+        Channel::Agent(slot) => {
+            let agent = slot.number().to_string();
+            let name = setting(&format!("CODE_AI{agent}_NAME"));
+            let model = setting(&format!("CODE_AI{agent}_MODEL"));
+            Some(locale.say(
+                "welcome",
+                "agent_info",
+                &[("agent", &agent), ("name", &name), ("model", &model)],
+            ))
+        }
+        Channel::Audio | Channel::File => None,
+    }
+}
+
+pub(super) fn welcome_text(locale: Locale, greeting: &Greeting) -> Option<String> {
+    match greeting.channel {
+        Channel::Input => Some(match &greeting.overview {
+            Some(overview) => overview.clone(),
+            None => locale.say("welcome", "input_text", &[]),
+        }),
+        Channel::Chat => Some(locale.say("welcome", "chat_text", &[])),
+        Channel::Agent(_) => Some(locale.say("welcome", "agent_text", &[])),
+        Channel::Audio | Channel::File => None,
+    }
+}
+
+fn live_voice(greeting: &Greeting) -> String {
+    let vendor = setting(greeting, "LIVE_AI_NAME").trim_end_matches("_live").to_uppercase();
+    setting(greeting, &format!("LIVE_{vendor}_VOICE"))
+}
+
+fn setting(greeting: &Greeting, name: &str) -> String {
+    let row = greeting.settings.iter().find(|(key, _)| *key == name);
+    match row.map(|(_, value)| value) {
+        Some(SettingValue::Text(text)) => text.clone(),
+        Some(SettingValue::Number(number)) => number.to_string(),
+        None => "-".to_owned(),
+    }
+}

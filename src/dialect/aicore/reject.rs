@@ -1,0 +1,76 @@
+//! Connections that cannot begin: what the client is told, and the close code that says whether to come back.
+
+use super::wire::ConnectionPacket;
+use super::{encode, phrase};
+use crate::dialect::DecodeError;
+use crate::locale::Locale;
+
+/// Why a connection ends before it became part of a session.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    #[error("no connect packet within {seconds} s")]
+    Silent { seconds: u64 },
+    #[error(transparent)]
+    Malformed(#[from] DecodeError),
+    #[error("unknown socket number `{0}`")]
+    UnknownSocket(String),
+    /// Not one of our ids, or somebody else's session; the client is not told which.
+    #[error("session id cannot be used")]
+    SessionRefused,
+    #[error("{scope} takes at most {limit} sockets")]
+    TooManySockets { scope: &'static str, limit: usize },
+    #[error("internal error")]
+    Internal,
+}
+
+impl Rejection {
+    /// 3500 to 3999 tell the client not to try the same again.
+    pub fn close_code(&self) -> u16 {
+        match self {
+            Self::Silent { .. } => 3501,
+            Self::Malformed(_) => 3502,
+            Self::UnknownSocket(_) => 3503,
+            Self::SessionRefused => 3504,
+            Self::TooManySockets { .. } => 3505,
+            Self::Internal => 1011,
+        }
+    }
+
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Silent { .. } => "no_connect",
+            Self::Malformed(error) => error.code(),
+            Self::UnknownSocket(_) => "unknown_socket",
+            Self::SessionRefused => "session_refused",
+            Self::TooManySockets { .. } => "too_many_sockets",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// The `error` packet that goes out before the close.
+    pub fn frame(&self, locale: Locale) -> String {
+        let packet = ConnectionPacket {
+            kind: "error",
+            session: "",
+            body: self.text(locale),
+            code: Some(self.code()),
+            request: None,
+        };
+        let mut frames = Vec::with_capacity(1);
+        encode::push(&mut frames, &packet);
+        frames.pop().unwrap_or_default()
+    }
+
+    fn text(&self, locale: Locale) -> String {
+        let say = |values: &[(&str, &str)]| locale.say("error", self.code(), values);
+        match self {
+            Self::Silent { seconds } => say(&[("seconds", &seconds.to_string())]),
+            Self::Malformed(error) => phrase::decode_error(locale, error),
+            Self::UnknownSocket(value) => say(&[("value", value)]),
+            Self::TooManySockets { scope, limit } => {
+                say(&[("scope", scope), ("limit", &limit.to_string())])
+            }
+            Self::SessionRefused | Self::Internal => say(&[]),
+        }
+    }
+}

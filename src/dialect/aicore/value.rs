@@ -1,0 +1,70 @@
+//! Reading raw JSON values as leniently as existing clients need, and no further.
+
+use crate::dialect::DecodeError;
+use crate::message::Channel;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// A string; `None` for anything else. Borrows from the frame unless the string has escapes.
+pub(super) fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let quoted = raw.get();
+    let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.as_bytes().contains(&b'\\') {
+        serde_json::from_str(quoted).ok().map(Cow::Owned)
+    } else {
+        Some(Cow::Borrowed(inner))
+    }
+}
+
+/// A string, or a number written as one: clients send socket and request numbers both ways.
+pub(super) fn string_or_number(raw: &RawValue) -> Option<Cow<'_, str>> {
+    string(raw).or_else(|| {
+        serde_json::from_str::<u64>(raw.get()).ok().map(|number| Cow::Owned(number.to_string()))
+    })
+}
+
+pub(super) fn required_string<'a>(
+    raw: Option<&'a RawValue>,
+    field: &'static str,
+) -> Result<Cow<'a, str>, DecodeError> {
+    raw.and_then(string).ok_or(DecodeError::BadField { field, expected: "a string" })
+}
+
+/// The channel under its name on the wire.
+pub(super) fn channel(name: &str) -> Option<Channel> {
+    Channel::ALL.into_iter().find(|channel| channel_name(*channel) == name)
+}
+
+pub(super) fn channel_name(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Audio => "audio",
+        Channel::Input => "input",
+        Channel::File => "file",
+        Channel::Chat => "0",
+        Channel::Agent(slot) => match slot.number() {
+            1 => "1",
+            2 => "2",
+            3 => "3",
+            _ => "4",
+        },
+    }
+}
+
+/// Both the bare form and `data:...;base64,...`.
+pub(super) fn base64(text: &str, field: &'static str) -> Result<Vec<u8>, DecodeError> {
+    let payload = match text.strip_prefix("data:") {
+        Some(url) => url.split_once(";base64,").ok_or(DecodeError::BadBase64 { field })?.1,
+        None => text,
+    };
+    base64_simd::forgiving_decode_to_vec(payload.as_bytes())
+        .map_err(|_| DecodeError::BadBase64 { field })
+}
+
+/// Quotes a peer's word without letting it fill the answer.
+pub(super) fn excerpt(text: &str) -> String {
+    const LONGEST: usize = 64;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,246 @@
+//! The wire of the packet dialect: every Japanese key, value and path, and the shapes they make.
+//! The only Rust file of this dialect with Japanese in it; the rest of the dialect speaks in these names.
+#![expect(clippy::non_ascii_literal, reason = "wire keys of the packet dialect")]
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// Where the WebSocket is found.
+pub const SOCKET_PATH: &str = "/core/ws/AIコア";
+
+pub(super) const STREAM_STARTED: &str = "<<< 処理開始 >>>";
+pub(super) const STREAM_FINISHED: &str = "<<< 処理終了 >>>";
+pub(super) const STREAM_CANCELLED: &str = "<<< 処理中断 >>>";
+/// Existing clients take this line as "ended with an error".
+pub(super) const STREAM_FAILED: &str = "!";
+pub(super) const CANCEL_TAKEN: &str = "処理中断！";
+
+pub(super) mod field {
+    pub(in super::super) const BODY: &str = "メッセージ内容";
+    pub(in super::super) const FILE_NAME: &str = "ファイル名";
+    pub(in super::super) const MODE: &str = "送信モード";
+    pub(in super::super) const CONTROLS: &str = "メッセージ内容.ボタン";
+    pub(in super::super) const REQUEST: &str = "要求番号";
+    pub(in super::super) const RUN: &str = "実行番号";
+    pub(in super::super) const EPOCH: &str = "世代";
+    pub(in super::super) const LAST_SEQ: &str = "最終連番";
+    pub(in super::super) const HISTORY: &str = "履歴件数";
+    pub(in super::super) const VIEW: &str = "閲覧";
+    pub(in super::super) const LANGUAGE: &str = "言語";
+}
+
+/// What this server adds to the seed's protocol; told in `init`.
+pub(super) const FEATURES: &[&str] = &["resume", "ack", "history", "view", "queue", "system"];
+
+/// The switches as existing clients expect them before anything was stored.
+pub(super) const DEFAULT_CONTROLS: &[(&str, bool)] =
+    &[("スピーカー", true), ("マイク", false), ("カメラ", false)];
+
+/// The first packet of a client. Values stay raw because clients send numbers where strings belong.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct ConnectPacket<'a> {
+    #[serde(rename = "セッションID", borrow, default)]
+    pub(super) session: Option<&'a RawValue>,
+    #[serde(rename = "ソケット番号", borrow, default)]
+    pub(super) socket: Option<&'a RawValue>,
+    #[serde(rename = "チャンネル", borrow, default)]
+    pub(super) channel: Option<&'a RawValue>,
+    #[serde(rename = "言語", borrow, default)]
+    pub(super) language: Option<&'a RawValue>,
+    #[serde(rename = "世代", borrow, default)]
+    pub(super) epoch: Option<&'a RawValue>,
+    #[serde(rename = "最終連番", borrow, default)]
+    pub(super) last_seq: Option<&'a RawValue>,
+    #[serde(rename = "履歴件数", borrow, default)]
+    pub(super) history: Option<&'a RawValue>,
+    #[serde(rename = "閲覧", borrow, default)]
+    pub(super) view: Option<&'a RawValue>,
+}
+
+/// Any later packet of a client. Raw values are slices of the frame: the payload of an audio packet is neither
+/// copied nor unescaped on its way to the base64 decoder.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct CommandPacket<'a> {
+    #[serde(rename = "メッセージ識別", borrow, default)]
+    pub(super) kind: Option<&'a RawValue>,
+    #[serde(rename = "チャンネル", borrow, default)]
+    pub(super) channel: Option<&'a RawValue>,
+    #[serde(rename = "出力先チャンネル", borrow, default)]
+    pub(super) target: Option<&'a RawValue>,
+    #[serde(rename = "送信モード", borrow, default)]
+    pub(super) mode: Option<&'a RawValue>,
+    #[serde(rename = "メッセージ内容", borrow, default)]
+    pub(super) body: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) text: Option<&'a RawValue>,
+    #[serde(rename = "ファイル名", borrow, default)]
+    pub(super) file_name: Option<&'a RawValue>,
+    #[serde(rename = "要求番号", borrow, default)]
+    pub(super) request: Option<&'a RawValue>,
+    #[serde(rename = "実行番号", borrow, default)]
+    pub(super) run: Option<&'a RawValue>,
+}
+
+/// Content of `operations`.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct OperationsBody {
+    #[serde(rename = "ボタン")]
+    pub(super) controls: BTreeMap<String, serde_json::Value>,
+}
+
+/// The common form of what a server sends. Keys that old clients do not know are left out when empty.
+#[derive(Debug, Serialize)]
+pub(super) struct Packet<'a> {
+    #[serde(rename = "セッションID")]
+    pub(super) session: &'a str,
+    #[serde(rename = "チャンネル")]
+    pub(super) channel: &'a str,
+    #[serde(rename = "メッセージ識別")]
+    pub(super) kind: &'a str,
+    #[serde(rename = "メッセージ内容")]
+    pub(super) body: Body<'a>,
+    #[serde(rename = "ファイル名")]
+    pub(super) file_name: Option<&'a str>,
+    #[serde(rename = "サムネイル画像")]
+    pub(super) thumbnail: Option<String>,
+    #[serde(rename = "連番", skip_serializing_if = "Option::is_none")]
+    pub(super) seq: Option<u64>,
+    #[serde(rename = "実行番号", skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<u64>,
+    #[serde(rename = "待ち順", skip_serializing_if = "Option::is_none")]
+    pub(super) place: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Body<'a> {
+    Text(&'a str),
+    Owned(String),
+    Changed(ChangedBody<'a>),
+    Backup(BackupBody<'a>),
+    Temp(TempBody<'a>),
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ChangedBody<'a> {
+    pub(super) update_files: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct BackupBody<'a> {
+    #[serde(rename = "プロジェクトパス")]
+    pub(super) project: &'a str,
+    #[serde(rename = "バックアップベースパス")]
+    pub(super) backup: &'a str,
+    #[serde(rename = "最終ファイル日時")]
+    pub(super) newest: Option<&'a str>,
+    #[serde(rename = "ファイルリスト")]
+    pub(super) files: Vec<FileRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct TempBody<'a> {
+    #[serde(rename = "作業ファイル日時")]
+    pub(super) newest: &'a str,
+    #[serde(rename = "ファイルリスト")]
+    pub(super) files: Vec<FileRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct FileRow<'a> {
+    #[serde(rename = "パス")]
+    pub(super) path: &'a str,
+    #[serde(rename = "更新日時")]
+    pub(super) modified: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct InitPacket<'a> {
+    #[serde(rename = "セッションID")]
+    pub(super) session: &'a str,
+    #[serde(rename = "ソケット番号")]
+    pub(super) socket: &'a str,
+    #[serde(rename = "チャンネル")]
+    pub(super) channel: &'a str,
+    #[serde(rename = "メッセージ識別")]
+    pub(super) kind: &'a str,
+    #[serde(rename = "メッセージ内容")]
+    pub(super) body: InitBody<'a>,
+    #[serde(rename = "世代")]
+    pub(super) epoch: String,
+    #[serde(rename = "再開")]
+    pub(super) resumed: bool,
+    #[serde(rename = "機能")]
+    pub(super) features: &'a [&'a str],
+}
+
+#[derive(Debug, Default, Serialize)]
+pub(super) struct InitBody<'a> {
+    #[serde(rename = "ボタン", skip_serializing_if = "Option::is_none")]
+    pub(super) controls: Option<BTreeMap<&'a str, serde_json::Value>>,
+    #[serde(rename = "モデル設定", skip_serializing_if = "Option::is_none")]
+    pub(super) settings: Option<OrderedMap<'a>>,
+}
+
+/// A JSON object that keeps the order of its rows.
+#[derive(Debug)]
+pub(super) struct OrderedMap<'a>(pub(super) Vec<(&'a str, serde_json::Value)>);
+
+impl Serialize for OrderedMap<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// `streaming_started`, `heartbeat`, `error`, `system_info`: packets of the connection, without a channel.
+#[derive(Debug, Serialize)]
+pub(super) struct ConnectionPacket<'a, B> {
+    #[serde(rename = "メッセージ識別")]
+    pub(super) kind: &'a str,
+    #[serde(rename = "セッションID")]
+    pub(super) session: &'a str,
+    #[serde(rename = "メッセージ内容")]
+    pub(super) body: B,
+    #[serde(rename = "コード", skip_serializing_if = "Option::is_none")]
+    pub(super) code: Option<&'a str>,
+    #[serde(rename = "要求番号", skip_serializing_if = "Option::is_none")]
+    pub(super) request: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct HeartbeatBody {
+    #[serde(rename = "カウント")]
+    pub(super) count: u64,
+    #[serde(rename = "時刻")]
+    pub(super) uptime: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct AckPacket<'a> {
+    #[serde(rename = "セッションID")]
+    pub(super) session: &'a str,
+    #[serde(rename = "チャンネル")]
+    pub(super) channel: &'a str,
+    #[serde(rename = "メッセージ識別")]
+    pub(super) kind: &'a str,
+    #[serde(rename = "要求番号")]
+    pub(super) request: &'a str,
+    #[serde(rename = "重複")]
+    pub(super) repeated: bool,
+}
+
+/// An `output_audio` packet is this text, the base64 and [`AUDIO_SUFFIX`]: building it by hand instead of through
+/// serde saves scanning the payload for characters that base64 cannot contain.
+pub(super) fn audio_prefix(session: &str) -> String {
+    format!(
+        r#"{{"セッションID":"{session}","チャンネル":"audio","メッセージ識別":"output_audio","メッセージ内容":"audio/pcm","ファイル名":""#
+    )
+}
+
+pub(super) const AUDIO_SUFFIX: &str = r#"","サムネイル画像":null}"#;
