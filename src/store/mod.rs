@@ -1,0 +1,149 @@
+//! SQLite: sessions, their switches, the log of every channel, work that is not finished, request numbers.
+//! One thread writes in batches; readers have connections of their own. Knows nothing of sockets or actors.
+
+mod reader;
+mod record;
+mod schema;
+mod writer;
+
+pub use reader::{Page, SessionRecord};
+pub use writer::{Change, RunState, SessionWriter};
+
+use crate::message::{Channel, Epoch, Principal, RequestNo, Seq, SessionId};
+use reader::Readers;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+use writer::{Job, Jobs};
+
+/// Where a session's rows hang; small, so that it can be part of every key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SessionKey(pub(crate) i64);
+
+/// What the database refused to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("database: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    #[error("the database was written by a newer version (schema {found}, this one knows {known})")]
+    TooNew { found: i64, known: i64 },
+    #[error("the writer has stopped")]
+    Stopped,
+}
+
+/// Cheap handle to one open database.
+#[derive(Debug, Clone)]
+pub struct Store {
+    jobs: Jobs,
+    readers: Arc<Readers>,
+    health: watch::Receiver<Option<String>>,
+}
+
+impl Store {
+    /// Opens or creates the database. Blocking; called once at start.
+    pub fn open(
+        path: &Path,
+        observe: impl Fn(usize, Duration) + Send + 'static,
+    ) -> Result<Self, StoreError> {
+        let connection = schema::open(path)?;
+        let readers = Arc::new(Readers::new(path));
+        let (jobs, health) = writer::start(connection, observe);
+        Ok(Self { jobs, readers, health })
+    }
+
+    /// Why writing does not work at the moment, if it does not.
+    pub fn trouble(&self) -> Option<String> {
+        self.health.borrow().clone()
+    }
+
+    /// Tells when writing stops or starts working again.
+    pub fn watch_trouble(&self) -> watch::Receiver<Option<String>> {
+        self.health.clone()
+    }
+
+    /// Makes a session; it is on disk when this returns.
+    pub async fn create(
+        &self,
+        id: &SessionId,
+        principal: &Principal,
+        epoch: Epoch,
+    ) -> Result<SessionKey, StoreError> {
+        let (done, key) = oneshot::channel();
+        let job = Job::Create { id: id.clone(), principal: principal.clone(), epoch, done };
+        self.jobs.send(job).await.map_err(|_| StoreError::Stopped)?;
+        key.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
+    }
+
+    /// The only way to change a session's rows afterwards.
+    pub fn writer(&self, key: SessionKey) -> SessionWriter {
+        SessionWriter::new(key, self.jobs.clone())
+    }
+
+    pub async fn load(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
+        let id = id.clone();
+        self.read(move |connection| reader::load(connection, &id)).await
+    }
+
+    /// Sessions with work that was not finished when the process ended.
+    pub async fn unfinished(&self) -> Result<Vec<(SessionId, Principal)>, StoreError> {
+        self.read(reader::unfinished).await
+    }
+
+    /// The next events after `after` up to `upto`, as many as fit into one page.
+    pub async fn page(
+        &self,
+        key: SessionKey,
+        channel: Channel,
+        after: Seq,
+        upto: Seq,
+    ) -> Result<Page, StoreError> {
+        self.read(move |connection| reader::page(connection, key, channel, after, upto)).await
+    }
+
+    /// The position right before the newest `count` events up to `upto`.
+    pub async fn before_last(
+        &self,
+        key: SessionKey,
+        channel: Channel,
+        upto: Seq,
+        count: usize,
+    ) -> Result<Seq, StoreError> {
+        self.read(move |connection| reader::before_last(connection, key, channel, upto, count))
+            .await
+    }
+
+    /// Whether this command was carried out before.
+    pub async fn knows_request(
+        &self,
+        key: SessionKey,
+        request: RequestNo,
+    ) -> Result<bool, StoreError> {
+        self.read(move |connection| reader::knows_request(connection, key, &request)).await
+    }
+
+    /// Forgets request numbers older than `age`.
+    pub async fn forget_requests(&self, age: Duration) -> Result<(), StoreError> {
+        self.jobs.send(Job::ForgetRequests { age }).await.map_err(|_| StoreError::Stopped)
+    }
+
+    /// Commits what was handed in so far, marks the database as cleanly closed and stops writing.
+    pub async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        if self.jobs.send(Job::Close { done }).await.is_ok() {
+            // An error means that the writer is gone already, which is what was asked for.
+            let _ = closed.await;
+        }
+    }
+
+    async fn read<T, F>(&self, query: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let readers = Arc::clone(&self.readers);
+        tokio::task::spawn_blocking(move || readers.with(query))
+            .await
+            .map_err(|_| StoreError::Stopped)?
+    }
+}

@@ -1,0 +1,211 @@
+//! Queries. Each runs on a connection of its own, so that a long history never waits for the writer or holds it up.
+
+use super::{SessionKey, StoreError, record};
+use crate::message::{Channel, Controls, Entry, Epoch, Principal, RequestNo, Run, Seq, SessionId};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tracing::error;
+
+/// Rows in one page: enough to keep a socket busy, few enough to stay out of the way of others.
+const PAGE_ROWS: i64 = 256;
+/// A page ends early when its payload passes this.
+const PAGE_BYTES: usize = 512 * 1024;
+/// Idle connections kept for the next query.
+const SPARE_CONNECTIONS: usize = 4;
+
+/// All that is known of a session when it comes back to life.
+#[derive(Debug, Clone)]
+pub struct SessionRecord {
+    pub key: SessionKey,
+    pub principal: Principal,
+    pub epoch: Epoch,
+    pub controls: Controls,
+    /// Newest event of each channel, by [`Channel::index`].
+    pub tops: [Seq; Channel::COUNT],
+    pub last_run: u64,
+    pub waiting: Vec<Run>,
+    /// Work that was cut off.
+    pub running: Vec<Run>,
+}
+
+/// A stretch of a channel's log.
+#[derive(Debug)]
+pub struct Page {
+    pub entries: Vec<Arc<Entry>>,
+    /// Everything up to here has been read; the next page starts after it.
+    pub reached: Seq,
+}
+
+#[derive(Debug)]
+pub(super) struct Readers {
+    path: PathBuf,
+    spare: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(super) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), spare: Mutex::new(Vec::new()) }
+    }
+
+    pub(super) fn with<T>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match spare {
+            Some(connection) => connection,
+            None => self.open()?,
+        };
+        let result = query(&connection)?;
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < SPARE_CONNECTIONS {
+            spare.push(connection);
+        }
+        Ok(result)
+    }
+
+    fn open(&self) -> Result<Connection, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        connection.execute_batch("PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;")?;
+        Ok(connection)
+    }
+}
+
+pub(super) fn load(
+    connection: &Connection,
+    id: &SessionId,
+) -> Result<Option<SessionRecord>, StoreError> {
+    let mut query = connection.prepare_cached(
+        "SELECT key, principal, epoch, controls, last_run FROM sessions WHERE id = ?1",
+    )?;
+    let found = query.query_row(params![id.as_str()], |row| {
+        let principal: String = row.get(1)?;
+        let controls: String = row.get(3)?;
+        Ok(SessionRecord {
+            key: SessionKey(row.get(0)?),
+            principal: Principal::new(&principal),
+            epoch: Epoch(row.get::<_, i64>(2)?.cast_unsigned()),
+            controls: record::read_controls(&controls),
+            tops: [Seq(0); Channel::COUNT],
+            last_run: row.get::<_, i64>(4)?.cast_unsigned(),
+            waiting: Vec::new(),
+            running: Vec::new(),
+        })
+    });
+    let Some(mut session) = found.optional()? else { return Ok(None) };
+    for channel in Channel::ALL {
+        session.tops[channel.index()] = top(connection, session.key, channel)?;
+    }
+    load_runs(connection, &mut session)?;
+    Ok(Some(session))
+}
+
+fn top(connection: &Connection, key: SessionKey, channel: Channel) -> Result<Seq, StoreError> {
+    let mut query = connection
+        .prepare_cached("SELECT max(seq) FROM events WHERE session = ?1 AND channel = ?2")?;
+    let top: Option<i64> =
+        query.query_row(params![key.0, record::channel_number(channel)], |row| row.get(0))?;
+    Ok(Seq(top.unwrap_or(0).cast_unsigned()))
+}
+
+fn load_runs(connection: &Connection, session: &mut SessionRecord) -> Result<(), StoreError> {
+    let mut query = connection.prepare_cached(
+        "SELECT run, channel, state, body FROM runs WHERE session = ?1 ORDER BY run",
+    )?;
+    let mut rows = query.query(params![session.key.0])?;
+    while let Some(row) = rows.next()? {
+        let (id, channel): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (state, body): (String, String) = (row.get(2)?, row.get(3)?);
+        match record::read_run(id, channel, &body) {
+            Some(run) if state == "waiting" => session.waiting.push(run),
+            Some(run) => session.running.push(run),
+            None => error!(run = id, "a stored run cannot be read and is left alone"),
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn unfinished(
+    connection: &Connection,
+) -> Result<Vec<(SessionId, Principal)>, StoreError> {
+    let mut query = connection.prepare(
+        "SELECT id, principal FROM sessions WHERE key IN (SELECT session FROM runs) ORDER BY key",
+    )?;
+    let rows =
+        query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let mut found = Vec::new();
+    for row in rows {
+        let (id, principal) = row?;
+        found.extend(SessionId::parse(&id).map(|id| (id, Principal::new(&principal))));
+    }
+    Ok(found)
+}
+
+pub(super) fn page(
+    connection: &Connection,
+    key: SessionKey,
+    channel: Channel,
+    after: Seq,
+    upto: Seq,
+) -> Result<Page, StoreError> {
+    let mut query = connection.prepare_cached(
+        "SELECT seq, kind, body, blob FROM events
+         WHERE session = ?1 AND channel = ?2 AND seq > ?3 AND seq <= ?4 ORDER BY seq LIMIT ?5",
+    )?;
+    let number = record::channel_number(channel);
+    let mut rows = query.query(params![
+        key.0,
+        number,
+        after.0.cast_signed(),
+        upto.0.cast_signed(),
+        PAGE_ROWS
+    ])?;
+    let mut page = Page { entries: Vec::new(), reached: upto };
+    let (mut count, mut bytes) = (0, 0);
+    while let Some(row) = rows.next()? {
+        let seq = Seq(row.get::<_, i64>(0)?.cast_unsigned());
+        let (kind, body): (String, String) = (row.get(1)?, row.get(2)?);
+        let blob: Option<Vec<u8>> = row.get(3)?;
+        bytes += body.len() + blob.as_ref().map_or(0, Vec::len);
+        match record::read_event(&kind, &body, blob) {
+            Some(event) => page.entries.push(Arc::new(Entry { channel, seq, event })),
+            None => error!(kind, seq = seq.0, "a stored event cannot be read and is passed over"),
+        }
+        count += 1;
+        if bytes > PAGE_BYTES || count == PAGE_ROWS {
+            page.reached = seq;
+            break;
+        }
+    }
+    Ok(page)
+}
+
+pub(super) fn before_last(
+    connection: &Connection,
+    key: SessionKey,
+    channel: Channel,
+    upto: Seq,
+    count: usize,
+) -> Result<Seq, StoreError> {
+    let mut query = connection.prepare_cached(
+        "SELECT seq FROM events WHERE session = ?1 AND channel = ?2 AND seq <= ?3 ORDER BY seq DESC LIMIT 1 OFFSET ?4",
+    )?;
+    let offset = i64::try_from(count).unwrap_or(i64::MAX);
+    let number = record::channel_number(channel);
+    let seq: Option<i64> = query
+        .query_row(params![key.0, number, upto.0.cast_signed(), offset], |row| row.get(0))
+        .optional()?;
+    Ok(Seq(seq.unwrap_or(0).cast_unsigned()))
+}
+
+pub(super) fn knows_request(
+    connection: &Connection,
+    key: SessionKey,
+    request: &RequestNo,
+) -> Result<bool, StoreError> {
+    let mut query =
+        connection.prepare_cached("SELECT 1 FROM requests WHERE session = ?1 AND number = ?2")?;
+    Ok(query.exists(params![key.0, &*request.0])?)
+}

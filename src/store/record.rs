@@ -1,0 +1,329 @@
+//! Events, runs and switches as rows. What is stored must be readable by every later version: names here are
+//! part of the file format.
+
+use crate::message::{
+    AgentReport, AgentSlot, Channel, ControlValue, Controls, Event, FileNote, ListKind, Notice,
+    ReportStage, Run, RunId, RunOrigin, RunOutcome, Speaker,
+};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// One event as its row has it.
+pub(super) struct EventRow<'a> {
+    pub(super) kind: &'static str,
+    pub(super) body: String,
+    pub(super) blob: Option<&'a [u8]>,
+}
+
+pub(super) fn event_row(event: &Event) -> EventRow<'_> {
+    let plain = |kind, body: Value| EventRow { kind, body: body.to_string(), blob: None };
+    match event {
+        Event::UserText { text, attachments } => {
+            plain("user_text", json!({"text": text, "files": attachments}))
+        }
+        Event::UserRequest { text, attachments } => {
+            plain("user_request", json!({"text": text, "files": attachments}))
+        }
+        Event::UserFile(note) => file_row("user_file", note),
+        Event::Text(text) => plain("text", json!(text)),
+        Event::RunStarted(run) => plain("run_started", json!(run.0)),
+        Event::RunLine(line) => plain("run_line", json!(line)),
+        Event::RunEnded(outcome) => plain("run_ended", json!(outcome_name(*outcome))),
+        Event::FileMade(note) => file_row("file_made", note),
+        Event::RequestAnswered(text) => plain("request_answered", json!(text)),
+        Event::FilesChanged(paths) => plain("files_changed", json!(paths)),
+        Event::Transcript { speaker, text } => plain(speaker_kind(*speaker), json!(text)),
+        Event::CancelTaken => plain("cancel_taken", Value::Null),
+        Event::AgentReport(report) => plain("agent_report", report_body(report)),
+        Event::Notice(notice) => plain("notice", notice_body(notice)),
+        Event::Files { kind, .. } => plain(list_row_kind(*kind), Value::Null),
+    }
+}
+
+/// `None`: a row of a kind or shape that this version does not know.
+pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Option<Event> {
+    let text = || serde_json::from_str::<String>(body).ok();
+    let note = |blob| serde_json::from_str::<FileBody>(body).ok().map(|body| body.into_note(blob));
+    Some(match kind {
+        "user_text" => {
+            let said: SaidBody = serde_json::from_str(body).ok()?;
+            Event::UserText { text: said.text, attachments: said.files }
+        }
+        "user_request" => {
+            let said: SaidBody = serde_json::from_str(body).ok()?;
+            Event::UserRequest { text: said.text, attachments: said.files }
+        }
+        "user_file" => Event::UserFile(note(blob)?),
+        "text" => Event::Text(text()?),
+        "run_started" => Event::RunStarted(RunId(serde_json::from_str(body).ok()?)),
+        "run_line" => Event::RunLine(text()?),
+        "run_ended" => Event::RunEnded(read_outcome(&text()?)?),
+        "file_made" => Event::FileMade(note(blob)?),
+        "request_answered" => Event::RequestAnswered(text()?),
+        "files_changed" => Event::FilesChanged(serde_json::from_str(body).ok()?),
+        "heard_user" => Event::Transcript { speaker: Speaker::User, text: text()? },
+        "heard_model" => Event::Transcript { speaker: Speaker::Model, text: text()? },
+        "cancel_taken" => Event::CancelTaken,
+        "agent_report" => Event::AgentReport(read_report(body)?),
+        "notice" => Event::Notice(read_notice(body)?),
+        "list_backup" => Event::Files { kind: ListKind::Backup, list: None },
+        "list_temp" => Event::Files { kind: ListKind::Temp, list: None },
+        _ => return None,
+    })
+}
+
+/// A list replaces the one shown before it.
+pub(super) fn replaces_older(event: &Event) -> bool {
+    matches!(event, Event::Files { .. })
+}
+
+#[derive(Deserialize)]
+struct SaidBody {
+    text: String,
+    #[serde(default)]
+    files: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FileBody {
+    name: String,
+    path: Option<String>,
+}
+
+impl FileBody {
+    fn into_note(self, blob: Option<Vec<u8>>) -> FileNote {
+        FileNote { name: self.name, path: self.path, thumbnail: blob.map(Bytes::from) }
+    }
+}
+
+fn file_row<'a>(kind: &'static str, note: &'a FileNote) -> EventRow<'a> {
+    let body = json!({"name": note.name, "path": note.path}).to_string();
+    EventRow { kind, body, blob: note.thumbnail.as_deref() }
+}
+
+fn speaker_kind(speaker: Speaker) -> &'static str {
+    match speaker {
+        Speaker::User => "heard_user",
+        Speaker::Model => "heard_model",
+    }
+}
+
+fn list_row_kind(kind: ListKind) -> &'static str {
+    match kind {
+        ListKind::Backup => "list_backup",
+        ListKind::Temp => "list_temp",
+    }
+}
+
+fn outcome_name(outcome: RunOutcome) -> &'static str {
+    match outcome {
+        RunOutcome::Finished => "finished",
+        RunOutcome::Cancelled => "cancelled",
+        RunOutcome::Failed => "failed",
+        RunOutcome::Interrupted => "interrupted",
+    }
+}
+
+fn read_outcome(name: &str) -> Option<RunOutcome> {
+    let all =
+        [RunOutcome::Finished, RunOutcome::Cancelled, RunOutcome::Failed, RunOutcome::Interrupted];
+    all.into_iter().find(|outcome| outcome_name(*outcome) == name)
+}
+
+fn report_body(report: &AgentReport) -> Value {
+    let agent = report.agent.number();
+    match &report.stage {
+        ReportStage::Started { request } => {
+            json!({"agent": agent, "stage": "started", "request": request})
+        }
+        ReportStage::Finished { request, answer } => {
+            json!({"agent": agent, "stage": "finished", "request": request, "answer": answer})
+        }
+        ReportStage::Stopped => json!({"agent": agent, "stage": "stopped"}),
+    }
+}
+
+#[derive(Deserialize)]
+struct ReportBody {
+    agent: u8,
+    stage: String,
+    #[serde(default)]
+    request: String,
+    #[serde(default)]
+    answer: String,
+}
+
+fn read_report(body: &str) -> Option<AgentReport> {
+    let body: ReportBody = serde_json::from_str(body).ok()?;
+    let stage = match body.stage.as_str() {
+        "started" => ReportStage::Started { request: body.request },
+        "finished" => ReportStage::Finished { request: body.request, answer: body.answer },
+        "stopped" => ReportStage::Stopped,
+        _ => return None,
+    };
+    Some(AgentReport { agent: AgentSlot::new(body.agent)?, stage })
+}
+
+fn notice_body(notice: &Notice) -> Value {
+    match notice {
+        Notice::Queued { run, place } => json!({"name": "queued", "run": run.0, "place": place}),
+        Notice::QueuedCancelled { run } => json!({"name": "queued_cancelled", "run": run.0}),
+        Notice::NothingToCancel => json!({"name": "nothing_to_cancel"}),
+        Notice::RunCancelled => json!({"name": "run_cancelled"}),
+        Notice::RunFailed { reason } => json!({"name": "run_failed", "text": reason}),
+        Notice::RunInterrupted { request } => json!({"name": "run_interrupted", "text": request}),
+        Notice::LiveDown { reason } => json!({"name": "live_down", "text": reason}),
+    }
+}
+
+#[derive(Deserialize)]
+struct NoticeBody {
+    name: String,
+    #[serde(default)]
+    run: u64,
+    #[serde(default)]
+    place: usize,
+    #[serde(default)]
+    text: String,
+}
+
+fn read_notice(body: &str) -> Option<Notice> {
+    let body: NoticeBody = serde_json::from_str(body).ok()?;
+    Some(match body.name.as_str() {
+        "queued" => Notice::Queued { run: RunId(body.run), place: body.place },
+        "queued_cancelled" => Notice::QueuedCancelled { run: RunId(body.run) },
+        "nothing_to_cancel" => Notice::NothingToCancel,
+        "run_cancelled" => Notice::RunCancelled,
+        "run_failed" => Notice::RunFailed { reason: body.text },
+        "run_interrupted" => Notice::RunInterrupted { request: body.text },
+        "live_down" => Notice::LiveDown { reason: body.text },
+        _ => return None,
+    })
+}
+
+pub(super) fn channel_number(channel: Channel) -> i64 {
+    i64::try_from(channel.index()).unwrap_or(i64::MAX)
+}
+
+pub(super) fn read_channel(number: i64) -> Option<Channel> {
+    Channel::ALL.get(usize::try_from(number).ok()?).copied()
+}
+
+#[derive(Serialize, Deserialize)]
+struct RunBody {
+    request: bool,
+    text: String,
+    #[serde(default)]
+    files: Vec<String>,
+}
+
+pub(super) fn run_body(run: &Run) -> String {
+    let body = json!({"request": run.origin == RunOrigin::Request, "text": run.text, "files": run.attachments});
+    body.to_string()
+}
+
+pub(super) fn read_run(id: i64, channel: i64, body: &str) -> Option<Run> {
+    let body: RunBody = serde_json::from_str(body).ok()?;
+    Some(Run {
+        id: RunId(u64::try_from(id).ok()?),
+        channel: read_channel(channel)?,
+        origin: if body.request { RunOrigin::Request } else { RunOrigin::Pane },
+        text: body.text,
+        attachments: body.files,
+    })
+}
+
+pub(super) fn controls_body(controls: &Controls) -> String {
+    let rows = controls.iter().map(|(name, value)| {
+        let value = match value {
+            ControlValue::Flag(flag) => json!(flag),
+            ControlValue::Number(number) => json!(number),
+            ControlValue::Text(text) => json!(text),
+        };
+        (name.clone(), value)
+    });
+    Value::Object(rows.collect()).to_string()
+}
+
+pub(super) fn read_controls(body: &str) -> Controls {
+    let rows: serde_json::Map<String, Value> = serde_json::from_str(body).unwrap_or_default();
+    let known = rows.into_iter().filter_map(|(name, value)| {
+        let value = match value {
+            Value::Bool(flag) => ControlValue::Flag(flag),
+            Value::Number(number) => ControlValue::Number(number.as_f64()?),
+            Value::String(text) => ControlValue::Text(text),
+            Value::Null | Value::Array(_) | Value::Object(_) => return None,
+        };
+        Some((name, value))
+    });
+    known.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(event: Event) {
+        let row = event_row(&event);
+        let read = read_event(row.kind, &row.body, row.blob.map(<[u8]>::to_vec));
+        assert_eq!(read, Some(event));
+    }
+
+    #[test]
+    fn every_event_survives_its_row() {
+        let note = FileNote {
+            name: "a b.png".into(),
+            path: Some("temp/input/x".into()),
+            thumbnail: Some(Bytes::from("png")),
+        };
+        let agent = AgentSlot::ALL[2];
+        check(Event::UserText { text: "hi \"there\"\n".into(), attachments: vec!["a".into()] });
+        check(Event::UserRequest { text: "do".into(), attachments: vec![] });
+        check(Event::UserFile(note.clone()));
+        check(Event::Text("answer".into()));
+        check(Event::RunStarted(RunId(7)));
+        check(Event::RunLine("\u{1f980} line".into()));
+        for outcome in [
+            RunOutcome::Finished,
+            RunOutcome::Cancelled,
+            RunOutcome::Failed,
+            RunOutcome::Interrupted,
+        ] {
+            check(Event::RunEnded(outcome));
+        }
+        check(Event::FileMade(FileNote { thumbnail: None, path: None, ..note }));
+        check(Event::RequestAnswered("done".into()));
+        check(Event::FilesChanged(vec!["src/a.rs".into()]));
+        check(Event::Transcript { speaker: Speaker::User, text: "u".into() });
+        check(Event::Transcript { speaker: Speaker::Model, text: "m".into() });
+        check(Event::CancelTaken);
+        for stage in [
+            ReportStage::Started { request: "r".into() },
+            ReportStage::Finished { request: "r".into(), answer: "a".into() },
+            ReportStage::Stopped,
+        ] {
+            check(Event::AgentReport(AgentReport { agent, stage }));
+        }
+        for notice in [
+            Notice::Queued { run: RunId(3), place: 2 },
+            Notice::QueuedCancelled { run: RunId(3) },
+            Notice::NothingToCancel,
+            Notice::RunCancelled,
+            Notice::RunFailed { reason: "x".into() },
+            Notice::RunInterrupted { request: "y".into() },
+            Notice::LiveDown { reason: "z".into() },
+        ] {
+            check(Event::Notice(notice));
+        }
+        check(Event::Files { kind: ListKind::Backup, list: None });
+        check(Event::Files { kind: ListKind::Temp, list: None });
+    }
+
+    #[test]
+    fn a_row_of_a_later_version_is_passed_over() {
+        assert_eq!(read_event("hologram", "{}", None), None);
+        assert_eq!(read_event("text", "{}", None), None);
+    }
+}

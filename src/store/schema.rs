@@ -1,0 +1,110 @@
+//! Tables, migrations, and the decision whether handed-out cursors can still be trusted.
+
+use super::StoreError;
+use rusqlite::{Connection, OptionalExtension, params};
+use std::path::Path;
+use tracing::warn;
+
+/// One step per released schema; never edited afterwards, only appended to.
+const MIGRATIONS: &[&str] = &["
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE sessions (
+    key        INTEGER PRIMARY KEY,
+    id         TEXT NOT NULL UNIQUE,
+    principal  TEXT NOT NULL,
+    epoch      INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    used_at    INTEGER NOT NULL,
+    controls   TEXT NOT NULL DEFAULT '{}',
+    settings   TEXT NOT NULL DEFAULT '{}',
+    last_run   INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX sessions_by_principal ON sessions (principal, used_at);
+
+-- One row per numbered packet. The payload of `blob` is a thumbnail.
+CREATE TABLE events (
+    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    channel INTEGER NOT NULL,
+    seq     INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    kind    TEXT NOT NULL,
+    body    TEXT NOT NULL,
+    blob    BLOB,
+    PRIMARY KEY (session, channel, seq)
+) WITHOUT ROWID;
+
+-- Work that is waiting or running; a finished run has no row.
+CREATE TABLE runs (
+    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    run     INTEGER NOT NULL,
+    channel INTEGER NOT NULL,
+    state   TEXT NOT NULL,
+    body    TEXT NOT NULL,
+    PRIMARY KEY (session, run)
+) WITHOUT ROWID;
+
+CREATE TABLE requests (
+    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    number  TEXT NOT NULL,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+CREATE INDEX requests_by_age ON requests (at);
+"];
+
+/// Opens the database for writing and brings its tables up to date.
+pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection = Connection::open(path)?;
+    // NORMAL keeps every commit through `kill -9`; only a power cut can take the last ones, and then
+    // `distrust_cursors` makes clients fetch the history anew.
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
+         PRAGMA busy_timeout = 5000; PRAGMA journal_size_limit = 67108864;",
+    )?;
+    migrate(&mut connection)?;
+    distrust_cursors(&mut connection)?;
+    Ok(connection)
+}
+
+fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if found > known {
+        return Err(StoreError::TooNew { found, known });
+    }
+    let done = usize::try_from(found).unwrap_or(0);
+    for (index, step) in MIGRATIONS.iter().enumerate().skip(done) {
+        let change = connection.transaction()?;
+        change.execute_batch(step)?;
+        change.execute_batch(&format!("PRAGMA user_version = {}", index + 1))?;
+        change.commit()?;
+    }
+    Ok(())
+}
+
+/// After a power cut the newest commits may be missing although clients have seen them: give every session a new
+/// epoch, so that no cursor from before is taken as a position in what is left.
+fn distrust_cursors(connection: &mut Connection) -> Result<(), StoreError> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let change = connection.transaction()?;
+    let last: Option<String> = change
+        .query_row("SELECT value FROM meta WHERE name = 'open_since_boot'", [], |row| row.get(0))
+        .optional()?;
+    // An empty value: this system does not tell its boots apart, so any unclean end counts.
+    if last.is_some_and(|last| last.is_empty() || last != boot) {
+        let sessions = change.execute("UPDATE sessions SET epoch = random()", [])?;
+        warn!(
+            sessions,
+            "the machine went down with the database open; clients will fetch their history anew"
+        );
+    }
+    change.execute("INSERT OR REPLACE INTO meta VALUES ('open_since_boot', ?1)", params![boot])?;
+    change.commit()?;
+    Ok(())
+}
+
+/// Nothing is on its way any more: every cursor handed out can be trusted.
+pub(super) fn mark_closed(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection.execute("DELETE FROM meta WHERE name = 'open_since_boot'", []).map(|_| ())
+}

@@ -1,0 +1,347 @@
+//! The one thread that writes. It takes whatever has piled up, commits it in one transaction, and tells each
+//! session how far it got. A disk that does not take the batch is asked again until it does: nothing is dropped.
+
+use super::{SessionKey, record, schema};
+use crate::message::{Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId};
+use rusqlite::{Connection, ErrorCode, Transaction, params};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::{mpsc, oneshot, watch};
+use tracing::{error, warn};
+
+/// Batches waiting for the thread. Full: sessions keep their writes and stop reading from their providers.
+const QUEUE_CAPACITY: usize = 1024;
+/// Writes in one transaction; bounds how long the first of them waits for its commit.
+const BATCH_LIMIT: usize = 512;
+/// How long a refusing disk is left alone before the next try.
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
+
+pub(super) type Jobs = mpsc::Sender<Job>;
+
+#[derive(Debug)]
+pub(super) enum Job {
+    Write(Write),
+    Create {
+        id: SessionId,
+        principal: Principal,
+        epoch: Epoch,
+        done: oneshot::Sender<Result<SessionKey, rusqlite::Error>>,
+    },
+    ForgetRequests {
+        age: Duration,
+    },
+    Close {
+        done: oneshot::Sender<()>,
+    },
+}
+
+/// Changes of one session that become visible together or not at all.
+#[derive(Debug)]
+pub(super) struct Write {
+    key: SessionKey,
+    changes: Vec<Change>,
+    ticket: u64,
+    progress: Arc<watch::Sender<u64>>,
+}
+
+/// One change of one session's rows.
+#[derive(Debug, Clone)]
+pub enum Change {
+    Append(Arc<Entry>),
+    Controls(Controls),
+    Request(RequestNo),
+    Run(Run, RunState),
+    RunOver(RunId),
+    Used,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunState {
+    Waiting,
+    Running,
+}
+
+/// One session's way to the writer thread. Tickets rise by one; progress tells the newest committed one.
+#[derive(Debug)]
+pub struct SessionWriter {
+    key: SessionKey,
+    jobs: Jobs,
+    last_ticket: u64,
+    progress: Arc<watch::Sender<u64>>,
+}
+
+impl SessionWriter {
+    pub(super) fn new(key: SessionKey, jobs: Jobs) -> Self {
+        Self { key, jobs, last_ticket: 0, progress: Arc::new(watch::Sender::new(0)) }
+    }
+
+    /// Hands changes over without waiting; gives them back if the writer's queue is full.
+    pub fn try_write(&mut self, changes: Vec<Change>) -> Result<u64, Vec<Change>> {
+        match self.jobs.try_reserve() {
+            Ok(permit) => {
+                self.last_ticket += 1;
+                let (key, ticket) = (self.key, self.last_ticket);
+                permit.send(Job::Write(Write {
+                    key,
+                    changes,
+                    ticket,
+                    progress: Arc::clone(&self.progress),
+                }));
+                Ok(ticket)
+            }
+            Err(_) => Err(changes),
+        }
+    }
+
+    /// Waits until the queue has room again (or the writer is gone).
+    pub async fn room(&self) {
+        let _ = self.jobs.reserve().await;
+    }
+
+    /// Tells the newest committed ticket.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.progress.subscribe()
+    }
+}
+
+/// Starts the thread; it ends with [`Job::Close`] or when every handle is gone.
+pub(super) fn start(
+    connection: Connection,
+    observe: impl Fn(usize, Duration) + Send + 'static,
+) -> (Jobs, watch::Receiver<Option<String>>) {
+    let (jobs, queue) = mpsc::channel(QUEUE_CAPACITY);
+    let (trouble, health) = watch::channel(None);
+    thread::spawn(move || Writer { connection, queue, trouble }.run(observe));
+    (jobs, health)
+}
+
+struct Writer {
+    connection: Connection,
+    queue: mpsc::Receiver<Job>,
+    trouble: watch::Sender<Option<String>>,
+}
+
+impl Writer {
+    fn run(mut self, observe: impl Fn(usize, Duration)) {
+        let mut batch = Vec::with_capacity(BATCH_LIMIT);
+        while self.queue.blocking_recv_many(&mut batch, BATCH_LIMIT) > 0 {
+            let started = Instant::now();
+            let writes = self.take_writes(&mut batch);
+            if !writes.is_empty() {
+                self.commit_until_done(&writes);
+                for write in &writes {
+                    write.progress.send_replace(write.ticket);
+                }
+                observe(writes.len(), started.elapsed());
+            }
+            for job in batch.drain(..) {
+                match job {
+                    // `take_writes` has taken them all.
+                    Job::Write(_) => {}
+                    Job::Create { id, principal, epoch, done } => {
+                        let _ = done.send(self.create(&id, &principal, epoch));
+                    }
+                    Job::ForgetRequests { age } => self.forget_requests(age),
+                    Job::Close { done } => return self.close(done),
+                }
+            }
+        }
+    }
+
+    /// Writes first: a session is only written to after its creation was answered, so the order of the rest is free.
+    fn take_writes(&self, batch: &mut Vec<Job>) -> Vec<Write> {
+        let mut writes = Vec::with_capacity(batch.len());
+        let mut others = Vec::new();
+        for job in batch.drain(..) {
+            match job {
+                Job::Write(write) => writes.push(write),
+                Job::Create { .. } | Job::ForgetRequests { .. } | Job::Close { .. } => {
+                    others.push(job)
+                }
+            }
+        }
+        *batch = others;
+        writes
+    }
+
+    fn commit_until_done(&mut self, writes: &[Write]) {
+        loop {
+            match commit(&mut self.connection, writes) {
+                Ok(()) => break,
+                Err(err) if may_pass(&err) => self.wait_out(&err),
+                Err(err) => {
+                    error!(?err, "a batch was refused; writing its parts one by one");
+                    self.commit_one_by_one(writes);
+                    break;
+                }
+            }
+        }
+        if self.trouble.borrow().is_some() {
+            warn!("the database takes writes again");
+            self.trouble.send_replace(None);
+        }
+    }
+
+    /// One session's bad write must not take the others with it.
+    fn commit_one_by_one(&mut self, writes: &[Write]) {
+        for write in writes {
+            while let Err(err) = commit(&mut self.connection, std::slice::from_ref(write)) {
+                if !may_pass(&err) {
+                    error!(?err, "a write was refused for good; this is a bug");
+                    break;
+                }
+                self.wait_out(&err);
+            }
+        }
+    }
+
+    fn wait_out(&self, err: &rusqlite::Error) {
+        if self.trouble.borrow().is_none() {
+            error!(%err, "the database does not take writes; waiting for it, nothing is dropped");
+        }
+        self.trouble.send_replace(Some(err.to_string()));
+        thread::sleep(RETRY_PAUSE);
+    }
+
+    fn create(
+        &self,
+        id: &SessionId,
+        principal: &Principal,
+        epoch: Epoch,
+    ) -> Result<SessionKey, rusqlite::Error> {
+        let now = now_millis();
+        self.connection.execute(
+            "INSERT INTO sessions (id, principal, epoch, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?4)",
+            params![id.as_str(), principal.as_str(), epoch.0.cast_signed(), now],
+        )?;
+        Ok(SessionKey(self.connection.last_insert_rowid()))
+    }
+
+    fn forget_requests(&self, age: Duration) {
+        let oldest = now_millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        if let Err(err) =
+            self.connection.execute("DELETE FROM requests WHERE at < ?1", params![oldest])
+        {
+            warn!(%err, "old request numbers were not removed; the next sweep tries again");
+        }
+    }
+
+    fn close(self, done: oneshot::Sender<()>) {
+        if let Err(err) = schema::mark_closed(&self.connection) {
+            warn!(%err, "the database could not be marked as closed");
+        }
+        if let Err((_, err)) = self.connection.close() {
+            warn!(%err, "the database did not close cleanly");
+        }
+        let _ = done.send(());
+    }
+}
+
+fn commit(connection: &mut Connection, writes: &[Write]) -> Result<(), rusqlite::Error> {
+    let batch = connection.transaction()?;
+    let now = now_millis();
+    for write in writes {
+        for change in &write.changes {
+            apply(&batch, write.key, change, now)?;
+        }
+    }
+    batch.commit()
+}
+
+fn apply(
+    batch: &Transaction<'_>,
+    key: SessionKey,
+    change: &Change,
+    now: i64,
+) -> Result<(), rusqlite::Error> {
+    match change {
+        Change::Append(entry) => return append(batch, key, entry, now),
+        Change::Controls(controls) => {
+            let mut update =
+                batch.prepare_cached("UPDATE sessions SET controls = ?2 WHERE key = ?1")?;
+            update.execute(params![key.0, record::controls_body(controls)])?;
+        }
+        Change::Request(request) => {
+            let mut insert =
+                batch.prepare_cached("INSERT OR REPLACE INTO requests VALUES (?1, ?2, ?3)")?;
+            insert.execute(params![key.0, &*request.0, now])?;
+        }
+        Change::Run(run, state) => return save_run(batch, key, run, *state),
+        Change::RunOver(run) => {
+            let mut delete =
+                batch.prepare_cached("DELETE FROM runs WHERE session = ?1 AND run = ?2")?;
+            delete.execute(params![key.0, run.0.cast_signed()])?;
+        }
+        Change::Used => {
+            let mut update =
+                batch.prepare_cached("UPDATE sessions SET used_at = ?2 WHERE key = ?1")?;
+            update.execute(params![key.0, now])?;
+        }
+    }
+    Ok(())
+}
+
+fn append(
+    batch: &Transaction<'_>,
+    key: SessionKey,
+    entry: &Entry,
+    now: i64,
+) -> Result<(), rusqlite::Error> {
+    let row = record::event_row(&entry.event);
+    let channel = record::channel_number(entry.channel);
+    let seq = entry.seq.0.cast_signed();
+    if record::replaces_older(&entry.event) {
+        let mut delete = batch.prepare_cached(
+            "DELETE FROM events WHERE session = ?1 AND channel = ?2 AND kind = ?3 AND seq < ?4",
+        )?;
+        delete.execute(params![key.0, channel, row.kind, seq])?;
+    }
+    let mut insert =
+        batch.prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+    insert.execute(params![key.0, channel, seq, now, row.kind, row.body, row.blob])?;
+    Ok(())
+}
+
+fn save_run(
+    batch: &Transaction<'_>,
+    key: SessionKey,
+    run: &Run,
+    state: RunState,
+) -> Result<(), rusqlite::Error> {
+    let state = match state {
+        RunState::Waiting => "waiting",
+        RunState::Running => "running",
+    };
+    let id = run.id.0.cast_signed();
+    let channel = record::channel_number(run.channel);
+    let mut save =
+        batch.prepare_cached("INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    save.execute(params![key.0, id, channel, state, record::run_body(run)])?;
+    let mut last =
+        batch.prepare_cached("UPDATE sessions SET last_run = max(last_run, ?2) WHERE key = ?1")?;
+    last.execute(params![key.0, id])?;
+    Ok(())
+}
+
+/// Trouble that an operator can end (space, permissions, a lock) as opposed to a statement that can never work.
+fn may_pass(err: &rusqlite::Error) -> bool {
+    matches!(
+        err.sqlite_error_code(),
+        Some(
+            ErrorCode::DiskFull
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied
+                | ErrorCode::OutOfMemory
+        )
+    )
+}
+
+fn now_millis() -> i64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX)
+}
