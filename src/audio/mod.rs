@@ -1,0 +1,4 @@
+//! Pure PCM16: resampling, levels, speech gate. No sockets, no tasks.
+
+pub mod gate;
+pub mod resample;
