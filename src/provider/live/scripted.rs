@@ -1,0 +1,149 @@
+//! A live model without a model: plays the microphone back, answers a text with an echo and a tone, and can be
+//! interrupted like the real ones. Used by tests and by the offline demo.
+
+mod tone;
+
+use super::{LIVE_INPUT_CAPACITY, LIVE_OUTPUT_CAPACITY, LiveInput, LiveLink, LiveOutput};
+use crate::audio::gate::{Edge, SpeechGate};
+use crate::audio::resample::{ResampleError, Resampler};
+use crate::message::{AudioChunk, Speaker};
+use crate::task;
+use bytes::Bytes;
+use image::ImageReader;
+use std::io::Cursor;
+use tokio::sync::mpsc;
+use tone::Tone;
+
+/// What the speakers of every client expect.
+const OUTPUT_RATE: u32 = 24_000;
+
+pub(super) fn connect() -> LiveLink {
+    let (input, requests) = mpsc::channel(LIVE_INPUT_CAPACITY);
+    let (answers, output) = mpsc::channel(LIVE_OUTPUT_CAPACITY);
+    let model = Model { answers, gate: SpeechGate::default(), tone: None, resampler: None };
+    task::spawn("live-scripted", async move {
+        // The only error is that nobody listens any more, which is how every conversation ends.
+        let _ = model.run(requests).await;
+    });
+    LiveLink { input, output }
+}
+
+/// The session dropped its end of the link.
+#[derive(Debug)]
+struct LinkDropped;
+
+#[derive(Debug)]
+struct Model {
+    answers: mpsc::Sender<LiveOutput>,
+    gate: SpeechGate,
+    tone: Option<Tone>,
+    /// For the rate at which the microphone sends.
+    resampler: Option<(u32, Resampler)>,
+}
+
+impl Model {
+    async fn run(mut self, mut requests: mpsc::Receiver<LiveInput>) -> Result<(), LinkDropped> {
+        loop {
+            tokio::select! {
+                request = requests.recv() => match request {
+                    Some(request) => self.on_input(request).await?,
+                    None => return Ok(()),
+                },
+                chunk = next_chunk(&mut self.tone) => match chunk {
+                    Some(pcm) => self.play(pcm).await?,
+                    None => self.tone = None,
+                },
+            }
+        }
+    }
+
+    async fn on_input(&mut self, request: LiveInput) -> Result<(), LinkDropped> {
+        match request {
+            // A gap needs no care: an echo has it too.
+            LiveInput::Audio { chunk, gap: _ } => self.on_audio(chunk).await,
+            LiveInput::Text(text) => self.on_text(&text).await,
+            LiveInput::Image(bytes) => {
+                let seen = tokio::task::spawn_blocking(move || describe(bytes)).await;
+                let text = seen.unwrap_or_else(|_| "echo: not an image".to_owned());
+                self.emit(LiveOutput::Text(text)).await
+            }
+            LiveInput::Interrupt => {
+                self.tone = None;
+                Ok(())
+            }
+        }
+    }
+
+    async fn on_audio(&mut self, chunk: AudioChunk) -> Result<(), LinkDropped> {
+        let edge = self.gate.push(&chunk);
+        if edge == Some(Edge::Started) && self.tone.take().is_some() {
+            self.emit(LiveOutput::SpeechStarted).await?;
+        }
+        match self.resample(chunk) {
+            Ok(pcm) if pcm.is_empty() => (),
+            Ok(pcm) => self.play(pcm).await?,
+            Err(err) => {
+                self.emit(LiveOutput::Failed { reason: err.to_string() }).await?;
+                return Err(LinkDropped);
+            }
+        }
+        if let Some(Edge::Ended { speech }) = edge {
+            let seconds = speech.as_secs_f64();
+            self.transcribe(Speaker::User, format!("heard {seconds:.1} s of speech")).await?;
+            self.transcribe(Speaker::Model, format!("played {seconds:.1} s back")).await?;
+        }
+        Ok(())
+    }
+
+    async fn on_text(&mut self, text: &str) -> Result<(), LinkDropped> {
+        self.emit(LiveOutput::Text(format!("echo: {text}"))).await?;
+        self.tone = Some(Tone::for_text(text));
+        Ok(())
+    }
+
+    fn resample(&mut self, chunk: AudioChunk) -> Result<Bytes, ResampleError> {
+        if chunk.rate == OUTPUT_RATE {
+            return Ok(chunk.pcm);
+        }
+        let kept = self.resampler.take().filter(|(rate, _)| *rate == chunk.rate);
+        let (rate, mut resampler) = match kept {
+            Some(kept) => kept,
+            None => (chunk.rate, Resampler::new(chunk.rate, OUTPUT_RATE)?),
+        };
+        let pcm = resampler.push(&chunk.pcm);
+        self.resampler = Some((rate, resampler));
+        Ok(pcm)
+    }
+
+    async fn play(&mut self, pcm: Bytes) -> Result<(), LinkDropped> {
+        self.emit(LiveOutput::Audio(AudioChunk { rate: OUTPUT_RATE, pcm })).await
+    }
+
+    async fn transcribe(&mut self, speaker: Speaker, text: String) -> Result<(), LinkDropped> {
+        self.emit(LiveOutput::Transcript { speaker, text }).await
+    }
+
+    async fn emit(&mut self, output: LiveOutput) -> Result<(), LinkDropped> {
+        self.answers.send(output).await.map_err(|_| LinkDropped)
+    }
+}
+
+/// Waits for ever while no tone plays; `None` means that it is over.
+async fn next_chunk(tone: &mut Option<Tone>) -> Option<Bytes> {
+    match tone {
+        Some(tone) => tone.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Reads no more than the header, but some formats are copied for that, so this stays off the runtime.
+fn describe(bytes: Bytes) -> String {
+    let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().ok();
+    match reader.and_then(|reader| reader.into_dimensions().ok()) {
+        Some((width, height)) => format!("echo: image {width}x{height}"),
+        None => "echo: not an image".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

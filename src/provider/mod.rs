@@ -1,0 +1,6 @@
+//! Adapters to the outside world of models and agents. A provider is a function from its config to a link
+//! of bounded queues; it knows neither channels nor dialects.
+
+pub mod agent;
+pub mod chat;
+pub mod live;
