@@ -1,0 +1,48 @@
+//! Directories and pictures for the tests of this module.
+
+use super::{FileLimits, Files};
+use image::{DynamicImage, ImageFormat};
+use std::fs;
+use std::io::Cursor;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+pub(super) const MAX_PIXELS: u64 = 40_000_000;
+
+/// A project and a data directory that vanish with it.
+pub(super) struct Fixture {
+    directory: TempDir,
+    pub(super) files: Files,
+}
+
+impl Fixture {
+    pub(super) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let project = directory.path().join("project");
+        fs::create_dir(&project).unwrap();
+        let limits = FileLimits { max_pixels: MAX_PIXELS };
+        let files = Files::new(&project, &directory.path().join("state"), limits).unwrap();
+        Self { directory, files }
+    }
+
+    pub(super) fn project(&self) -> PathBuf {
+        self.directory.path().join("project")
+    }
+
+    pub(super) fn data(&self) -> PathBuf {
+        self.directory.path().join("state")
+    }
+
+    /// Makes a file of the project, with its directories.
+    pub(super) fn add(&self, path: &str, content: &str) {
+        let path = self.project().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+}
+
+pub(super) fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    DynamicImage::new_rgb8(width, height).write_to(&mut bytes, format).unwrap();
+    bytes.into_inner()
+}

@@ -1,0 +1,64 @@
+//! Files on disk: what users send, small pictures of it, lists of what is there, the project's overview.
+//! Everything here blocks; callers use `spawn_blocking`. Clients never see where the directories really are.
+
+mod clock;
+mod error;
+mod found;
+mod listing;
+mod name;
+mod overview;
+mod thumbnail;
+mod upload;
+
+pub use error::FileError;
+pub use upload::SavedFile;
+
+use crate::message::Principal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+/// The directories of one gateway; a clone is another handle to the same.
+#[derive(Debug, Clone)]
+pub struct Files {
+    places: Arc<Places>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileLimits {
+    /// Pictures with more than this get no thumbnail.
+    pub max_pixels: u64,
+}
+
+#[derive(Debug)]
+struct Places {
+    project: PathBuf,
+    data: PathBuf,
+    limits: FileLimits,
+}
+
+impl Files {
+    /// The project has to exist; the data directory is made.
+    pub fn new(project: &Path, data: &Path, limits: FileLimits) -> io::Result<Self> {
+        fs::create_dir_all(data.join("temp"))?;
+        let places =
+            Places { project: project.canonicalize()?, data: data.canonicalize()?, limits };
+        Ok(Self { places: Arc::new(places) })
+    }
+
+    fn project(&self) -> &Path {
+        &self.places.project
+    }
+
+    fn data(&self) -> &Path {
+        &self.places.data
+    }
+
+    /// Where one user's uploads (`input`) and results (`output`) are; shown to that user as `temp`.
+    fn temp(&self, principal: &Principal) -> PathBuf {
+        self.data().join("temp").join(name::principal_dir(principal))
+    }
+}
+
+#[cfg(test)]
+mod fixture;
