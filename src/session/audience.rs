@@ -1,0 +1,252 @@
+//! The sockets of a session: who listens on which channel, how far each channel has been published, and who
+//! holds microphone and speaker.
+
+use crate::message::{Channel, ConnectionId, Entry, Event, Seq, Signal, StopReason};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use tokio::sync::mpsc::{self, error::TrySendError};
+
+/// Published events waiting for one socket. Full: the socket lags and catches up from the store.
+const LOG_CAPACITY: usize = 256;
+/// The same by payload, because a thumbnail weighs as much as a thousand lines.
+const LOG_BYTES: usize = 1024 * 1024;
+/// Passing signals waiting for one socket, mostly audio. Full: the socket is too slow and is closed; it comes
+/// back and resumes.
+const SIGNAL_CAPACITY: usize = 64;
+
+/// Whether a socket may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Participant,
+    Viewer,
+}
+
+/// The socket's ends of its two lanes.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    pub(super) log: LogLane,
+    pub(super) signals: mpsc::Receiver<Signal>,
+    /// Set when the session drops this socket and not the other way round.
+    pub(super) slow: Arc<OnceLock<()>>,
+}
+
+/// Published events on their way to one socket.
+#[derive(Debug)]
+pub(super) struct LogLane {
+    /// Everything up to here is in the store; later events come through the lane.
+    pub(super) top: Seq,
+    entries: mpsc::Receiver<Arc<Entry>>,
+    queued: Arc<AtomicUsize>,
+}
+
+impl LogLane {
+    /// `None`: the socket lagged behind, or the session is over.
+    pub(super) async fn recv(&mut self) -> Option<Arc<Entry>> {
+        let entry = self.entries.recv().await?;
+        self.queued.fetch_sub(weight(&entry.event), Ordering::Relaxed);
+        Some(entry)
+    }
+}
+
+#[derive(Debug)]
+struct LogSender {
+    entries: mpsc::Sender<Arc<Entry>>,
+    queued: Arc<AtomicUsize>,
+}
+
+impl LogSender {
+    /// False: too far behind for this lane.
+    fn offer(&self, entry: &Arc<Entry>) -> bool {
+        let weight = weight(&entry.event);
+        if self.queued.load(Ordering::Relaxed) + weight > LOG_BYTES.max(weight) {
+            return false;
+        }
+        self.queued.fetch_add(weight, Ordering::Relaxed);
+        self.entries.try_send(Arc::clone(entry)).is_ok()
+    }
+}
+
+#[derive(Debug)]
+struct Peer {
+    connection: ConnectionId,
+    role: Role,
+    /// `None` while the socket lags.
+    log: Option<LogSender>,
+    signals: mpsc::Sender<Signal>,
+    slow: Arc<OnceLock<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Lane {
+    assigned: Seq,
+    published: Seq,
+    /// In the order of their arrival.
+    peers: Vec<Peer>,
+}
+
+#[derive(Debug)]
+pub(super) struct Audience {
+    lanes: [Lane; Channel::COUNT],
+}
+
+impl Audience {
+    pub(super) fn new(tops: [Seq; Channel::COUNT]) -> Self {
+        Self { lanes: tops.map(|top| Lane { assigned: top, published: top, peers: Vec::new() }) }
+    }
+
+    /// The number of the next event of a channel.
+    pub(super) fn assign(&mut self, channel: Channel) -> Seq {
+        let lane = &mut self.lanes[channel.index()];
+        lane.assigned = Seq(lane.assigned.0 + 1);
+        lane.assigned
+    }
+
+    pub(super) fn published(&self, channel: Channel) -> Seq {
+        self.lanes[channel.index()].published
+    }
+
+    pub(super) fn count(&self, channel: Channel) -> usize {
+        self.lanes[channel.index()].peers.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.peers.is_empty())
+    }
+
+    pub(super) fn attach(
+        &mut self,
+        channel: Channel,
+        connection: ConnectionId,
+        role: Role,
+    ) -> Lanes {
+        if channel == Channel::Audio && role == Role::Participant {
+            self.tell_holder(Signal::StopPlayback(StopReason::AnotherSocket));
+        }
+        let lane = &mut self.lanes[channel.index()];
+        let (log, entries) = log_lane(lane.published);
+        let (signals, incoming) = mpsc::channel(SIGNAL_CAPACITY);
+        let slow = Arc::new(OnceLock::new());
+        lane.peers.push(Peer {
+            connection,
+            role,
+            log: Some(log),
+            signals,
+            slow: Arc::clone(&slow),
+        });
+        Lanes { log: entries, signals: incoming, slow }
+    }
+
+    /// A new lane for a socket that lagged behind; `None` if the session has dropped it meanwhile.
+    pub(super) fn catch_up(
+        &mut self,
+        channel: Channel,
+        connection: ConnectionId,
+    ) -> Option<LogLane> {
+        let lane = &mut self.lanes[channel.index()];
+        let peer = lane.peers.iter_mut().find(|peer| peer.connection == connection)?;
+        let (log, entries) = log_lane(lane.published);
+        peer.log = Some(log);
+        Some(entries)
+    }
+
+    pub(super) fn detach(&mut self, channel: Channel, connection: ConnectionId) {
+        self.lanes[channel.index()].peers.retain(|peer| peer.connection != connection);
+    }
+
+    /// Tells a committed event to everyone on its channel. A socket that is behind catches up by itself.
+    pub(super) fn publish(&mut self, entry: &Arc<Entry>) {
+        let lane = &mut self.lanes[entry.channel.index()];
+        lane.published = entry.seq;
+        for peer in &mut lane.peers {
+            if peer.log.as_ref().is_some_and(|log| !log.offer(entry)) {
+                peer.log = None;
+            }
+        }
+    }
+
+    /// Tells one socket something that is not logged.
+    pub(super) fn signal(&mut self, channel: Channel, connection: ConnectionId, signal: Signal) {
+        self.send_where(channel, |peer| peer.connection == connection, &signal);
+    }
+
+    /// The same, wherever the socket is.
+    pub(super) fn signal_anywhere(&mut self, connection: ConnectionId, signal: Signal) {
+        let home = Channel::ALL.into_iter().find(|channel| {
+            self.lanes[channel.index()].peers.iter().any(|peer| peer.connection == connection)
+        });
+        if let Some(channel) = home {
+            self.signal(channel, connection, signal);
+        }
+    }
+
+    /// Forgets sockets that have gone without a word.
+    pub(super) fn sweep(&mut self) {
+        for lane in &mut self.lanes {
+            lane.peers.retain(|peer| !peer.signals.is_closed());
+        }
+    }
+
+    /// Tells all sockets of a channel.
+    pub(super) fn signal_all(&mut self, channel: Channel, signal: &Signal) {
+        self.send_where(channel, |_| true, signal);
+    }
+
+    /// The newest audio socket that may send holds microphone and speaker.
+    pub(super) fn holder(&self) -> Option<ConnectionId> {
+        let peers = &self.lanes[Channel::Audio.index()].peers;
+        peers.iter().rev().find(|peer| peer.role == Role::Participant).map(|peer| peer.connection)
+    }
+
+    /// Sound and its control go to the holder only.
+    pub(super) fn tell_holder(&mut self, signal: Signal) {
+        if let Some(holder) = self.holder() {
+            self.signal(Channel::Audio, holder, signal);
+        }
+    }
+
+    fn send_where(&mut self, channel: Channel, wanted: impl Fn(&Peer) -> bool, signal: &Signal) {
+        self.lanes[channel.index()].peers.retain(|peer| {
+            if !wanted(peer) {
+                return true;
+            }
+            match peer.signals.try_send(signal.clone()) {
+                Ok(()) => true,
+                // A heartbeat says that we are alive; who has sixty signals waiting knows.
+                Err(TrySendError::Full(Signal::Heartbeat { .. })) => true,
+                Err(TrySendError::Full(_)) => {
+                    let _ = peer.slow.set(());
+                    false
+                }
+                Err(TrySendError::Closed(_)) => false,
+            }
+        });
+    }
+}
+
+fn log_lane(top: Seq) -> (LogSender, LogLane) {
+    let (sender, entries) = mpsc::channel(LOG_CAPACITY);
+    let queued = Arc::new(AtomicUsize::new(0));
+    (LogSender { entries: sender, queued: Arc::clone(&queued) }, LogLane { top, entries, queued })
+}
+
+/// About how many bytes an event keeps in memory.
+fn weight(event: &Event) -> usize {
+    const ENTRY: usize = 64;
+    let payload = match event {
+        Event::UserText { text, .. }
+        | Event::UserRequest { text, .. }
+        | Event::Transcript { text, .. } => text.len(),
+        Event::Text(text) | Event::RunLine(text) | Event::RequestAnswered(text) => text.len(),
+        Event::UserFile(note) | Event::FileMade(note) => {
+            note.thumbnail.as_ref().map_or(0, bytes::Bytes::len)
+        }
+        Event::FilesChanged(paths) => paths.iter().map(String::len).sum(),
+        Event::Files { list, .. } => list.as_ref().map_or(0, |list| list.files.len() * 64),
+        Event::RunStarted(_)
+        | Event::RunEnded(_)
+        | Event::CancelTaken
+        | Event::AgentReport(_)
+        | Event::Notice(_) => 0,
+    };
+    ENTRY + payload
+}

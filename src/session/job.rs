@@ -1,0 +1,100 @@
+//! Work that leaves the actor: looking up a request number, storing a file, making a list or a thumbnail.
+//! Everything here may take as long as the disk does; the actor goes on meanwhile.
+
+use super::{Env, Submitted};
+use crate::files::{FileError, SavedFile};
+use crate::message::{Channel, ConnectionId, FileList, FileNote, ListKind, Principal, RequestNo};
+use crate::store::{SessionKey, StoreError};
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// Who is waiting for an outcome.
+#[derive(Debug, Clone)]
+pub(super) struct Asker {
+    pub(super) connection: ConnectionId,
+    pub(super) request: Option<RequestNo>,
+}
+
+#[derive(Debug)]
+pub(super) enum JobDone {
+    /// Whether this command was carried out before.
+    LookedUp {
+        submitted: Submitted,
+        known: Result<bool, StoreError>,
+    },
+    Stored {
+        asker: Asker,
+        channel: Channel,
+        saved: Result<SavedFile, FileError>,
+    },
+    ImageStored {
+        asker: Asker,
+        image: Bytes,
+        saved: Result<SavedFile, FileError>,
+    },
+    Listed {
+        kind: ListKind,
+        answer_on: Channel,
+        list: Result<Arc<FileList>, FileError>,
+    },
+    Described {
+        channel: Channel,
+        notes: Vec<FileNote>,
+    },
+}
+
+pub(super) async fn look_up(
+    env: Env,
+    key: SessionKey,
+    request: RequestNo,
+    submitted: Submitted,
+) -> JobDone {
+    let known = env.store.knows_request(key, request).await;
+    JobDone::LookedUp { submitted, known }
+}
+
+pub(super) async fn store_file(
+    env: Env,
+    principal: Principal,
+    asker: Asker,
+    channel: Channel,
+    name: String,
+    bytes: Bytes,
+) -> JobDone {
+    let saved = blocking(move || env.files.save_upload(&principal, &name, &bytes)).await;
+    JobDone::Stored { asker, channel, saved }
+}
+
+pub(super) async fn store_image(
+    env: Env,
+    principal: Principal,
+    asker: Asker,
+    image: Bytes,
+) -> JobDone {
+    let bytes = image.clone();
+    let saved = blocking(move || env.files.save_image(&principal, &bytes)).await;
+    JobDone::ImageStored { asker, image, saved }
+}
+
+pub(super) async fn list(
+    env: Env,
+    principal: Principal,
+    kind: ListKind,
+    answer_on: Channel,
+) -> JobDone {
+    let list = blocking(move || env.files.list(kind, &principal)).await.map(Arc::new);
+    JobDone::Listed { kind, answer_on, list }
+}
+
+/// Files that a run made, with pictures small enough to show.
+pub(super) async fn describe(env: Env, channel: Channel, paths: Vec<String>) -> JobDone {
+    let notes =
+        blocking(move || Ok(paths.iter().map(|path| env.files.describe(path)).collect())).await;
+    JobDone::Described { channel, notes: notes.unwrap_or_default() }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, FileError> + Send + 'static,
+) -> Result<T, FileError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(FileError::Internal))
+}

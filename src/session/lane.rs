@@ -1,0 +1,269 @@
+//! Work on one channel: one run at a time, a bounded queue behind it, and the link to whoever does the work.
+
+use crate::message::{AgentSlot, Channel, Run, RunId};
+use crate::provider::agent::{
+    self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt,
+};
+use crate::provider::chat::{self, ChatConfig, ChatOutput, ChatRequest, ChatTurn};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long an agent may take to stop before its link is cut, which ends it the hard way.
+const STOP_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Chat and the four agents.
+pub(super) const LANES: usize = 5;
+
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub(super) channel: Channel,
+    pub(super) current: Option<Current>,
+    pub(super) queue: VecDeque<Run>,
+    worker: Worker,
+    /// Answers to cancels that came too late for their run; they must not end the next one.
+    stray_cancels: u32,
+}
+
+/// The run that has the channel.
+#[derive(Debug)]
+pub(super) struct Current {
+    pub(super) run: Run,
+    pub(super) phase: Phase,
+    pub(super) answer: String,
+    pub(super) changed: Vec<String>,
+    pub(super) made: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Waiting for its commit.
+    Starting,
+    Running,
+    Stopping {
+        deadline: Instant,
+    },
+}
+
+#[derive(Debug)]
+enum Worker {
+    Chat {
+        config: ChatConfig,
+        turn: Option<ChatTurn>,
+    },
+    /// The link is kept from run to run.
+    Agent {
+        config: AgentConfig,
+        workplace: PathBuf,
+        link: Option<AgentLink>,
+    },
+}
+
+/// What a worker says.
+#[derive(Debug)]
+pub(super) enum LaneOutput {
+    Chat(ChatOutput),
+    Agent(AgentOutput),
+    /// The worker is gone without a word.
+    Lost,
+}
+
+/// How far a stop got at once.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The worker is down; the run is over.
+    Done,
+    /// The worker was told and will answer.
+    Pending,
+}
+
+impl Lane {
+    pub(super) fn chat(config: ChatConfig) -> Self {
+        Self::new(Channel::Chat, Worker::Chat { config, turn: None })
+    }
+
+    pub(super) fn agent(slot: AgentSlot, config: AgentConfig, workplace: &Path) -> Self {
+        let workplace = workplace.to_owned();
+        Self::new(Channel::Agent(slot), Worker::Agent { config, workplace, link: None })
+    }
+
+    fn new(channel: Channel, worker: Worker) -> Self {
+        Self { channel, current: None, queue: VecDeque::new(), worker, stray_cancels: 0 }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.current.is_none() && self.queue.is_empty()
+    }
+
+    /// Gives the channel to a run; its worker starts with [`Lane::begin`].
+    pub(super) fn take(&mut self, run: Run) {
+        let (answer, changed, made) = (String::new(), Vec::new(), Vec::new());
+        self.current = Some(Current { run, phase: Phase::Starting, answer, changed, made });
+    }
+
+    /// Starts the worker on a run that is still wanted. False: the worker does not take it.
+    pub(super) fn begin(&mut self, run: RunId, attachments: Vec<PathBuf>) -> bool {
+        let Some(current) = self.current.as_mut().filter(|current| current.run.id == run) else {
+            return true;
+        };
+        if current.phase != Phase::Starting {
+            return true;
+        }
+        current.phase = Phase::Running;
+        let text = current.run.text.clone();
+        match &mut self.worker {
+            Worker::Chat { config, turn } => {
+                *turn = Some(chat::ask(config, ChatRequest { text, attachments }));
+                true
+            }
+            Worker::Agent { config, workplace, link } => {
+                let prompt = AgentInput::Prompt(AgentPrompt { text, attachments });
+                let open = link.get_or_insert_with(|| agent::start(config, workplace));
+                if let Err(refused) = open.input.try_send(prompt) {
+                    // The agent died while it was idle: a new one takes the prompt.
+                    let fresh = agent::start(config, workplace);
+                    let taken = fresh.input.try_send(refused.into_inner()).is_ok();
+                    *link = Some(fresh);
+                    self.stray_cancels = 0;
+                    return taken;
+                }
+                true
+            }
+        }
+    }
+
+    /// Stops the current run, whatever it is doing.
+    pub(super) fn stop(&mut self) -> Stop {
+        let Some(current) = &mut self.current else { return Stop::Done };
+        match (&mut self.worker, current.phase) {
+            (_, Phase::Starting) => Stop::Done,
+            (Worker::Chat { turn, .. }, Phase::Running | Phase::Stopping { .. }) => {
+                *turn = None;
+                Stop::Done
+            }
+            (Worker::Agent { .. }, Phase::Stopping { .. }) => Stop::Pending,
+            (Worker::Agent { link, .. }, Phase::Running) => {
+                if link.as_ref().is_some_and(|link| link.input.try_send(AgentInput::Cancel).is_ok())
+                {
+                    current.phase = Phase::Stopping { deadline: Instant::now() + STOP_DEADLINE };
+                    return Stop::Pending;
+                }
+                *link = None;
+                Stop::Done
+            }
+        }
+    }
+
+    /// When a worker that was told to stop must have done so.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self.current.as_ref()?.phase {
+            Phase::Stopping { deadline } => Some(deadline),
+            Phase::Starting | Phase::Running => None,
+        }
+    }
+
+    /// Takes the run off the channel.
+    pub(super) fn release(&mut self) -> Option<Current> {
+        if let Worker::Chat { turn, .. } = &mut self.worker {
+            *turn = None;
+        }
+        self.current.take()
+    }
+
+    /// True: this end of a prompt is the late answer to a cancel, and nothing ends by it.
+    pub(super) fn is_stray(&mut self, end: &AgentEnd) -> bool {
+        let stopping = self.deadline().is_some();
+        match end {
+            AgentEnd::Cancelled if self.stray_cancels > 0 => {
+                self.stray_cancels -= 1;
+                true
+            }
+            AgentEnd::Cancelled => self.current.is_none(),
+            AgentEnd::Finished | AgentEnd::Failed { .. } => {
+                self.stray_cancels += u32::from(stopping);
+                false
+            }
+        }
+    }
+
+    /// Ends the worker and returns when everything it started is gone too.
+    pub(super) fn end_worker(&mut self) -> impl Future<Output = ()> + Send + use<> {
+        let link = match &mut self.worker {
+            Worker::Chat { turn, .. } => {
+                *turn = None;
+                None
+            }
+            Worker::Agent { link, .. } => link.take(),
+        };
+        async move {
+            let Some(AgentLink { input, mut output }) = link else { return };
+            drop(input);
+            while output.recv().await.is_some() {}
+        }
+    }
+
+    /// Drops the worker; whatever it started ends with it.
+    pub(super) fn cut(&mut self) {
+        self.stray_cancels = 0;
+        match &mut self.worker {
+            Worker::Chat { turn, .. } => *turn = None,
+            Worker::Agent { link, .. } => *link = None,
+        }
+    }
+
+    /// Takes output that is ready, if any.
+    pub(super) fn poll_output(&mut self, context: &mut Context<'_>) -> Poll<LaneOutput> {
+        match &mut self.worker {
+            Worker::Chat { turn: Some(turn), .. } => turn
+                .output
+                .poll_recv(context)
+                .map(|output| output.map_or(LaneOutput::Lost, LaneOutput::Chat)),
+            Worker::Agent { link: Some(link), .. } => link
+                .output
+                .poll_recv(context)
+                .map(|output| output.map_or(LaneOutput::Lost, LaneOutput::Agent)),
+            Worker::Chat { turn: None, .. } | Worker::Agent { link: None, .. } => Poll::Pending,
+        }
+    }
+
+    /// Takes further output that is ready right now, for one common write.
+    pub(super) fn more_output(&mut self) -> Option<LaneOutput> {
+        match &mut self.worker {
+            Worker::Chat { turn, .. } => {
+                turn.as_mut()?.output.try_recv().ok().map(LaneOutput::Chat)
+            }
+            Worker::Agent { link, .. } => {
+                link.as_mut()?.output.try_recv().ok().map(LaneOutput::Agent)
+            }
+        }
+    }
+}
+
+/// Waits for output of any lane, starting the search behind the one that spoke last so that none is starved.
+pub(super) async fn next_output(
+    lanes: &mut [Lane; LANES],
+    last: &mut usize,
+) -> (usize, LaneOutput) {
+    std::future::poll_fn(|context| {
+        for step in 1..=LANES {
+            let index = (*last + step) % LANES;
+            if let Poll::Ready(output) = lanes[index].poll_output(context) {
+                *last = index;
+                return Poll::Ready((index, output));
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+/// Position of a channel's lane; `None` where no work is done.
+pub(super) fn lane_index(channel: Channel) -> Option<usize> {
+    match channel {
+        Channel::Chat => Some(0),
+        Channel::Agent(slot) => Some(usize::from(slot.number())),
+        Channel::Audio | Channel::Input | Channel::File => None,
+    }
+}

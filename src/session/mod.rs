@@ -1,0 +1,173 @@
+//! Sessions: one actor each, reached through a [`SessionHandle`], found through the [`Registry`].
+//! Knows neither JSON nor WebSocket.
+
+mod actor;
+mod audience;
+mod job;
+mod journal;
+mod lane;
+mod models;
+mod reader;
+mod recent;
+mod registry;
+mod voice;
+mod work;
+
+pub use audience::Role;
+pub use reader::{Reader, ReaderEnd, Step};
+pub use registry::{OpenError, Registry, StartError};
+
+use crate::config::Config;
+use crate::files::Files;
+use crate::message::{
+    Channel, Command, ConnectionId, Epoch, Greeting, Inbound, Principal, Seq, SessionId,
+    SystemNotice,
+};
+use crate::metrics::Metrics;
+use crate::store::{SessionKey, Store};
+use audience::{Lanes, LogLane};
+use reader::{Source, Start};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// Commands waiting for the session. Full: the sending sockets wait, and their clients with them.
+const COMMAND_CAPACITY: usize = 64;
+/// Sound, arrivals and departures, which must not wait behind commands. Full: the socket waits.
+const URGENT_CAPACITY: usize = 128;
+
+/// What every session works with.
+#[derive(Debug, Clone)]
+pub(crate) struct Env {
+    pub(crate) config: Arc<Config>,
+    pub(crate) store: Store,
+    pub(crate) files: Files,
+    pub(crate) metrics: Metrics,
+}
+
+/// Cheap handle; the only way to reach a running session.
+#[derive(Debug, Clone)]
+pub struct SessionHandle {
+    inner: Arc<HandleInner>,
+}
+
+#[derive(Debug)]
+struct HandleInner {
+    id: SessionId,
+    key: SessionKey,
+    principal: Principal,
+    env: Env,
+    commands: mpsc::Sender<Submitted>,
+    urgent: mpsc::Sender<Urgent>,
+}
+
+/// What a socket wants to read.
+#[derive(Debug, Clone)]
+pub struct Attach {
+    pub channel: Channel,
+    pub connection: ConnectionId,
+    pub role: Role,
+    /// What the client has already seen.
+    pub cursor: Option<(Epoch, Seq)>,
+    /// How much it wants if that cannot be continued; `None` is everything.
+    pub history: Option<usize>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    #[error(transparent)]
+    Closed(#[from] SessionClosed),
+    #[error("channel takes at most {limit} sockets")]
+    TooMany { limit: usize },
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("session is closed")]
+pub struct SessionClosed;
+
+impl SessionHandle {
+    pub fn id(&self) -> &SessionId {
+        &self.inner.id
+    }
+
+    /// Attaches one more socket. Dropping the reader detaches it.
+    pub async fn attach(&self, attach: Attach) -> Result<(Greeting, Reader), AttachError> {
+        let (reply, answer) = oneshot::channel();
+        let (channel, connection) = (attach.channel, attach.connection);
+        self.inner
+            .urgent
+            .send(Urgent::Attach { attach, reply })
+            .await
+            .map_err(|_| SessionClosed)?;
+        let Attached { greeting, start, lanes } = answer.await.map_err(|_| SessionClosed)??;
+        let source = Source {
+            store: self.inner.env.store.clone(),
+            files: self.inner.env.files.clone(),
+            key: self.inner.key,
+            principal: self.inner.principal.clone(),
+            channel,
+        };
+        Ok((greeting, Reader::new(source, self.clone(), connection, start, lanes)))
+    }
+
+    /// Hands a command over, waiting while the session is busy. Sound goes its own way, past the commands.
+    pub async fn submit(
+        &self,
+        connection: ConnectionId,
+        inbound: Inbound,
+    ) -> Result<(), SessionClosed> {
+        let urgent = match (inbound.request, inbound.command) {
+            (None, Command::SendAudio(chunk)) => Urgent::Audio { connection, chunk },
+            (None, Command::StopPlayback) => Urgent::StopPlayback,
+            (request, command) => {
+                let submitted = Submitted { connection, inbound: Inbound { request, command } };
+                return self.inner.commands.send(submitted).await.map_err(|_| SessionClosed);
+            }
+        };
+        self.inner.urgent.send(urgent).await.map_err(|_| SessionClosed)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.inner.urgent.is_closed()
+    }
+
+    /// Best effort: a session whose lane is full of sound has other worries.
+    fn tell(&self, notice: SystemNotice) -> bool {
+        self.inner.urgent.try_send(Urgent::System(notice)).is_ok()
+    }
+
+    async fn catch_up(&self, channel: Channel, connection: ConnectionId) -> Option<LogLane> {
+        let (reply, answer) = oneshot::channel();
+        self.inner.urgent.send(Urgent::CatchUp { channel, connection, reply }).await.ok()?;
+        answer.await.ok()?
+    }
+
+    /// If the lane is full the session finds out by itself, at its next sweep.
+    fn detach(&self, channel: Channel, connection: ConnectionId) {
+        let _ = self.inner.urgent.try_send(Urgent::Detach { channel, connection });
+    }
+}
+
+/// A command and the socket it came from.
+#[derive(Debug)]
+struct Submitted {
+    connection: ConnectionId,
+    inbound: Inbound,
+}
+
+/// What does not wait behind commands.
+#[derive(Debug)]
+enum Urgent {
+    Audio { connection: ConnectionId, chunk: crate::message::AudioChunk },
+    StopPlayback,
+    Attach { attach: Attach, reply: oneshot::Sender<Result<Attached, AttachError>> },
+    CatchUp { channel: Channel, connection: ConnectionId, reply: oneshot::Sender<Option<LogLane>> },
+    Detach { channel: Channel, connection: ConnectionId },
+    System(SystemNotice),
+}
+
+#[derive(Debug)]
+struct Attached {
+    greeting: Greeting,
+    start: Start,
+    lanes: Lanes,
+}

@@ -1,0 +1,221 @@
+//! One socket's view of one channel: first what it missed, from the store, then what happens, as it happens.
+//! Passing signals overtake the history. A socket that falls behind catches up from the store by itself.
+
+use super::SessionHandle;
+use super::audience::{Lanes, LogLane};
+use crate::files::Files;
+use crate::message::{Channel, ConnectionId, Delivery, Entry, Event, Principal, Seq, Signal};
+use crate::store::{Page, SessionKey, Store, StoreError};
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::mpsc;
+
+/// What comes next on a socket.
+#[derive(Debug)]
+pub enum Step {
+    Deliver(Delivery),
+    /// The history is through; told once.
+    CaughtUp,
+}
+
+/// Why nothing comes any more.
+#[derive(Debug, thiserror::Error)]
+pub enum ReaderEnd {
+    #[error("the session was unloaded or has failed")]
+    SessionOver,
+    #[error("the socket was too slow")]
+    Slow,
+    #[error("the history cannot be read: {0}")]
+    Store(#[from] StoreError),
+}
+
+/// Where a reader begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    After(Seq),
+    /// With the newest so many events.
+    Last(usize),
+}
+
+type Loading = Pin<Box<dyn Future<Output = Result<(Seq, Page), StoreError>> + Send>>;
+
+pub struct Reader {
+    source: Source,
+    session: SessionHandle,
+    connection: ConnectionId,
+    /// Everything up to here has been delivered.
+    cursor: Seq,
+    /// Set until the first page tells where it begins.
+    last: Option<usize>,
+    page: VecDeque<Arc<Entry>>,
+    /// Everything up to here is in `page` or was delivered.
+    paged_to: Seq,
+    /// Kept across calls, so that `next` may be cancelled at any point.
+    loading: Option<Loading>,
+    log: LogLane,
+    signals: mpsc::Receiver<Signal>,
+    slow: Arc<OnceLock<()>>,
+    caught_up: bool,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Reader")
+            .field("channel", &self.source.channel)
+            .field("cursor", &self.cursor)
+            .finish()
+    }
+}
+
+impl Reader {
+    pub(super) fn new(
+        source: Source,
+        session: SessionHandle,
+        connection: ConnectionId,
+        start: Start,
+        lanes: Lanes,
+    ) -> Self {
+        let (cursor, last) = match start {
+            Start::After(seq) => (seq, None),
+            Start::Last(count) => (Seq(0), Some(count)),
+        };
+        Self {
+            source,
+            session,
+            connection,
+            cursor,
+            last,
+            page: VecDeque::new(),
+            paged_to: cursor,
+            loading: None,
+            log: lanes.log,
+            signals: lanes.signals,
+            slow: lanes.slow,
+            caught_up: false,
+        }
+    }
+
+    /// Waits for what comes next. Loses nothing when it is cancelled.
+    pub async fn next(&mut self) -> Result<Step, ReaderEnd> {
+        loop {
+            if let Ok(signal) = self.signals.try_recv() {
+                return Ok(Step::Deliver(Delivery::Passing(signal)));
+            }
+            if let Some(entry) = self.page.pop_front() {
+                return Ok(self.deliver(entry));
+            }
+            self.cursor = self.cursor.max(self.paged_to);
+            if self.cursor < self.log.top {
+                match self.load_or_signal().await? {
+                    Some(step) => return Ok(step),
+                    None => continue,
+                }
+            }
+            if !self.caught_up {
+                self.caught_up = true;
+                return Ok(Step::CaughtUp);
+            }
+            tokio::select! {
+                biased;
+                signal = self.signals.recv() => return self.pass(signal),
+                entry = self.log.recv() => match entry {
+                    Some(entry) if entry.seq > self.cursor => return Ok(self.deliver(entry)),
+                    Some(_) => {}
+                    None => self.catch_up().await?,
+                },
+            }
+        }
+    }
+
+    fn deliver(&mut self, entry: Arc<Entry>) -> Step {
+        self.cursor = entry.seq;
+        self.paged_to = self.paged_to.max(entry.seq);
+        Step::Deliver(Delivery::Logged(entry))
+    }
+
+    fn pass(&self, signal: Option<Signal>) -> Result<Step, ReaderEnd> {
+        signal.map(|signal| Step::Deliver(Delivery::Passing(signal))).ok_or_else(|| self.end())
+    }
+
+    fn end(&self) -> ReaderEnd {
+        if self.slow.get().is_some() { ReaderEnd::Slow } else { ReaderEnd::SessionOver }
+    }
+
+    /// Fetches the next page of the history, unless a signal comes first.
+    async fn load_or_signal(&mut self) -> Result<Option<Step>, ReaderEnd> {
+        let (source, after, upto, last) = (&self.source, self.cursor, self.log.top, self.last);
+        let loading =
+            self.loading.get_or_insert_with(|| Box::pin(source.clone().load(after, upto, last)));
+        tokio::select! {
+            biased;
+            signal = self.signals.recv() => return self.pass(signal).map(Some),
+            loaded = loading => {
+                self.loading = None;
+                self.last = None;
+                let (from, page) = loaded?;
+                self.cursor = from;
+                self.page = page.entries.into();
+                self.paged_to = page.reached;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a new place in the audience; what was missed between is in the store.
+    async fn catch_up(&mut self) -> Result<(), ReaderEnd> {
+        let lane = self.session.catch_up(self.source.channel, self.connection).await;
+        self.log = lane.ok_or_else(|| self.end())?;
+        Ok(())
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.session.detach(self.source.channel, self.connection);
+    }
+}
+
+/// Where a channel's history is found.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) store: Store,
+    pub(super) files: Files,
+    pub(super) key: SessionKey,
+    pub(super) principal: Principal,
+    pub(super) channel: Channel,
+}
+
+impl Source {
+    async fn load(
+        self,
+        after: Seq,
+        upto: Seq,
+        last: Option<usize>,
+    ) -> Result<(Seq, Page), StoreError> {
+        let after = match last {
+            Some(count) => self.store.before_last(self.key, self.channel, upto, count).await?,
+            None => after,
+        };
+        let mut page = self.store.page(self.key, self.channel, after, upto).await?;
+        for entry in &mut page.entries {
+            if let Event::Files { kind, list: None } = entry.event {
+                let list = self.list(kind).await;
+                *entry = Arc::new(Entry {
+                    event: Event::Files { kind, list },
+                    channel: entry.channel,
+                    seq: entry.seq,
+                });
+            }
+        }
+        Ok((after, page))
+    }
+
+    /// The list as it is now; `None` if it cannot be made.
+    async fn list(&self, kind: crate::message::ListKind) -> Option<Arc<crate::message::FileList>> {
+        let (files, principal) = (self.files.clone(), self.principal.clone());
+        let listed = tokio::task::spawn_blocking(move || files.list(kind, &principal)).await;
+        listed.ok()?.ok().map(Arc::new)
+    }
+}

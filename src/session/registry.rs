@@ -1,0 +1,232 @@
+//! Finds sessions, and brings them to life: new ones, and those that only the store remembers.
+
+use super::actor::Session;
+use super::{COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
+use crate::config::Config;
+use crate::files::{FileLimits, Files};
+use crate::message::{Channel, Epoch, Principal, Seq, SessionId, SystemNotice};
+use crate::metrics::Metrics;
+use crate::store::{SessionRecord, Store, StoreError};
+use crate::task::Tasks;
+use dashmap::DashMap;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OnceCell, mpsc};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+/// How often old request numbers are forgotten.
+const SWEEP: Duration = Duration::from_secs(3600);
+
+/// A place in the registry; several sockets that ask for the same session wait here for one actor.
+type Slot = Arc<OnceCell<SessionHandle>>;
+
+#[derive(Debug)]
+pub struct Registry {
+    sessions: DashMap<SessionId, Slot>,
+    env: Env,
+    tasks: Tasks,
+    stop: CancellationToken,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("data directory: {0}")]
+    Files(#[from] io::Error),
+}
+
+/// Why a session cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("the session belongs to somebody else")]
+    Refused,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the system has no random numbers")]
+    NoRandomness,
+    #[error("the gateway is stopping")]
+    Stopping,
+}
+
+impl Registry {
+    /// Opens the store and takes up work that was cut off.
+    pub fn start(
+        config: &Arc<Config>,
+        metrics: &Metrics,
+        tasks: Tasks,
+    ) -> Result<Arc<Self>, StartError> {
+        std::fs::create_dir_all(&config.data)?;
+        let committed = metrics.clone();
+        let observe = move |events, took| committed.batch_committed(events, took);
+        let store = Store::open(&config.data.join("kakehashi.db"), observe)?;
+        let limits = FileLimits { max_pixels: config.limits.image_pixels };
+        let files = Files::new(&config.project, &config.data, limits)?;
+        let env = Env { config: Arc::clone(config), store, files, metrics: metrics.clone() };
+        let registry =
+            Arc::new(Self { sessions: DashMap::new(), env, tasks, stop: CancellationToken::new() });
+        let (restoring, sweeping) = (Arc::clone(&registry), Arc::clone(&registry));
+        registry.tasks.spawn("restore", async move { restoring.restore().await });
+        registry.tasks.spawn("sweep", async move { sweeping.sweep().await });
+        Ok(registry)
+    }
+
+    /// The session of that id, or a new one.
+    pub async fn open(
+        self: &Arc<Self>,
+        principal: &Principal,
+        id: Option<SessionId>,
+    ) -> Result<SessionHandle, OpenError> {
+        let id = match id {
+            Some(id) => id,
+            None => new_id()?,
+        };
+        loop {
+            if self.stop.is_cancelled() {
+                return Err(OpenError::Stopping);
+            }
+            let slot = Arc::clone(&self.sessions.entry(id.clone()).or_default());
+            let opened = slot.get_or_try_init(|| self.bring_up(principal, &id, &slot)).await;
+            match opened {
+                Ok(handle) if handle.inner.principal != *principal => {
+                    return Err(OpenError::Refused);
+                }
+                Ok(handle) if !handle.is_closed() => return Ok(handle.clone()),
+                // It was unloaded between our look and now: ask again.
+                Ok(_) => self.forget(&id, &slot),
+                Err(err) => {
+                    self.forget(&id, &slot);
+                    return Err(err);
+                }
+            }
+        }
+    }
+
+    /// Tells every session, and returns how many there are.
+    pub fn broadcast(&self, notice: &SystemNotice) -> usize {
+        let handles = self.sessions.iter().filter_map(|slot| slot.value().get().cloned());
+        handles.filter(|handle| handle.tell(notice.clone())).count()
+    }
+
+    /// Why writing does not work at the moment, if it does not.
+    pub fn store_health(&self) -> Result<(), String> {
+        self.env.store.trouble().map_or(Ok(()), Err)
+    }
+
+    /// Text of the project about itself, for greetings.
+    pub async fn overview(&self) -> Option<String> {
+        let files = self.env.files.clone();
+        tokio::task::spawn_blocking(move || files.overview()).await.ok().flatten()
+    }
+
+    /// Ends every session after it has written down what it decided, then closes the store.
+    pub async fn shutdown(&self) {
+        self.stop.cancel();
+        self.tasks.finish().await;
+        self.env.store.close().await;
+    }
+
+    async fn bring_up(
+        self: &Arc<Self>,
+        principal: &Principal,
+        id: &SessionId,
+        slot: &Slot,
+    ) -> Result<SessionHandle, OpenError> {
+        let record = match self.env.store.load(id).await? {
+            Some(record) if record.principal != *principal => return Err(OpenError::Refused),
+            Some(record) => record,
+            None => self.create(principal, id).await?,
+        };
+        let (commands, command_queue) = mpsc::channel(COMMAND_CAPACITY);
+        let (urgent, urgent_queue) = mpsc::channel(URGENT_CAPACITY);
+        let inner = HandleInner {
+            id: id.clone(),
+            key: record.key,
+            principal: principal.clone(),
+            env: self.env.clone(),
+            commands,
+            urgent,
+        };
+        let mut session =
+            Session::new(self.env.clone(), id.clone(), record, command_queue, urgent_queue);
+        let place = Place { registry: Arc::clone(self), id: id.clone(), slot: Arc::clone(slot) };
+        let stop = self.stop.clone();
+        self.tasks.spawn("session", async move {
+            // Given up before the actor is dropped, so that whoever still holds the old handle finds a new one.
+            let place = place;
+            if !session.run(stop).await {
+                session.finish().await;
+            }
+            drop(place);
+        });
+        Ok(SessionHandle { inner: Arc::new(inner) })
+    }
+
+    async fn create(
+        &self,
+        principal: &Principal,
+        id: &SessionId,
+    ) -> Result<SessionRecord, OpenError> {
+        let epoch = Epoch(getrandom::u64().map_err(|_| OpenError::NoRandomness)?);
+        let key = self.env.store.create(id, principal, epoch).await?;
+        info!(session = %id, "session created");
+        Ok(SessionRecord {
+            key,
+            principal: principal.clone(),
+            epoch,
+            controls: crate::message::Controls::new(),
+            tops: [Seq(0); Channel::COUNT],
+            last_run: 0,
+            waiting: Vec::new(),
+            running: Vec::new(),
+        })
+    }
+
+    /// Work that was cut off is announced, and work that waited goes on, before anybody asks.
+    async fn restore(self: Arc<Self>) {
+        let unfinished = match self.env.store.unfinished().await {
+            Ok(unfinished) => unfinished,
+            Err(err) => return error!(%err, "unfinished work cannot be looked up"),
+        };
+        for (id, principal) in unfinished {
+            if let Err(err) = self.open(&principal, Some(id.clone())).await {
+                warn!(session = %id, %err, "a session with unfinished work cannot be restored now");
+            }
+        }
+    }
+
+    async fn sweep(self: Arc<Self>) {
+        let mut ticks = interval(SWEEP);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while self.stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            // Fails only when the store is closed, and then the loop is about to end.
+            let _ = self.env.store.forget_requests(self.env.config.limits.request).await;
+        }
+    }
+
+    fn forget(&self, id: &SessionId, slot: &Slot) {
+        self.sessions.remove_if(id, |_, current| Arc::ptr_eq(current, slot));
+    }
+}
+
+/// A running actor's place in the registry, given up when the actor ends, also by a panic.
+struct Place {
+    registry: Arc<Registry>,
+    id: SessionId,
+    slot: Slot,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.registry.forget(&self.id, &self.slot);
+    }
+}
+
+fn new_id() -> Result<SessionId, OpenError> {
+    let mut bits = [0; 16];
+    getrandom::fill(&mut bits).map_err(|_| OpenError::NoRandomness)?;
+    Ok(SessionId::from_random(u128::from_be_bytes(bits)))
+}

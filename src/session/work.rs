@@ -1,0 +1,355 @@
+//! Runs: how requests become work on a channel, wait, start, speak, end and are cancelled.
+
+use super::actor::Session;
+use super::job::Asker;
+use super::journal::{Effect, Step};
+use super::lane::{LaneOutput, Stop, lane_index};
+use crate::message::{
+    AgentReport, AgentSlot, CancelScope, Channel, Event, Notice, Problem, ReportStage, Run, RunId,
+    RunOrigin, RunOutcome,
+};
+use crate::provider::agent::{AgentEnd, AgentOutput};
+use crate::provider::chat::ChatOutput;
+use crate::provider::live::LiveInput;
+use crate::store::{Change, RunState};
+use tokio::time::Instant;
+
+/// Pieces of output that share one write.
+const OUTPUT_BATCH: usize = 64;
+/// How much of a request is repeated when it was cut off.
+const REMINDER_CHARS: usize = 500;
+
+/// How a run ended, with what is to be said about it.
+enum Ending {
+    Finished,
+    Cancelled,
+    Failed(String),
+}
+
+impl Ending {
+    fn outcome(&self) -> RunOutcome {
+        match self {
+            Self::Finished => RunOutcome::Finished,
+            Self::Cancelled => RunOutcome::Cancelled,
+            Self::Failed(_) => RunOutcome::Failed,
+        }
+    }
+}
+
+impl From<AgentEnd> for Ending {
+    fn from(end: AgentEnd) -> Self {
+        match end {
+            AgentEnd::Finished => Self::Finished,
+            AgentEnd::Cancelled => Self::Cancelled,
+            AgentEnd::Failed { reason } => Self::Failed(reason),
+        }
+    }
+}
+
+impl Session {
+    /// Goes on where the last process ended: what ran is told to be cut off, what waited is started.
+    pub(super) fn take_up(&mut self, cut_off: Vec<Run>, waiting: Vec<Run>) {
+        let mut step = Step::default();
+        for run in cut_off {
+            step.changes.push(Change::RunOver(run.id));
+            if let Channel::Agent(agent) = run.channel {
+                self.append(&mut step, run.channel, Event::RunEnded(RunOutcome::Interrupted));
+                if run.origin == RunOrigin::Request {
+                    self.report(&mut step, agent, ReportStage::Stopped);
+                }
+            }
+            let request = run.text.chars().take(REMINDER_CHARS).collect();
+            self.append(&mut step, run.channel, Event::Notice(Notice::RunInterrupted { request }));
+            self.env.metrics.run_ended(RunOutcome::Interrupted);
+        }
+        for run in waiting {
+            if let Some(index) = lane_index(run.channel) {
+                self.lanes[index].queue.push_back(run);
+            }
+        }
+        for index in 0..self.lanes.len() {
+            self.start_next(&mut step, index);
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
+    /// A text typed where its answer appears.
+    pub(super) fn run_from_pane(&mut self, asker: Asker, channel: Channel, text: String) {
+        let Some(asker) = self.room_or_refuse(asker, channel) else { return };
+        let mut step = Step::default();
+        let attachments = self.recent.take(channel);
+        let shown = Event::UserText { text: text.clone(), attachments: attachments.clone() };
+        self.append(&mut step, channel, shown);
+        self.enqueue(&mut step, channel, RunOrigin::Pane, text, attachments);
+        self.record_for(asker, step);
+    }
+
+    /// A text typed in the chat for an agent.
+    pub(super) fn run_from_chat(&mut self, asker: Asker, agent: AgentSlot, text: String) {
+        let channel = Channel::Agent(agent);
+        let Some(asker) = self.room_or_refuse(asker, channel) else { return };
+        let mut step = Step::default();
+        let mut attachments = self.recent.take(Channel::Chat);
+        let shown = Event::UserText { text: text.clone(), attachments: attachments.clone() };
+        attachments.extend(self.recent.take(channel));
+        let request = Event::UserRequest { text: text.clone(), attachments: attachments.clone() };
+        self.append(&mut step, channel, request);
+        self.append(&mut step, Channel::Chat, shown);
+        self.enqueue(&mut step, channel, RunOrigin::Request, text, attachments);
+        self.record_for(asker, step);
+    }
+
+    pub(super) fn request_run(&mut self, asker: Asker, agent: AgentSlot, text: String) {
+        let channel = Channel::Agent(agent);
+        let Some(asker) = self.room_or_refuse(asker, channel) else { return };
+        let mut step = Step::default();
+        let attachments = self.recent.take(channel);
+        let request = Event::UserRequest { text: text.clone(), attachments: attachments.clone() };
+        self.append(&mut step, channel, request);
+        self.enqueue(&mut step, channel, RunOrigin::Request, text, attachments);
+        self.record_for(asker, step);
+    }
+
+    /// Refuses before anything is shown, so that a refused request leaves no trace.
+    fn room_or_refuse(&mut self, asker: Asker, channel: Channel) -> Option<Asker> {
+        let waiting = lane_index(channel).map_or(0, |index| self.lanes[index].queue.len());
+        if waiting < self.env.config.limits.queue_per_channel {
+            return Some(asker);
+        }
+        self.refuse(asker, Problem::QueueFull { waiting });
+        None
+    }
+
+    fn enqueue(
+        &mut self,
+        step: &mut Step,
+        channel: Channel,
+        origin: RunOrigin,
+        text: String,
+        attachments: Vec<String>,
+    ) {
+        let Some(index) = lane_index(channel) else { return };
+        self.last_run += 1;
+        let run = Run { id: RunId(self.last_run), channel, origin, text, attachments };
+        if self.lanes[index].is_idle() {
+            return self.start(step, index, run);
+        }
+        let notice = Notice::Queued { run: run.id, place: self.lanes[index].queue.len() + 1 };
+        step.changes.push(Change::Run(run.clone(), RunState::Waiting));
+        self.lanes[index].queue.push_back(run);
+        self.append(step, channel, Event::Notice(notice));
+    }
+
+    fn start_next(&mut self, step: &mut Step, index: usize) {
+        if self.lanes[index].current.is_none()
+            && let Some(run) = self.lanes[index].queue.pop_front()
+        {
+            self.start(step, index, run);
+        }
+    }
+
+    fn start(&mut self, step: &mut Step, index: usize, run: Run) {
+        step.changes.push(Change::Run(run.clone(), RunState::Running));
+        if let Channel::Agent(agent) = run.channel {
+            if run.origin == RunOrigin::Request {
+                self.report(step, agent, ReportStage::Started { request: run.text.clone() });
+            }
+            self.append(step, run.channel, Event::RunStarted(run.id));
+        }
+        step.effects.push(Effect::Begin { channel: run.channel, run: run.id });
+        self.env.metrics.run_started();
+        self.lanes[index].take(run);
+    }
+
+    /// The run is on disk: now its worker may begin.
+    pub(super) fn begin(&mut self, channel: Channel, run: RunId) {
+        let Some(index) = lane_index(channel) else { return };
+        let shown =
+            self.lanes[index].current.as_ref().map_or(&[][..], |current| &current.run.attachments);
+        let stored =
+            shown.iter().filter_map(|path| self.env.files.stored(self.principal(), path)).collect();
+        if !self.lanes[index].begin(run, stored) {
+            let mut step = Step::default();
+            self.end_run(&mut step, index, Ending::Failed("the worker does not start".to_owned()));
+            self.journal.record(step);
+        }
+    }
+
+    pub(super) fn on_output(&mut self, index: usize, output: LaneOutput) {
+        let mut step = Step::default();
+        let mut next = Some(output);
+        for _ in 0..OUTPUT_BATCH {
+            let Some(output) = next else { break };
+            self.absorb(&mut step, index, output);
+            next = self.lanes[index].more_output();
+        }
+        if let Some(output) = next {
+            self.absorb(&mut step, index, output);
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
+    fn absorb(&mut self, step: &mut Step, index: usize, output: LaneOutput) {
+        match output {
+            LaneOutput::Chat(ChatOutput::Delta(text))
+            | LaneOutput::Agent(AgentOutput::Answer(text)) => {
+                if let Some(current) = &mut self.lanes[index].current {
+                    current.answer.push_str(&text);
+                }
+            }
+            LaneOutput::Chat(ChatOutput::Done) => self.end_run(step, index, Ending::Finished),
+            LaneOutput::Chat(ChatOutput::Failed { reason }) => {
+                self.end_run(step, index, Ending::Failed(reason))
+            }
+            LaneOutput::Agent(AgentOutput::Line(line)) => {
+                if self.lanes[index].current.is_some() {
+                    let channel = self.lanes[index].channel;
+                    self.append(step, channel, Event::RunLine(line));
+                }
+            }
+            LaneOutput::Agent(AgentOutput::FileMade(path)) => {
+                if let Some(current) = &mut self.lanes[index].current {
+                    current.made.push(path);
+                }
+            }
+            LaneOutput::Agent(AgentOutput::FilesChanged(paths)) => {
+                if let Some(current) = &mut self.lanes[index].current {
+                    current.changed.extend(paths);
+                }
+            }
+            LaneOutput::Agent(AgentOutput::Done(end)) => {
+                if !self.lanes[index].is_stray(&end) {
+                    self.end_run(step, index, end.into());
+                }
+            }
+            LaneOutput::Lost => self.on_lost_worker(step, index),
+        }
+    }
+
+    fn on_lost_worker(&mut self, step: &mut Step, index: usize) {
+        let stopping = self.lanes[index].deadline().is_some();
+        self.lanes[index].cut();
+        let ending = if stopping {
+            Ending::Cancelled
+        } else {
+            Ending::Failed("the worker ended unexpectedly".to_owned())
+        };
+        self.end_run(step, index, ending);
+    }
+
+    fn end_run(&mut self, step: &mut Step, index: usize, ending: Ending) {
+        let Some(done) = self.lanes[index].release() else { return };
+        let run = done.run;
+        step.changes.push(Change::RunOver(run.id));
+        self.env.metrics.run_ended(ending.outcome());
+        if let Channel::Agent(_) = run.channel {
+            self.append(step, run.channel, Event::RunEnded(ending.outcome()));
+        }
+        // A stopped chat has said something too: what there is of an answer is shown before the notice.
+        if matches!(ending, Ending::Finished) || !done.answer.is_empty() {
+            self.append(step, run.channel, Event::Text(done.answer.clone()));
+        }
+        match &ending {
+            Ending::Finished => {}
+            Ending::Cancelled => {
+                self.append(step, run.channel, Event::Notice(Notice::RunCancelled))
+            }
+            Ending::Failed(reason) => {
+                self.append(
+                    step,
+                    run.channel,
+                    Event::Notice(Notice::RunFailed { reason: reason.clone() }),
+                );
+            }
+        }
+        if run.origin == RunOrigin::Request {
+            self.answer_request(step, &run, done.answer, ending);
+        }
+        if !done.changed.is_empty() {
+            self.append(step, run.channel, Event::FilesChanged(done.changed.clone()));
+            self.append(step, Channel::Chat, Event::FilesChanged(done.changed));
+        }
+        if !done.made.is_empty() {
+            self.describe(run.channel, done.made);
+        }
+        self.start_next(step, index);
+    }
+
+    /// Tells the chat and whoever listens on the input channel how a request ended.
+    fn answer_request(&mut self, step: &mut Step, run: &Run, answer: String, ending: Ending) {
+        let Channel::Agent(agent) = run.channel else { return };
+        let answer = match ending {
+            Ending::Finished => answer,
+            Ending::Failed(reason) => format!("! {reason}"),
+            Ending::Cancelled => return self.report(step, agent, ReportStage::Stopped),
+        };
+        self.append(step, Channel::Chat, Event::RequestAnswered(answer.clone()));
+        self.report(step, agent, ReportStage::Finished { request: run.text.clone(), answer });
+    }
+
+    /// Tells the input channel, and the live model if somebody is talking with it.
+    fn report(&mut self, step: &mut Step, agent: AgentSlot, stage: ReportStage) {
+        let report = AgentReport { agent, stage };
+        // A model with too much to read misses a remark; the report itself is in the log.
+        if self.voice.is_open() && self.voice.has_room() {
+            step.effects
+                .push(Effect::Show(LiveInput::Text(self.env.config.language.report(&report))));
+        }
+        self.append(step, Channel::Input, Event::AgentReport(report));
+    }
+
+    /// Answers at once, at whatever moment it comes.
+    pub(super) fn cancel_run(&mut self, asker: Asker, channel: Channel, scope: CancelScope) {
+        let Some(index) = lane_index(channel) else { return };
+        let mut step = Step::default();
+        self.append(&mut step, channel, Event::CancelTaken);
+        let waiting = self.drop_waiting(&mut step, index, scope);
+        let running = self.lanes[index].current.as_ref().map(|current| current.run.id);
+        let wanted = match scope {
+            CancelScope::Current | CancelScope::All => running.is_some(),
+            CancelScope::One(run) => running == Some(run),
+        };
+        if wanted && self.lanes[index].stop() == Stop::Done {
+            self.end_run(&mut step, index, Ending::Cancelled);
+        } else if !wanted && waiting == 0 {
+            self.append(&mut step, channel, Event::Notice(Notice::NothingToCancel));
+        }
+        self.record_for(asker, step);
+    }
+
+    /// Returns how many requests were taken out of the queue.
+    fn drop_waiting(&mut self, step: &mut Step, index: usize, scope: CancelScope) -> usize {
+        let unwanted = |run: &Run| match scope {
+            CancelScope::Current => false,
+            CancelScope::One(id) => run.id == id,
+            CancelScope::All => true,
+        };
+        let queue = std::mem::take(&mut self.lanes[index].queue);
+        let (dropped, kept): (Vec<Run>, Vec<Run>) = queue.into_iter().partition(unwanted);
+        self.lanes[index].queue = kept.into();
+        for run in &dropped {
+            step.changes.push(Change::RunOver(run.id));
+            self.append(step, run.channel, Event::Notice(Notice::QueuedCancelled { run: run.id }));
+        }
+        dropped.len()
+    }
+
+    /// Workers that did not stop when told lose their link, and with it everything they started.
+    pub(super) fn on_stop_deadline(&mut self) {
+        let now = Instant::now();
+        let mut step = Step::default();
+        for index in 0..self.lanes.len() {
+            if self.lanes[index].deadline().is_some_and(|deadline| deadline <= now) {
+                self.lanes[index].cut();
+                self.end_run(&mut step, index, Ending::Cancelled);
+            }
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+}
