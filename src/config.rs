@@ -1,0 +1,355 @@
+//! What the operator decided: built-in defaults, then the file, then flags and `KAKEHASHI_` variables, checked
+//! once at the start. Nothing else reads the environment.
+
+mod origin;
+mod raw;
+mod settings;
+
+pub use raw::{Listen, Models};
+
+use crate::locale::Locale;
+use crate::message::Settings;
+use directories::ProjectDirs;
+use origin::{Host, Origin};
+use raw::{RawConfig, RawLimits};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Checked settings; every field can be relied upon.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub listen: SocketAddr,
+    /// Absolute, and a directory when the gateway started.
+    pub project: PathBuf,
+    /// Absolute.
+    pub data: PathBuf,
+    pub language: Locale,
+    pub models: Models,
+    /// In lower case.
+    pub allowed_origins: Vec<String>,
+    /// In lower case, `name` or `name:port`.
+    pub allowed_hosts: Vec<String>,
+    pub limits: Limits,
+    /// All 28 model settings in the order in which they are shown.
+    pub settings: Arc<Settings>,
+}
+
+/// Sizes are in bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    pub handshake: Duration,
+    pub header: Duration,
+    pub audio_frame: usize,
+    pub input_frame: usize,
+    pub other_frame: usize,
+    pub image_pixels: u64,
+    pub sockets_per_channel: usize,
+    pub sockets_per_principal: usize,
+    pub sockets: usize,
+    pub connections: usize,
+    pub connections_per_address: usize,
+    pub queue_per_channel: usize,
+    pub unload: Duration,
+    pub write: Duration,
+    pub ping: Duration,
+    pub request: Duration,
+    pub shutdown: Duration,
+}
+
+/// What the command line and the environment say; it goes before the file.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// Must exist; `None` means the platform's file, if there is one.
+    pub config: Option<PathBuf>,
+    pub listen: Option<String>,
+    pub project: Option<PathBuf>,
+    pub data: Option<PathBuf>,
+    pub models: Option<String>,
+}
+
+/// Why the gateway does not start with these settings: always one line.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read {}: {reason}", path.display())]
+    Read { path: PathBuf, reason: std::io::Error },
+    #[error("{}:{line}: {reason}", path.display())]
+    File { path: PathBuf, line: usize, reason: String },
+    #[error("--{flag} or KAKEHASHI_{}: {reason}", flag.to_ascii_uppercase())]
+    Flag { flag: &'static str, reason: String },
+    #[error("project {} is not a directory; choose one with --project", .0.display())]
+    Project(PathBuf),
+    #[error("this user has no home directory; say with --data where to keep data")]
+    NoHome,
+    #[error("data {} cannot be resolved: {reason}", path.display())]
+    Data { path: PathBuf, reason: std::io::Error },
+}
+
+impl Config {
+    /// Reads the file and checks everything.
+    pub fn load(overrides: Overrides) -> Result<Self, ConfigError> {
+        let raw = merged(overrides)?;
+        Ok(Self {
+            listen: raw.listen.0,
+            project: directory(&raw.project)?,
+            data: data_directory(&raw.data)?,
+            language: raw.language,
+            models: raw.models,
+            allowed_origins: raw.allowed_origins.into_iter().map(|Origin(text)| text).collect(),
+            allowed_hosts: raw.allowed_hosts.into_iter().map(|Host(text)| text).collect(),
+            limits: limits(&raw.limits),
+            settings: Arc::new(raw.settings.0),
+        })
+    }
+
+    /// The defaults on a free port, for tests.
+    pub fn for_test(project: impl Into<PathBuf>, data: impl Into<PathBuf>) -> Self {
+        let raw = RawConfig::default();
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            project: project.into(),
+            data: data.into(),
+            language: raw.language,
+            models: raw.models,
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            limits: limits(&raw.limits),
+            settings: Arc::new(raw.settings.0),
+        }
+    }
+}
+
+/// The data directory alone, for commands that only talk to a running gateway.
+pub fn data(overrides: Overrides) -> Result<PathBuf, ConfigError> {
+    data_directory(&merged(overrides)?.data)
+}
+
+fn merged(overrides: Overrides) -> Result<RawConfig, ConfigError> {
+    let mut raw = match overrides.config.or_else(platform_file) {
+        Some(path) => read(&path)?,
+        None => RawConfig::default(),
+    };
+    if let Some(text) = overrides.listen {
+        raw.listen = flag("listen", &text)?;
+    }
+    if let Some(text) = overrides.models {
+        raw.models = flag("models", &text)?;
+    }
+    raw.project = overrides.project.unwrap_or(raw.project);
+    raw.data = overrides.data.unwrap_or(raw.data);
+    Ok(raw)
+}
+
+fn platform_file() -> Option<PathBuf> {
+    let path = platform()?.config_dir().join("kakehashi.toml");
+    path.exists().then_some(path)
+}
+
+fn platform() -> Option<ProjectDirs> {
+    ProjectDirs::from("", "", "kakehashi")
+}
+
+fn read(path: &Path) -> Result<RawConfig, ConfigError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|reason| ConfigError::Read { path: path.to_owned(), reason })?;
+    raw::parse(&text).map_err(|mistake| ConfigError::File {
+        path: path.to_owned(),
+        line: mistake.line,
+        reason: mistake.reason,
+    })
+}
+
+/// A flag's text is read by the same rules as the file's.
+fn flag<'de, T: Deserialize<'de>>(flag: &'static str, text: &'de str) -> Result<T, ConfigError> {
+    let text: serde::de::value::StrDeserializer<'_, serde::de::value::Error> =
+        text.into_deserializer();
+    T::deserialize(text).map_err(|err| ConfigError::Flag { flag, reason: err.to_string() })
+}
+
+fn directory(path: &Path) -> Result<PathBuf, ConfigError> {
+    match path.canonicalize() {
+        Ok(found) if found.is_dir() => Ok(found),
+        Ok(_) | Err(_) => Err(ConfigError::Project(path.to_owned())),
+    }
+}
+
+fn data_directory(path: &Path) -> Result<PathBuf, ConfigError> {
+    if path.as_os_str().is_empty() {
+        return platform().map(|dirs| dirs.data_dir().to_owned()).ok_or(ConfigError::NoHome);
+    }
+    std::path::absolute(path).map_err(|reason| ConfigError::Data { path: path.to_owned(), reason })
+}
+
+fn limits(raw: &RawLimits) -> Limits {
+    Limits {
+        handshake: raw.handshake_seconds.seconds(),
+        header: raw.header_seconds.seconds(),
+        audio_frame: raw.audio_frame_kib.kib(),
+        input_frame: raw.input_frame_kib.kib(),
+        other_frame: raw.other_frame_kib.kib(),
+        image_pixels: u64::from(raw.image_megapixels.0) * 1_000_000,
+        sockets_per_channel: raw.sockets_per_channel.count(),
+        sockets_per_principal: raw.sockets_per_principal.count(),
+        sockets: raw.sockets.count(),
+        connections: raw.connections.count(),
+        connections_per_address: raw.connections_per_address.count(),
+        queue_per_channel: raw.queue_per_channel.count(),
+        unload: raw.unload_minutes.seconds() * 60,
+        write: raw.write_seconds.seconds(),
+        ping: raw.ping_seconds.seconds(),
+        request: raw.request_hours.seconds() * 3600,
+        shutdown: raw.shutdown_seconds.seconds(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<Config, String> {
+        load_with(text, Overrides { data: Some("/tmp/nowhere".into()), ..Overrides::default() })
+    }
+
+    /// A file of its own keeps the developer's settings out of the test.
+    fn load_with(text: &str, overrides: Overrides) -> Result<Config, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kakehashi.toml");
+        std::fs::write(&path, text).unwrap();
+        let shown =
+            |err: ConfigError| err.to_string().replace(&dir.path().display().to_string(), "DIR");
+        Config::load(Overrides { config: Some(path), ..overrides }).map_err(shown)
+    }
+
+    #[track_caller]
+    fn check_refused(text: &str, expected: &str) {
+        let error = load(text).unwrap_err();
+        assert!(error.starts_with(expected), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_line() {
+        check_refused(
+            "\n\nport = 1\n",
+            "DIR/kakehashi.toml:3: unknown key `port`, expected one of `listen`",
+        );
+        check_refused("[limits]\nsocket = 1\n", "DIR/kakehashi.toml:2: unknown key `socket`");
+        check_refused("[settings]\nCHAT = \"a\"\n", "DIR/kakehashi.toml:2: unknown key `CHAT`");
+        check_refused("[web]\n", "DIR/kakehashi.toml:1: unknown key `web`");
+    }
+
+    #[test]
+    fn a_bad_value_is_named_with_what_is_allowed() {
+        check_refused(
+            "[limits]\n\nsockets = 0",
+            "DIR/kakehashi.toml:3: sockets: 0 is not allowed, only 1 to 1000000",
+        );
+        check_refused(
+            "[limits]\nsockets = \"many\"",
+            "DIR/kakehashi.toml:2: sockets: invalid type: string",
+        );
+        check_refused(
+            "language = \"fr\"",
+            "DIR/kakehashi.toml:1: language: unknown variant `fr`, expected `ja` or `en`",
+        );
+        check_refused(
+            "models = \"gpt\"",
+            "DIR/kakehashi.toml:1: models: unknown variant `gpt`, expected `scripted`",
+        );
+        check_refused(
+            "listen = \"8091\"",
+            "DIR/kakehashi.toml:1: listen: `8091` is not an address",
+        );
+        check_refused("listen 8091", "DIR/kakehashi.toml:1: ");
+    }
+
+    #[test]
+    fn an_address_that_others_can_reach_is_refused() {
+        check_refused(
+            "listen = \"0.0.0.0:8091\"",
+            "DIR/kakehashi.toml:1: listen: 0.0.0.0:8091 can be reached",
+        );
+    }
+
+    #[test]
+    fn bad_settings_are_refused() {
+        check_refused(
+            "[settings]\nCODE_MAX_TURNS = \"9\"",
+            "DIR/kakehashi.toml:2: CODE_MAX_TURNS: ",
+        );
+        check_refused(
+            "[settings]\nCODE_MAX_TURNS = 0",
+            "DIR/kakehashi.toml:2: CODE_MAX_TURNS: 0 is not allowed",
+        );
+        check_refused("[settings]\nCODE_PLAN = 1", "DIR/kakehashi.toml:2: CODE_PLAN: ");
+        check_refused(
+            "[settings]\nCHAT_AI_NAME = \"gemini\"",
+            "DIR/kakehashi.toml:2: CHAT_AI_NAME: `gemini` is not available, only `scripted`",
+        );
+    }
+
+    #[test]
+    fn origins_and_hosts_are_checked() {
+        check_refused(
+            "allowed_origins = [\"null\"]",
+            "DIR/kakehashi.toml:1: allowed_origins: `null` is not an origin",
+        );
+        check_refused(
+            "allowed_origins = [\"http://a/b\"]",
+            "DIR/kakehashi.toml:1: allowed_origins: ",
+        );
+        check_refused("allowed_hosts = [\"http://a\"]", "DIR/kakehashi.toml:1: allowed_hosts: ");
+        let config = load(
+            "allowed_origins = [\"HTTPS://Desk.example\"]\nallowed_hosts = [\"Desk.example\"]",
+        )
+        .unwrap();
+        assert_eq!(config.allowed_origins, ["https://desk.example"]);
+        assert_eq!(config.allowed_hosts, ["desk.example"]);
+    }
+
+    #[test]
+    fn flags_go_before_the_file() {
+        let flags = Overrides {
+            listen: Some("[::1]:2".to_owned()),
+            project: Some("/usr/../tmp".into()),
+            data: Some("/tmp/nowhere".into()),
+            ..Overrides::default()
+        };
+        let config = load_with("listen = \"127.0.0.1:1\"\nlanguage = \"en\"", flags).unwrap();
+        assert_eq!(config.listen.to_string(), "[::1]:2");
+        assert_eq!(config.project, Path::new("/tmp").canonicalize().unwrap());
+        assert_eq!(config.data, Path::new("/tmp/nowhere"));
+        assert_eq!(config.language, Locale::En);
+    }
+
+    #[test]
+    fn a_bad_flag_names_itself() {
+        let flags = Overrides { listen: Some("here".to_owned()), ..Overrides::default() };
+        assert_eq!(
+            load_with("", flags).unwrap_err(),
+            "--listen or KAKEHASHI_LISTEN: `here` is not an address like 127.0.0.1:8091 or [::1]:8091"
+        );
+    }
+
+    #[test]
+    fn a_missing_file_or_project_is_named() {
+        let overrides = Overrides { config: Some("/no/such.toml".into()), ..Overrides::default() };
+        let error = Config::load(overrides).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read /no/such.toml: "), "{error}");
+        let flags = Overrides { project: Some("/dev/null".into()), ..Overrides::default() };
+        let error = load_with("", flags).unwrap_err();
+        assert!(error.starts_with("project /dev/null is not a directory"), "{error}");
+    }
+
+    #[test]
+    fn a_test_gateway_takes_a_free_port_and_all_defaults() {
+        let config = Config::for_test("/tmp", "/tmp");
+        assert_eq!(config.listen.to_string(), "127.0.0.1:0");
+        assert_eq!(config.limits.input_frame, 32 * 1024 * 1024);
+        assert_eq!(config.limits.unload, Duration::from_secs(1800));
+        assert_eq!(config.settings.len(), 28);
+    }
+}

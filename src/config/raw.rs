@@ -1,0 +1,214 @@
+//! `kakehashi.toml` as it is written. Every value checks itself while it is read, so that a mistake is
+//! reported with its line.
+
+use super::origin::{Host, Origin};
+use super::settings::RawSettings;
+use crate::locale::Locale;
+use serde::Deserialize;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawConfig {
+    pub(super) listen: Listen,
+    pub(super) project: PathBuf,
+    pub(super) data: PathBuf,
+    pub(super) language: Locale,
+    pub(super) models: Models,
+    pub(super) allowed_origins: Vec<Origin>,
+    pub(super) allowed_hosts: Vec<Host>,
+    pub(super) limits: RawLimits,
+    pub(super) settings: RawSettings,
+}
+
+impl Default for RawConfig {
+    fn default() -> Self {
+        Self {
+            listen: Listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 8091))),
+            project: ".".into(),
+            data: PathBuf::new(),
+            language: Locale::Ja,
+            models: Models::Scripted,
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            limits: RawLimits::default(),
+            settings: RawSettings::default(),
+        }
+    }
+}
+
+/// Which family of models answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Models {
+    Scripted,
+}
+
+/// An address that only this machine can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Listen(pub(super) SocketAddr);
+
+impl TryFrom<String> for Listen {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let Ok(address) = text.parse::<SocketAddr>() else {
+            return Err(format!("`{text}` is not an address like 127.0.0.1:8091 or [::1]:8091"));
+        };
+        if !address.ip().is_loopback() {
+            return Err(format!(
+                "{address} can be reached by others and there is no login yet; use 127.0.0.1 or [::1]"
+            ));
+        }
+        Ok(Self(address))
+    }
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawLimits {
+    pub(super) handshake_seconds: Within<1, 3600>,
+    pub(super) header_seconds: Within<1, 3600>,
+    pub(super) audio_frame_kib: Within<1, 1_048_576>,
+    pub(super) input_frame_kib: Within<1, 1_048_576>,
+    pub(super) other_frame_kib: Within<1, 1_048_576>,
+    pub(super) image_megapixels: Within<1, 1000>,
+    pub(super) sockets_per_channel: Within<1, 1_000_000>,
+    pub(super) sockets_per_principal: Within<1, 1_000_000>,
+    pub(super) sockets: Within<1, 1_000_000>,
+    pub(super) connections: Within<1, 1_000_000>,
+    pub(super) connections_per_address: Within<1, 1_000_000>,
+    pub(super) queue_per_channel: Within<1, 10_000>,
+    pub(super) unload_minutes: Within<1, 525_600>,
+    pub(super) write_seconds: Within<1, 3600>,
+    pub(super) ping_seconds: Within<1, 3600>,
+    pub(super) request_hours: Within<1, 8760>,
+    pub(super) shutdown_seconds: Within<1, 3600>,
+}
+
+impl Default for RawLimits {
+    fn default() -> Self {
+        Self {
+            handshake_seconds: Within(10),
+            header_seconds: Within(10),
+            audio_frame_kib: Within(256),
+            input_frame_kib: Within(32_768),
+            other_frame_kib: Within(64),
+            image_megapixels: Within(50),
+            sockets_per_channel: Within(8),
+            sockets_per_principal: Within(64),
+            sockets: Within(20_000),
+            connections: Within(20_500),
+            connections_per_address: Within(1024),
+            queue_per_channel: Within(16),
+            unload_minutes: Within(30),
+            write_seconds: Within(5),
+            ping_seconds: Within(20),
+            request_hours: Within(24),
+            shutdown_seconds: Within(5),
+        }
+    }
+}
+
+/// A number from `LOW` to `HIGH`, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "i64")]
+pub(super) struct Within<const LOW: u32, const HIGH: u32>(pub(super) u32);
+
+impl<const LOW: u32, const HIGH: u32> TryFrom<i64> for Within<LOW, HIGH> {
+    type Error = String;
+
+    fn try_from(number: i64) -> Result<Self, String> {
+        match u32::try_from(number) {
+            Ok(small) if (LOW..=HIGH).contains(&small) => Ok(Self(small)),
+            Ok(_) | Err(_) => Err(format!("{number} is not allowed, only {LOW} to {HIGH}")),
+        }
+    }
+}
+
+impl<const LOW: u32, const HIGH: u32> Within<LOW, HIGH> {
+    pub(super) fn seconds(self) -> Duration {
+        Duration::from_secs(self.0.into())
+    }
+
+    pub(super) fn count(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn kib(self) -> usize {
+        self.count().saturating_mul(1024)
+    }
+}
+
+/// Where the file is wrong, and how.
+#[derive(Debug)]
+pub(super) struct Mistake {
+    pub(super) line: usize,
+    pub(super) reason: String,
+}
+
+pub(super) fn parse(text: &str) -> Result<RawConfig, Mistake> {
+    toml::from_str(text).map_err(|err| mistake(text, &err))
+}
+
+fn mistake(text: &str, err: &toml::de::Error) -> Mistake {
+    let start = err.span().map_or(0, |span| span.start);
+    let before = text.get(..start).unwrap_or(text);
+    let line = before.matches('\n').count();
+    let message = err.message().replace("unknown field", "unknown key").replace('\n', "; ");
+    let key =
+        text.lines().nth(line).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
+    let reason = match key {
+        Some(key) if !message.contains(&format!("`{key}`")) => format!("{key}: {message}"),
+        Some(_) | None => message,
+    };
+    Mistake { line: line + 1, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHIPPED: &str = include_str!("../../config/kakehashi.toml");
+
+    #[test]
+    fn the_shipped_file_says_exactly_the_defaults() {
+        assert_eq!(parse(SHIPPED).unwrap(), RawConfig::default());
+    }
+
+    #[test]
+    fn the_shipped_file_lists_every_key() {
+        let shipped: toml::Table = SHIPPED.parse().unwrap();
+        assert_eq!(sorted(shipped.keys()), known_keys(""));
+        for section in ["limits", "settings"] {
+            let keys = sorted(shipped[section].as_table().unwrap().keys());
+            assert_eq!(keys, known_keys(&format!("[{section}]\n")));
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_shipped_file_has_a_comment() {
+        let lines: Vec<_> = SHIPPED.lines().collect();
+        for pair in
+            lines.windows(2).filter(|pair| !pair[1].starts_with('#') && pair[1].contains('='))
+        {
+            assert!(pair[0].starts_with("# "), "no comment above `{}`", pair[1]);
+        }
+    }
+
+    fn sorted<'a>(keys: impl Iterator<Item = &'a String>) -> Vec<String> {
+        let mut keys: Vec<_> = keys.cloned().collect();
+        keys.sort();
+        keys
+    }
+
+    /// The parser itself says what it would have taken instead of a key it does not know.
+    fn known_keys(section: &str) -> Vec<String> {
+        let reason = parse(&format!("{section}surely_unknown = 1\n")).unwrap_err().reason;
+        let names: Vec<_> = reason.split('`').skip(3).step_by(2).map(str::to_owned).collect();
+        sorted(names.iter())
+    }
+}

@@ -1,0 +1,149 @@
+//! The `[settings]` table: which model settings exist, in which order they are shown, and what they may be.
+
+use crate::message::{SettingValue, Settings};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use std::fmt;
+
+/// What a setting takes, with its default.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// Who does the work; only what this build can start.
+    Provider,
+    Text(&'static str),
+    Number {
+        low: i64,
+        high: i64,
+        default: i64,
+    },
+}
+
+/// The only providers so far.
+const PROVIDER: &str = "scripted";
+const AUTO: Kind = Kind::Text("auto");
+
+/// The order is the one in which frontends know them.
+const KINDS: [(&str, Kind); 28] = [
+    ("CHAT_AI_NAME", Kind::Provider),
+    ("CHAT_GEMINI_MODEL", AUTO),
+    ("CHAT_FREEAI_MODEL", AUTO),
+    ("CHAT_OPENRT_MODEL", AUTO),
+    ("LIVE_AI_NAME", Kind::Provider),
+    ("LIVE_GEMINI_MODEL", AUTO),
+    ("LIVE_GEMINI_VOICE", AUTO),
+    ("LIVE_FREEAI_MODEL", AUTO),
+    ("LIVE_FREEAI_VOICE", AUTO),
+    ("LIVE_OPENAI_MODEL", AUTO),
+    ("LIVE_OPENAI_VOICE", AUTO),
+    ("CODE_AI1_NAME", Kind::Provider),
+    ("CODE_AI2_NAME", Kind::Provider),
+    ("CODE_AI3_NAME", Kind::Provider),
+    ("CODE_AI4_NAME", Kind::Provider),
+    ("CODE_AI1_MODEL", AUTO),
+    ("CODE_AI2_MODEL", AUTO),
+    ("CODE_AI3_MODEL", AUTO),
+    ("CODE_AI4_MODEL", AUTO),
+    ("CODE_CLAUDE_SDK_MODEL", AUTO),
+    ("CODE_CLAUDE_CLI_MODEL", AUTO),
+    ("CODE_COPILOT_CLI_MODEL", AUTO),
+    ("CODE_GEMINI_CLI_MODEL", AUTO),
+    ("CODE_CODEX_CLI_MODEL", AUTO),
+    ("CODE_MAX_TURNS", Kind::Number { low: 1, high: 999, default: 999 }),
+    ("CODE_PLAN", AUTO),
+    ("CODE_VERIFY", AUTO),
+    ("CODE_BASE_PATH", Kind::Text("")),
+];
+
+/// The same names alone, for the message about a key that is none of them.
+const NAMES: [&str; KINDS.len()] = {
+    let mut names = [""; KINDS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = KINDS[at].0;
+        at += 1;
+    }
+    names
+};
+
+/// Always complete: what the file leaves out keeps its default.
+#[derive(Debug, PartialEq)]
+pub(super) struct RawSettings(pub(super) Settings);
+
+impl Default for RawSettings {
+    fn default() -> Self {
+        Self(KINDS.iter().map(|(name, kind)| (*name, default(*kind))).collect())
+    }
+}
+
+impl<'de> Deserialize<'de> for RawSettings {
+    fn deserialize<D: Deserializer<'de>>(table: D) -> Result<Self, D::Error> {
+        table.deserialize_map(TableVisitor)
+    }
+}
+
+fn default(kind: Kind) -> SettingValue {
+    match kind {
+        Kind::Provider => SettingValue::Text(PROVIDER.to_owned()),
+        Kind::Text(text) => SettingValue::Text(text.to_owned()),
+        Kind::Number { default, .. } => SettingValue::Number(default),
+    }
+}
+
+struct TableVisitor;
+
+impl<'de> Visitor<'de> for TableVisitor {
+    type Value = RawSettings;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a table of model settings")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<RawSettings, M::Error> {
+        let mut settings = RawSettings::default();
+        while let Some(Position(at)) = map.next_key()? {
+            settings.0[at].1 = map.next_value_seed(Value(KINDS[at].1))?;
+        }
+        Ok(settings)
+    }
+}
+
+/// A known key, as its place in [`KINDS`].
+struct Position(usize);
+
+impl<'de> Deserialize<'de> for Position {
+    fn deserialize<D: Deserializer<'de>>(key: D) -> Result<Self, D::Error> {
+        let key = String::deserialize(key)?;
+        match NAMES.iter().position(|name| *name == key) {
+            Some(at) => Ok(Self(at)),
+            None => Err(D::Error::unknown_field(&key, &NAMES)),
+        }
+    }
+}
+
+/// Reads a value of the kind that its key takes.
+struct Value(Kind);
+
+impl<'de> serde::de::DeserializeSeed<'de> for Value {
+    type Value = SettingValue;
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<SettingValue, D::Error> {
+        match self.0 {
+            Kind::Provider => provider(String::deserialize(value)?),
+            Kind::Text(_) => Ok(SettingValue::Text(String::deserialize(value)?)),
+            Kind::Number { low, high, .. } => number(i64::deserialize(value)?, low, high),
+        }
+    }
+}
+
+fn provider<E: Error>(name: String) -> Result<SettingValue, E> {
+    if name == PROVIDER {
+        return Ok(SettingValue::Text(name));
+    }
+    Err(E::custom(format_args!("`{name}` is not available, only `{PROVIDER}`")))
+}
+
+fn number<E: Error>(number: i64, low: i64, high: i64) -> Result<SettingValue, E> {
+    if (low..=high).contains(&number) {
+        return Ok(SettingValue::Number(number));
+    }
+    Err(E::custom(format_args!("{number} is not allowed, only {low} to {high}")))
+}

@@ -1,0 +1,201 @@
+//! The command `kakehashi`: arguments, logging and signals around [`server::run`]. Whatever keeps it from
+//! starting is one line on stderr and exit code 2.
+
+use anyhow::{Context, Result};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use kakehashi::config::{self, Config, Overrides};
+use kakehashi::data_dir::DataDir;
+use kakehashi::server::{self, control};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use std::io::{IsTerminal, Write, stderr, stdout};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, error, info, warn};
+use tracing_subscriber::EnvFilter;
+
+const EXAMPLES: &str = "\
+Examples:
+  kakehashi                             serve the current directory on http://127.0.0.1:8091/
+  kakehashi serve --project ~/app       let agents work on ~/app
+  kakehashi --listen 127.0.0.1:0        take any free port and print it
+  kakehashi say \"Restart in 5 minutes\"  tell every session of the running gateway
+
+Logs go to stderr: KAKEHASHI_LOG=debug shows more, KAKEHASHI_LOG=warn less.
+Every setting with its default and a comment is in config/kakehashi.toml.";
+
+/// Realtime gateway between people's screens and microphones and their models and agents.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the gateway; this is also what happens without a command.
+    Serve,
+    /// Tell every session of the running gateway something.
+    Say {
+        /// What to tell.
+        text: String,
+    },
+}
+
+/// Paths are taken as they are: an empty one means that it was not given.
+#[derive(Debug, Args)]
+struct Flags {
+    /// Address to listen on [default: 127.0.0.1:8091]
+    #[arg(long, global = true, env = "KAKEHASHI_LISTEN", value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Directory that agents work on [default: the current one]
+    #[arg(long, global = true, env = "KAKEHASHI_PROJECT", value_name = "DIR", value_parser = any_path())]
+    project: Option<PathBuf>,
+    /// Directory for database, uploads and backups [default: the platform's data directory]
+    #[arg(long, global = true, env = "KAKEHASHI_DATA", value_name = "DIR", value_parser = any_path())]
+    data: Option<PathBuf>,
+    /// Settings [default: kakehashi.toml in the platform's configuration directory, if it exists]
+    #[arg(long, global = true, env = "KAKEHASHI_CONFIG", value_name = "FILE", value_parser = any_path())]
+    config: Option<PathBuf>,
+    /// Which models answer [default: scripted]
+    #[arg(long, global = true, env = "KAKEHASHI_MODELS", value_name = "NAME")]
+    models: Option<String>,
+}
+
+fn any_path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
+}
+
+impl From<Flags> for Overrides {
+    fn from(flags: Flags) -> Self {
+        let text = |text: &String| !text.is_empty();
+        let path = |path: &PathBuf| !path.as_os_str().is_empty();
+        Self {
+            config: flags.config.filter(path),
+            listen: flags.listen.filter(text),
+            project: flags.project.filter(path),
+            data: flags.data.filter(path),
+            models: flags.models.filter(text),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        None | Some(Command::Serve) => serve(cli.flags.into()),
+        Some(Command::Say { text }) => say(cli.flags.into(), &text),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(err) => {
+            let line = format!("{err:#}").replace('\n', "; ");
+            // Without a stderr there is nobody to tell; the exit code is all that is left.
+            let _ = writeln!(stderr(), "kakehashi: {line}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn say(overrides: Overrides, text: &str) -> Result<()> {
+    let data = config::data(overrides)?;
+    let sessions = Runtime::new()?.block_on(control::say(&data, text))?;
+    let plural = if sessions == 1 { "" } else { "s" };
+    writeln!(stdout(), "told {sessions} session{plural}")?;
+    Ok(())
+}
+
+fn serve(overrides: Overrides) -> Result<()> {
+    let config = Arc::new(Config::load(overrides)?);
+    let filter = log_filter()?;
+    let _owned = DataDir::open(&config.data)?;
+    let runtime = Runtime::new()?;
+    let served = runtime.block_on(async {
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .with_context(|| format!("cannot listen on {}", config.listen))?;
+        let stop = CancellationToken::new();
+        stop_on_signals(&stop)?;
+        start_logging(filter);
+        announce(&listener, &config)?;
+        anyhow::Ok(server::run(listener, config, stop).await?)
+    });
+    // Everything that matters has been waited for; what still blocks a thread must not keep the process.
+    runtime.shutdown_background();
+    served
+}
+
+fn log_filter() -> Result<EnvFilter> {
+    let directives = std::env::var("KAKEHASHI_LOG").unwrap_or_default();
+    let builder = EnvFilter::builder().with_default_directive(tracing::Level::INFO.into());
+    builder.parse(directives).context("KAKEHASHI_LOG is not a filter like info or kakehashi=debug")
+}
+
+/// For people on a terminal, for programs otherwise.
+fn start_logging(filter: EnvFilter) {
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(stderr);
+    if stderr().is_terminal() {
+        builder.compact().init();
+    } else {
+        builder.json().flatten_event(true).init();
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        kakehashi::metrics::panicked();
+        let place = panic.location().map(ToString::to_string);
+        error!(place, "a bug ended a task");
+        // The message of a panic may quote what somebody wrote.
+        debug!(%panic, "what it said");
+    }));
+}
+
+/// Scripts and tests read the first line of stdout to learn the port.
+fn announce(listener: &TcpListener, config: &Config) -> Result<()> {
+    let address = listener.local_addr()?;
+    // A closed stdout is no reason not to serve.
+    let _ = writeln!(stdout(), "listening on http://{address}/");
+    let version = env!("CARGO_PKG_VERSION");
+    info!(%address, version, project = %config.project.display(), data = %config.data.display(), "started");
+    let (files, wanted) = (raise_file_limit(), config.limits.connections);
+    if files.is_some_and(|files| files < wanted) {
+        warn!(
+            files,
+            wanted, "fewer open files are allowed than limits.connections; see `ulimit -Hn`"
+        );
+    }
+    Ok(())
+}
+
+/// One connection is one open file, and the usual soft limit of 1024 is meant for programs that use `select`.
+fn raise_file_limit() -> Option<usize> {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(err) = setrlimit(Resource::Nofile, limit) {
+        debug!(%err, "the limit of open files stays as it is");
+    }
+    getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok())
+}
+
+fn stop_on_signals(stop: &CancellationToken) -> Result<()> {
+    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+        kakehashi::task::spawn("signals", obey(signal(kind)?, kind, stop.clone()));
+    }
+    Ok(())
+}
+
+/// The first signal asks, the second does not wait for an answer.
+async fn obey(mut signals: Signal, kind: SignalKind, stop: CancellationToken) {
+    while signals.recv().await.is_some() {
+        if stop.is_cancelled() {
+            std::process::exit(128 + kind.as_raw_value());
+        }
+        stop.cancel();
+    }
+}

@@ -1,0 +1,174 @@
+//! The accept loop: limits before anything is read, a deadline for headers, and no error that ends it.
+
+use super::AppState;
+use super::admission::Admission;
+use super::connection::Connection;
+use crate::task::Tasks;
+use axum::Router;
+use axum::extract::{ConnectInfo, Request};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tower::Service;
+use tracing::{debug, warn};
+
+/// Longest request line with headers; hyper answers longer ones with 431.
+const HEADER_LIMIT: usize = 16 * 1024;
+/// Without free file descriptors every accept fails at once; waiting lets other connections end.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+const LOG_PAUSE: Duration = Duration::from_secs(1);
+/// Small enough for the empty send buffer of any new connection.
+const OVERLOADED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: text/plain\r\nRetry-After: 5\r\nContent-Length: 34\r\n\r\nToo many connections, come later.\n";
+
+#[derive(Debug)]
+pub(super) struct Acceptor {
+    router: Router,
+    state: AppState,
+    admission: Admission,
+    tasks: Tasks,
+    cut: CancellationToken,
+}
+
+impl Acceptor {
+    pub(super) fn new(router: Router, state: &AppState, tasks: Tasks) -> Self {
+        let admission = Admission::new(&state.config.limits, &state.metrics);
+        Self { router, state: state.clone(), admission, tasks, cut: CancellationToken::new() }
+    }
+
+    /// Accepts until the gateway is told to stop.
+    pub(super) async fn run(&self, listener: TcpListener) {
+        let mut trouble = Trouble::default();
+        while let Some(accepted) = self.state.stop.run_until_cancelled(listener.accept()).await {
+            match accepted {
+                Ok((stream, peer)) => {
+                    trouble = Trouble { logged: trouble.logged, ..Trouble::default() };
+                    self.welcome(stream, peer);
+                }
+                Err(err) if is_the_peers(&err) => {
+                    debug!(%err, "a connection was gone before it was accepted")
+                }
+                Err(err) => {
+                    let pause = trouble.pause(&err);
+                    self.state.stop.run_until_cancelled(sleep(pause)).await;
+                }
+            }
+        }
+    }
+
+    /// Every connection, WebSockets included, is over.
+    pub(super) async fn drained(&self) {
+        self.admission.drained().await;
+    }
+
+    /// Ends what is left of plain HTTP at once.
+    pub(super) fn cut(&self) {
+        self.cut.cancel();
+    }
+
+    fn welcome(&self, stream: TcpStream, peer: SocketAddr) {
+        let permit = match self.admission.admit(peer.ip()) {
+            Ok(permit) => permit,
+            Err(reason) => {
+                self.state.metrics.connection_refused(reason);
+                // Best effort: the connection ends here, whether or not its peer learns why.
+                let _ = stream.try_write(OVERLOADED);
+                return;
+            }
+        };
+        // Packets are small and somebody is waiting for each of them.
+        if let Err(err) = stream.set_nodelay(true) {
+            debug!(%err, "a connection was gone before it was served");
+            return;
+        }
+        let connection = Connection::new(stream, permit, self.state.config.limits.write);
+        self.tasks.spawn("connection", self.serve(connection, peer));
+    }
+
+    fn serve(
+        &self,
+        connection: Connection,
+        peer: SocketAddr,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let router = self.router.clone();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(ConnectInfo(peer));
+            router.clone().call(request)
+        });
+        let header = self.state.config.limits.header;
+        let (stop, cut) = (self.state.sockets_stop.clone(), self.cut.clone());
+        async move {
+            let served = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(header)
+                .max_buf_size(HEADER_LIMIT)
+                .serve_connection(TokioIo::new(connection), service)
+                .with_upgrades();
+            let mut served = pin!(served);
+            let ended = tokio::select! {
+                ended = &mut served => ended,
+                () = stop.cancelled() => {
+                    served.as_mut().graceful_shutdown();
+                    let Some(ended) = cut.run_until_cancelled(served).await else { return };
+                    ended
+                }
+            };
+            if let Err(err) = ended {
+                debug!(%err, "a connection ended early");
+            }
+        }
+    }
+}
+
+/// These say something about one connection, not about us.
+fn is_the_peers(err: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(err.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+/// Errors of accept in a row.
+#[derive(Debug, Default)]
+struct Trouble {
+    times: u32,
+    logged: Option<Instant>,
+}
+
+impl Trouble {
+    fn pause(&mut self, err: &io::Error) -> Duration {
+        if self.logged.is_none_or(|last| last.elapsed() >= LOG_PAUSE) {
+            warn!(%err, "cannot accept connections, trying again");
+            self.logged = Some(Instant::now());
+        }
+        let pause = SHORTEST_PAUSE * 2_u32.pow(self.times.min(4));
+        self.times = self.times.saturating_add(1);
+        pause.min(LONGEST_PAUSE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_up_to_a_limit() {
+        let mut trouble = Trouble::default();
+        let err = io::Error::other("no descriptors");
+        let pauses: Vec<_> = (0..6).map(|_| trouble.pause(&err).as_millis()).collect();
+        assert_eq!(pauses, [50, 100, 200, 400, 500, 500]);
+    }
+
+    #[test]
+    fn the_refusal_is_a_whole_response() {
+        let text = str::from_utf8(OVERLOADED).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("Content-Length: {}", body.len())), "{text}");
+    }
+}

@@ -1,0 +1,195 @@
+//! The door of the packet dialect: upgrade, first packet, session, and then the common socket loop.
+
+use super::AppState;
+use super::socket::{self, Connection, Terms};
+use super::sockets::{Crowded, SocketPlace};
+use crate::dialect::DecodeError;
+use crate::dialect::aicore::{self, AicoreDialect, Connect, Rejection};
+use crate::locale::Locale;
+use crate::message::{Channel, Greeting, Principal};
+use crate::session::{Attach, AttachError, OpenError, Reader, Role, SessionHandle};
+use axum::Router;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use std::sync::Arc;
+use tokio::time::timeout;
+use tracing::{debug, error};
+
+/// Small on purpose: the default of 128 KiB per socket is most of what an idle connection costs.
+const READ_BUFFER: usize = 8 * 1024;
+/// Frames are collected up to here before they go to the network.
+const WRITE_BUFFER: usize = 16 * 1024;
+/// The longest packet there is, a file list of a very large project, has to fit.
+const LONGEST_WRITE: usize = 64 * 1024 * 1024;
+/// A session may be unloaded in the very moment a socket arrives; a new one is ready at the next try.
+const ATTACH_TRIES: usize = 3;
+
+pub(super) fn routes() -> Router<AppState> {
+    // The last part is Japanese and arrives percent-encoded in whatever way the client likes; the extractor decodes it.
+    Router::new().route("/core/ws/{name}", any(upgrade))
+}
+
+async fn upgrade(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    if aicore::SOCKET_PATH.strip_prefix("/core/ws/") != Some(&name) {
+        return (StatusCode::NOT_FOUND, "There is nothing at this address.\n").into_response();
+    }
+    let longest = state.config.limits.input_frame;
+    upgrade
+        .read_buffer_size(READ_BUFFER)
+        .write_buffer_size(WRITE_BUFFER)
+        .max_write_buffer_size(LONGEST_WRITE)
+        .max_message_size(longest)
+        .max_frame_size(longest)
+        .on_upgrade(async move |socket| serve(state, socket).await)
+}
+
+async fn serve(state: AppState, mut socket: WebSocket) {
+    let accepted = match first_packet(&state, &mut socket).await {
+        Ok(Some(connect)) => {
+            let locale = connect.locale.unwrap_or(state.config.language);
+            accept(&state, &connect, locale).await.map_err(|rejection| (rejection, locale))
+        }
+        Ok(None) => return,
+        Err(rejection) => Err((rejection, state.config.language)),
+    };
+    let accepted = match accepted {
+        Ok(accepted) => accepted,
+        Err((rejection, locale)) => return reject(&state, socket, &rejection, locale).await,
+    };
+    let _counted = state.metrics.socket_opened(accepted.greeting.channel);
+    // Kept until the socket is closed.
+    let Accepted { session, greeting, reader, terms, locale, place } = accepted;
+    let dialect = Arc::new(AicoreDialect::new(session.id().clone(), greeting.channel, locale));
+    let end = Connection { socket, dialect, session, greeting, reader, terms }.run().await;
+    drop(place);
+    debug!(%end, "socket closed");
+}
+
+async fn reject(state: &AppState, mut socket: WebSocket, rejection: &Rejection, locale: Locale) {
+    state.metrics.frame_refused(rejection.code());
+    if socket.send(Message::text(rejection.frame(locale))).await.is_ok() {
+        socket::close(&mut socket, rejection.close_code(), rejection.code()).await;
+    }
+}
+
+/// `None`: the peer left before it said anything, or the gateway is stopping.
+async fn first_packet(
+    state: &AppState,
+    socket: &mut WebSocket,
+) -> Result<Option<Connect>, Rejection> {
+    let patience = state.config.limits.handshake;
+    let first =
+        state.sockets_stop.run_until_cancelled(timeout(patience, first_text(state, socket))).await;
+    match first {
+        None => {
+            socket::close(socket, 3001, "retry in 1000 ms").await;
+            Ok(None)
+        }
+        Some(Err(_)) => Err(Rejection::Silent { seconds: patience.as_secs() }),
+        Some(Ok(read)) => read,
+    }
+}
+
+async fn first_text(
+    state: &AppState,
+    socket: &mut WebSocket,
+) -> Result<Option<Connect>, Rejection> {
+    loop {
+        match socket.recv().await {
+            Some(Ok(Message::Text(text))) => {
+                let (size, limit) = (text.len(), state.config.limits.other_frame);
+                if size > limit {
+                    return Err(DecodeError::TooLarge { size, limit }.into());
+                }
+                return aicore::read_connect(&text).map(Some);
+            }
+            Some(Ok(Message::Binary(_))) => return Err(DecodeError::Binary.into()),
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            Some(Err(err)) => return Err(DecodeError::Malformed(err.to_string()).into()),
+            Some(Ok(Message::Close(_))) | None => return Ok(None),
+        }
+    }
+}
+
+struct Accepted {
+    session: SessionHandle,
+    greeting: Greeting,
+    reader: Reader,
+    terms: Terms,
+    locale: Locale,
+    place: SocketPlace,
+}
+
+async fn accept(
+    state: &AppState,
+    connect: &Connect,
+    locale: Locale,
+) -> Result<Accepted, Rejection> {
+    // Until there is a login, everybody who reaches this port is the local user.
+    let principal = Principal::local();
+    let limits = &state.config.limits;
+    let place = state
+        .sockets
+        .enter(&principal, limits.sockets, limits.sockets_per_principal)
+        .map_err(|crowded| match crowded {
+            Crowded::Server => Rejection::TooManySockets { scope: "server", limit: limits.sockets },
+            Crowded::Principal => {
+                Rejection::TooManySockets { scope: "user", limit: limits.sockets_per_principal }
+            }
+        })?;
+    let role = if connect.read_only { Role::Viewer } else { Role::Participant };
+    let attach = Attach {
+        channel: connect.channel,
+        connection: place.connection,
+        role,
+        cursor: connect.cursor,
+        history: connect.history,
+    };
+    let (session, mut greeting, reader) = open(state, &principal, connect, &attach).await?;
+    if connect.channel == Channel::Input && !greeting.resumed {
+        greeting.overview = state.registry.overview().await;
+    }
+    let frame_limit = match connect.channel {
+        Channel::Audio => limits.audio_frame,
+        Channel::Input => limits.input_frame,
+        Channel::File | Channel::Chat | Channel::Agent(_) => limits.other_frame,
+    };
+    let (stop, metrics) = (state.sockets_stop.clone(), state.metrics.clone());
+    let terms =
+        Terms { connection: place.connection, role, frame_limit, ping: limits.ping, stop, metrics };
+    Ok(Accepted { session, greeting, reader, terms, locale, place })
+}
+
+async fn open(
+    state: &AppState,
+    principal: &Principal,
+    connect: &Connect,
+    attach: &Attach,
+) -> Result<(SessionHandle, Greeting, Reader), Rejection> {
+    for _ in 0..ATTACH_TRIES {
+        let session = state.registry.open(principal, connect.session.clone()).await.map_err(
+            |err| match err {
+                OpenError::Refused => Rejection::SessionRefused,
+                OpenError::Store(_) | OpenError::NoRandomness | OpenError::Stopping => {
+                    error!(%err, "a session cannot be opened");
+                    Rejection::Internal
+                }
+            },
+        )?;
+        match session.attach(attach.clone()).await {
+            Ok((greeting, reader)) => return Ok((session, greeting, reader)),
+            Err(AttachError::TooMany { limit }) => {
+                return Err(Rejection::TooManySockets { scope: "channel", limit });
+            }
+            Err(AttachError::Closed(_)) => {}
+        }
+    }
+    Err(Rejection::Internal)
+}

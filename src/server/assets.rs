@@ -1,0 +1,167 @@
+//! The page in `web/`, compiled in, and the headers that keep it to itself.
+
+use super::AppState;
+use axum::Router;
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue,
+    IF_NONE_MATCH, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+macro_rules! embedded {
+    ($($path:literal,)*) => {
+        &[$(($path, include_bytes!(concat!("../../web/", $path)))),*]
+    };
+}
+
+/// Every file of `web/` under its path there; a test compares the two.
+const FILES: &[(&str, &[u8])] = embedded![
+    "address.js",
+    "app.js",
+    "audio-worklets.js",
+    "base64.js",
+    "camera.js",
+    "composer.js",
+    "counters.js",
+    "entry.js",
+    "files.js",
+    "icon.svg",
+    "index.html",
+    "language.js",
+    "liveview.js",
+    "microphone.js",
+    "outbox.js",
+    "pane.js",
+    "resampler.js",
+    "run.js",
+    "session.js",
+    "socket.js",
+    "speaker.js",
+    "status.js",
+    "style.css",
+    "switches.js",
+    "toasts.js",
+    "transcript.js",
+    "upload.js",
+    "voice.js",
+    "locales/en.js",
+    "locales/ja.js",
+    "protocol/aicore.js",
+];
+const INDEX: &str = "index.html";
+
+/// Nothing from elsewhere, nothing inline, and nobody may frame us.
+const POLICY: &str = "default-src 'self'; img-src 'self' data: blob:; connect-src 'self' ws: wss:; \
+    style-src 'self'; script-src 'self'; worker-src 'self' blob:; media-src 'self' blob:; \
+    frame-ancestors 'none'; base-uri 'none'";
+
+pub(super) fn routes() -> Router<AppState> {
+    Router::new().route("/", get(async |headers: HeaderMap| answer(INDEX, &headers))).route(
+        "/assets/{*path}",
+        get(async |Path(path): Path<String>, headers: HeaderMap| answer(&path, &headers)),
+    )
+}
+
+/// Adds to every response what a browser should know about it.
+pub(super) async fn harden(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}
+
+fn answer(path: &str, headers: &HeaderMap) -> Response {
+    let Some((name, bytes)) = FILES.iter().find(|(name, _)| *name == path) else {
+        return (StatusCode::NOT_FOUND, "There is no such file.\n").into_response();
+    };
+    let tag = tag(bytes);
+    let common = [(CACHE_CONTROL, "no-cache"), (ETAG, tag.as_str())];
+    if is_known(headers, &tag) {
+        return (StatusCode::NOT_MODIFIED, common).into_response();
+    }
+    (common, [(CONTENT_TYPE, content_type(name))], *bytes).into_response()
+}
+
+/// Not a secret and not a proof: it only has to change when the file does.
+fn tag(bytes: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    format!("\"{:016x}\"", hasher.finish())
+}
+
+fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+    let sent = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    sent.flat_map(|list| list.split(',')).any(|known| {
+        let known = known.trim();
+        known == "*" || known.trim_start_matches("W/") == tag
+    })
+}
+
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        Some(_) | None => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn every_file_of_the_page_is_served() {
+        let web = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("web");
+        let mut todo = vec![web.clone()];
+        while let Some(dir) = todo.pop() {
+            for entry in std::fs::read_dir(dir).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(&web).unwrap().to_str().unwrap();
+                if path.is_dir() {
+                    todo.extend((name != "node_modules").then(|| path.clone()));
+                } else if !name.contains(".test.") {
+                    assert!(
+                        FILES.iter().any(|(served, _)| *served == name),
+                        "web/{name} is not in FILES"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_has_a_type() {
+        for (name, _) in FILES {
+            assert_ne!(content_type(name), "application/octet-stream", "{name}");
+        }
+    }
+
+    #[test]
+    fn a_browser_that_knows_the_file_is_told_so() {
+        let first = answer("app.js", &HeaderMap::new());
+        assert_eq!(first.status(), StatusCode::OK);
+        let tag = first.headers()[ETAG].to_str().unwrap();
+        for known in [tag, "*", &format!("\"x\", W/{tag}")] {
+            let headers = HeaderMap::from_iter([(IF_NONE_MATCH, known.parse().unwrap())]);
+            assert_eq!(answer("app.js", &headers).status(), StatusCode::NOT_MODIFIED, "{known}");
+        }
+        let headers = HeaderMap::from_iter([(IF_NONE_MATCH, "\"x\"".parse().unwrap())]);
+        assert_eq!(answer("app.js", &headers).status(), StatusCode::OK);
+    }
+
+    #[test]
+    fn paths_outside_the_table_do_not_exist() {
+        for path in ["../Cargo.toml", "/etc/passwd", "", "locales", "app.js/"] {
+            assert_eq!(answer(path, &HeaderMap::new()).status(), StatusCode::NOT_FOUND, "{path}");
+        }
+    }
+}

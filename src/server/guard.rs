@@ -1,0 +1,287 @@
+//! Who may ask at all. A page of another site, or a name that somebody pointed at this machine (DNS
+//! rebinding), is stopped here, before any route sees the request.
+
+use crate::config::Config;
+use crate::metrics::{Metrics, RequestRefused};
+use axum::extract::{Request, State};
+use axum::http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use axum::http::{StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+
+/// The port that a browser leaves out of Host and Origin.
+const HTTP_PORT: u16 = 80;
+
+#[derive(Debug)]
+pub(super) struct Guard {
+    port: u16,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    metrics: Metrics,
+}
+
+impl Guard {
+    pub(super) fn new(port: u16, config: &Config, metrics: &Metrics) -> Self {
+        Self {
+            port,
+            hosts: config.allowed_hosts.clone(),
+            origins: config.allowed_origins.clone(),
+            metrics: metrics.clone(),
+        }
+    }
+}
+
+/// Middleware before every route.
+pub(super) async fn check(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match guard.judge(request.headers(), request.uri()) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => {
+            guard.metrics.request_refused(refusal.reason());
+            (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response()
+        }
+    }
+}
+
+/// Told to the peer, so that its owner knows what to change.
+#[derive(Debug, PartialEq, thiserror::Error)]
+enum Refusal {
+    #[error("The request needs exactly one readable Host header.")]
+    NoHost,
+    #[error(
+        "Host {0:?} is not one of ours; add it to allowed_hosts in kakehashi.toml if it should be."
+    )]
+    Host(String),
+    #[error(
+        "Origin {0:?} may not connect; add it to allowed_origins in kakehashi.toml if it should."
+    )]
+    Origin(String),
+    #[error("The request has more than one Origin header, or one that is no text.")]
+    Origins,
+}
+
+impl Refusal {
+    fn reason(&self) -> RequestRefused {
+        match self {
+            Self::NoHost | Self::Host(_) => RequestRefused::Host,
+            Self::Origin(_) | Self::Origins => RequestRefused::Origin,
+        }
+    }
+}
+
+impl Guard {
+    fn judge(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
+        let Value::One(host) = value(headers, HOST) else {
+            return Err(Refusal::NoHost);
+        };
+        // A full address in the request line goes before Host, so it must not say something else.
+        let same =
+            uri.authority().is_none_or(|authority| authority.as_str().eq_ignore_ascii_case(&host));
+        if !same || !self.is_host(&host) {
+            return Err(Refusal::Host(host));
+        }
+        match value(headers, ORIGIN) {
+            // Only browsers send an Origin, and they always do where it matters.
+            Value::Missing => Ok(()),
+            Value::One(origin) if self.is_origin(&origin, &host) => Ok(()),
+            Value::One(origin) => Err(Refusal::Origin(origin)),
+            Value::Unclear => Err(Refusal::Origins),
+        }
+    }
+
+    fn is_host(&self, host: &str) -> bool {
+        let Some((name, port)) = split(host) else {
+            return false;
+        };
+        let own = matches!(name, "localhost" | "127.0.0.1" | "[::1]") && port == self.port;
+        own || self.hosts.iter().any(|allowed| allowed == host || allowed == name)
+    }
+
+    fn is_origin(&self, origin: &str, host: &str) -> bool {
+        let own = origin.strip_prefix("http://").is_some_and(|rest| rest == host);
+        own || (origin != "null" && self.origins.iter().any(|allowed| allowed == origin))
+    }
+}
+
+/// What a request says in one header, in lower case.
+enum Value {
+    Missing,
+    One(String),
+    /// Repeated, or no text.
+    Unclear,
+}
+
+fn value(headers: &HeaderMap, name: HeaderName) -> Value {
+    let mut values = headers.get_all(name).iter();
+    match (values.next().map(HeaderValue::to_str), values.next()) {
+        (None, _) => Value::Missing,
+        (Some(Ok(text)), None) => Value::One(text.to_ascii_lowercase()),
+        (Some(Ok(_) | Err(_)), _) => Value::Unclear,
+    }
+}
+
+/// `name` and port of a Host value.
+fn split(host: &str) -> Option<(&str, u16)> {
+    // The colons inside [::1] are not the one before a port.
+    let colon = host.rfind(':').filter(|colon| !host[*colon..].contains(']'));
+    match colon {
+        None => Some((host, HTTP_PORT)),
+        Some(colon) => {
+            let port = &host[colon + 1..];
+            let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+            Some((&host[..colon], port.parse().ok().filter(|_| digits)?))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard() -> Guard {
+        let mut config = Config::for_test("/", "/");
+        config.allowed_hosts = vec!["desk.example".to_owned(), "lab.example:9000".to_owned()];
+        config.allowed_origins = vec!["http://localhost:8090".to_owned(), "null".to_owned()];
+        Guard::new(8091, &config, &Metrics::new())
+    }
+
+    fn judge(headers: &[(HeaderName, &str)]) -> Result<(), Refusal> {
+        let headers = headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap()));
+        let mut map = HeaderMap::new();
+        headers.for_each(|(name, value)| {
+            map.append(name, value);
+        });
+        guard().judge(&map, &Uri::from_static("/live"))
+    }
+
+    #[track_caller]
+    fn check_host(host: &str, allowed: bool) {
+        assert_eq!(judge(&[(HOST, host)]).is_ok(), allowed, "{host}");
+    }
+
+    #[track_caller]
+    fn check_origin(host: &str, origin: &str, allowed: bool) {
+        assert_eq!(judge(&[(HOST, host), (ORIGIN, origin)]).is_ok(), allowed, "{host} {origin}");
+    }
+
+    #[test]
+    fn loopback_names_with_our_port_are_ours() {
+        for host in ["localhost:8091", "127.0.0.1:8091", "[::1]:8091", "LocalHost:8091"] {
+            check_host(host, true);
+        }
+    }
+
+    #[test]
+    fn a_rebound_name_is_refused() {
+        for host in [
+            "evil.example:8091",
+            "evil.example",
+            "localhost.evil.example:8091",
+            "127.0.0.1.evil.example:8091",
+        ] {
+            check_host(host, false);
+        }
+    }
+
+    #[test]
+    fn another_port_or_none_is_refused() {
+        for host in [
+            "localhost",
+            "localhost:80910",
+            "127.0.0.1:809",
+            "localhost:",
+            "localhost:+8091",
+            "::1",
+            "[::1]",
+            "localhost:8091:8091",
+            "user@localhost:8091",
+            "",
+        ] {
+            check_host(host, false);
+        }
+    }
+
+    #[test]
+    fn listed_hosts_are_allowed() {
+        check_host("desk.example", true);
+        check_host("DESK.example:1234", true);
+        check_host("lab.example:9000", true);
+        check_host("lab.example:9001", false);
+        check_host("notdesk.example", false);
+    }
+
+    #[test]
+    fn our_own_origin_is_allowed() {
+        check_origin("localhost:8091", "http://localhost:8091", true);
+        check_origin("[::1]:8091", "http://[::1]:8091", true);
+        check_origin("LOCALHOST:8091", "HTTP://localhost:8091", true);
+    }
+
+    #[test]
+    fn foreign_origins_are_refused() {
+        for origin in [
+            "null",
+            "",
+            "http://evil.example",
+            "http://localhost.evil.example",
+            "http://localhost.evil.example:8091",
+            "http://127.0.0.1:80910",
+            "http://127.0.0.1:8091.evil.example",
+            "http://127.0.0.1:8091/",
+            "https://127.0.0.1:8091",
+            "http://127.0.0.1",
+            "127.0.0.1:8091",
+            "http://evil.example http://127.0.0.1:8091",
+        ] {
+            check_origin("127.0.0.1:8091", origin, false);
+        }
+    }
+
+    #[test]
+    fn one_of_our_names_is_not_another() {
+        check_origin("127.0.0.1:8091", "http://localhost:8091", false);
+    }
+
+    #[test]
+    fn a_listed_origin_is_allowed() {
+        check_origin("127.0.0.1:8091", "http://localhost:8090", true);
+        check_origin("127.0.0.1:8091", "http://LOCALHOST:8090", true);
+    }
+
+    #[test]
+    fn missing_and_repeated_headers_are_refused() {
+        assert_eq!(judge(&[]), Err(Refusal::NoHost));
+        assert_eq!(
+            judge(&[(HOST, "localhost:8091"), (HOST, "evil.example")]),
+            Err(Refusal::NoHost)
+        );
+        let origins = [
+            (HOST, "localhost:8091"),
+            (ORIGIN, "http://localhost:8091"),
+            (ORIGIN, "http://evil.example"),
+        ];
+        assert_eq!(judge(&origins), Err(Refusal::Origins));
+    }
+
+    #[test]
+    fn a_full_address_must_agree_with_the_host() {
+        let headers = HeaderMap::from_iter([(HOST, "localhost:8091".parse().unwrap())]);
+        let foreign = Uri::from_static("http://evil.example/live");
+        assert!(guard().judge(&headers, &foreign).is_err());
+        let own = Uri::from_static("http://LOCALHOST:8091/live");
+        assert_eq!(guard().judge(&headers, &own), Ok(()));
+    }
+
+    #[test]
+    fn the_refusal_names_the_setting() {
+        let refusal = judge(&[(HOST, "evil.example")]).unwrap_err().to_string();
+        assert!(
+            refusal.contains("\"evil.example\"") && refusal.contains("allowed_hosts"),
+            "{refusal}"
+        );
+    }
+}

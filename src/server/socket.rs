@@ -1,0 +1,256 @@
+//! One WebSocket connection: one task, one loop, whatever the dialect.
+
+use crate::dialect::{DecodeError, Dialect, Refusal};
+use crate::message::{ConnectionId, Delivery, Greeting, Inbound, Problem, Signal, SystemNotice};
+use crate::metrics::Metrics;
+use crate::session::{Reader, ReaderEnd, Role, SessionHandle, Step};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use futures_util::{FutureExt, SinkExt};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+use tokio_util::sync::CancellationToken;
+use tungstenite::error::{CapacityError, Error as WsError};
+
+/// Packets that are ready together share one write to the network, up to so many.
+const WRITE_BATCH: usize = 64;
+/// Longer frames are decoded off the runtime's threads, because that takes longer than others should wait.
+const INLINE_DECODE: usize = 64 * 1024;
+/// How long a peer may take to answer our close.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a socket waits for the shutdown notice before it closes without it.
+const NOTICE_PATIENCE: Duration = Duration::from_millis(200);
+/// Clients come back spread over this time after a shutdown.
+const RETRY_SPREAD_MS: u64 = 3000;
+
+/// The terms of one connection.
+#[derive(Debug)]
+pub(super) struct Terms {
+    pub(super) connection: ConnectionId,
+    pub(super) role: Role,
+    /// Longest frame the channel takes, in bytes.
+    pub(super) frame_limit: usize,
+    pub(super) ping: Duration,
+    pub(super) stop: CancellationToken,
+    pub(super) metrics: Metrics,
+}
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum End {
+    #[error("closed by the peer")]
+    Peer,
+    #[error("the gateway stops")]
+    Stopping,
+    #[error("the peer is silent")]
+    Silent,
+    #[error(transparent)]
+    Reader(#[from] ReaderEnd),
+    #[error("websocket: {0}")]
+    WebSocket(#[from] axum::Error),
+}
+
+/// A connection that has a place in a session.
+#[derive(Debug)]
+pub(super) struct Connection<D> {
+    pub(super) socket: WebSocket,
+    pub(super) dialect: Arc<D>,
+    pub(super) session: SessionHandle,
+    pub(super) greeting: Greeting,
+    pub(super) reader: Reader,
+    pub(super) terms: Terms,
+}
+
+impl<D: Dialect> Connection<D> {
+    /// Carries frames both ways until either side ends, then closes with the right code.
+    pub(super) async fn run(mut self) -> End {
+        let end = match self.talk().await {
+            Ok(never) => match never {},
+            Err(end) => end,
+        };
+        if matches!(end, End::Stopping) {
+            self.last_words().await;
+        }
+        // The place in the session is free as soon as nothing is read any more.
+        let Self { mut socket, reader, .. } = self;
+        drop(reader);
+        if let Some((code, reason)) = close_code(&end) {
+            close(&mut socket, code, &reason).await;
+        }
+        end
+    }
+
+    async fn talk(&mut self) -> Result<std::convert::Infallible, End> {
+        let mut frames = Vec::new();
+        self.dialect.greet(&self.greeting, &mut frames);
+        self.write(&mut frames).await?;
+        let mut pings = interval_at(Instant::now() + self.terms.ping, self.terms.ping);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut heard = Instant::now();
+        let stop = self.terms.stop.clone();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return Err(End::Stopping),
+                message = self.socket.recv() => {
+                    heard = Instant::now();
+                    let message = message.ok_or(End::Peer)??;
+                    self.on_message(message, &mut frames).await?;
+                }
+                step = self.reader.next() => {
+                    self.on_step(step?, &mut frames);
+                    self.gather(&mut frames)?;
+                }
+                _ = pings.tick() => {
+                    if heard.elapsed() > self.terms.ping * 2 {
+                        return Err(End::Silent);
+                    }
+                    self.socket.send(Message::Ping(bytes::Bytes::new())).await?;
+                }
+            }
+            self.write(&mut frames).await?;
+        }
+    }
+
+    async fn on_message(&mut self, message: Message, frames: &mut Vec<String>) -> Result<(), End> {
+        let refusal = match message {
+            Message::Text(text) => {
+                self.terms.metrics.frame_in(text.len());
+                match self.decode(text).await {
+                    Ok(inbound) => return self.submit(inbound, frames).await,
+                    Err(refusal) => refusal,
+                }
+            }
+            Message::Binary(_) => DecodeError::Binary.into(),
+            Message::Ping(_) | Message::Pong(_) => return Ok(()),
+            Message::Close(_) => return Err(End::Peer),
+        };
+        self.terms.metrics.frame_refused(refusal.error.code());
+        self.dialect.refuse(&refusal, frames);
+        Ok(())
+    }
+
+    async fn decode(&mut self, text: Utf8Bytes) -> Result<Inbound, Refusal> {
+        let (size, limit) = (text.len(), self.terms.frame_limit);
+        if size > limit {
+            return Err(DecodeError::TooLarge { size, limit }.into());
+        }
+        if size <= INLINE_DECODE {
+            return self.dialect.decode(&text);
+        }
+        let dialect = Arc::clone(&self.dialect);
+        let decoded = tokio::task::spawn_blocking(move || dialect.decode(&text)).await;
+        decoded.unwrap_or_else(|_| {
+            Err(DecodeError::Malformed("the frame could not be read".to_owned()).into())
+        })
+    }
+
+    async fn submit(&mut self, inbound: Inbound, frames: &mut Vec<String>) -> Result<(), End> {
+        if self.terms.role == Role::Viewer {
+            let signal = Signal::Failed { problem: Problem::ReadOnly, request: inbound.request };
+            self.terms.metrics.frame_refused(Problem::ReadOnly.code());
+            self.dialect.encode(&Delivery::Passing(signal), frames);
+            return Ok(());
+        }
+        let submitted = self.session.submit(self.terms.connection, inbound);
+        match self.terms.stop.run_until_cancelled(submitted).await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(_)) => Err(ReaderEnd::SessionOver.into()),
+            None => Err(End::Stopping),
+        }
+    }
+
+    fn on_step(&self, step: Step, frames: &mut Vec<String>) {
+        match step {
+            Step::Deliver(delivery) => self.dialect.encode(&delivery, frames),
+            Step::CaughtUp => self.dialect.settle(&self.greeting, frames),
+        }
+    }
+
+    /// Adds what else is ready, so that a burst costs one write instead of many.
+    fn gather(&mut self, frames: &mut Vec<String>) -> Result<(), End> {
+        while frames.len() < WRITE_BATCH {
+            match self.reader.next().now_or_never() {
+                Some(step) => self.on_step(step?, frames),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// A peer that does not take it in time fails here: the stream below has a deadline.
+    async fn write(&mut self, frames: &mut Vec<String>) -> Result<(), End> {
+        if frames.is_empty() {
+            return Ok(());
+        }
+        for frame in frames.drain(..) {
+            self.terms.metrics.frame_out(frame.len());
+            self.socket.feed(Message::Text(frame.into())).await?;
+        }
+        self.socket.flush().await?;
+        Ok(())
+    }
+
+    /// The shutdown notice is on its way when sockets are stopped; it should arrive before the close.
+    async fn last_words(&mut self) {
+        let mut frames = Vec::new();
+        let notice = async {
+            while let Ok(step) = self.reader.next().await {
+                let last = matches!(
+                    step,
+                    Step::Deliver(Delivery::Passing(Signal::System(SystemNotice::ShuttingDown)))
+                );
+                match step {
+                    Step::Deliver(delivery) => self.dialect.encode(&delivery, &mut frames),
+                    Step::CaughtUp => {}
+                }
+                if last {
+                    break;
+                }
+            }
+        };
+        let _ = timeout(NOTICE_PATIENCE, notice).await;
+        let _ = self.write(&mut frames).await;
+    }
+}
+
+/// What to tell the peer; nothing if it is the one who left.
+fn close_code(end: &End) -> Option<(u16, String)> {
+    match end {
+        End::Peer => None,
+        End::Stopping => {
+            let retry = getrandom::u64().unwrap_or(0) % RETRY_SPREAD_MS;
+            Some((3001, format!("retry in {retry} ms")))
+        }
+        End::Silent => Some((3003, "no sign of life".to_owned())),
+        End::Reader(ReaderEnd::Slow) => Some((3002, "too slow; reconnect and resume".to_owned())),
+        End::Reader(ReaderEnd::SessionOver | ReaderEnd::Store(_)) => {
+            Some((3004, "the session was unloaded; reconnect".to_owned()))
+        }
+        End::WebSocket(err) => protocol_code(err),
+    }
+}
+
+fn protocol_code(err: &axum::Error) -> Option<(u16, String)> {
+    let source = std::error::Error::source(err)?;
+    let error = source.downcast_ref::<WsError>()?;
+    if let WsError::Capacity(CapacityError::MessageTooLong { max_size, .. }) = error {
+        Some((1009, format!("at most {max_size} bytes")))
+    } else if let WsError::Utf8(_) = error {
+        Some((1007, "text must be UTF-8".to_owned()))
+    } else if let WsError::Protocol(reason) = error {
+        Some((1002, reason.to_string()))
+    } else {
+        None
+    }
+}
+
+/// Closes in order: our close frame, then the peer's answer, so that nothing we sent is cut off by a reset.
+pub(super) async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
+    let frame = CloseFrame { code, reason: reason.into() };
+    let goodbye = async {
+        if socket.send(Message::Close(Some(frame))).await.is_ok() {
+            while let Some(Ok(_)) = socket.recv().await {}
+        }
+    };
+    let _ = timeout(CLOSE_PATIENCE, goodbye).await;
+}

@@ -1,0 +1,78 @@
+//! How many WebSockets there may be: in all, and for each person.
+
+use crate::message::{ConnectionId, Principal};
+use dashmap::DashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+#[derive(Debug, Default)]
+pub struct Sockets {
+    open: AtomicUsize,
+    by_principal: DashMap<Principal, usize>,
+    last_id: AtomicU64,
+}
+
+/// One socket's place; given back when it is dropped.
+#[derive(Debug)]
+pub(super) struct SocketPlace {
+    sockets: Arc<Sockets>,
+    principal: Principal,
+    pub(super) connection: ConnectionId,
+}
+
+/// Which limit is reached.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Crowded {
+    Server,
+    Principal,
+}
+
+impl Sockets {
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        principal: &Principal,
+        in_all: usize,
+        each: usize,
+    ) -> Result<SocketPlace, Crowded> {
+        if self.open.fetch_add(1, Relaxed) >= in_all {
+            self.open.fetch_sub(1, Relaxed);
+            return Err(Crowded::Server);
+        }
+        let mut count = self.by_principal.entry(principal.clone()).or_default();
+        if *count >= each {
+            self.open.fetch_sub(1, Relaxed);
+            return Err(Crowded::Principal);
+        }
+        *count += 1;
+        let connection = ConnectionId(self.last_id.fetch_add(1, Relaxed));
+        Ok(SocketPlace { sockets: Arc::clone(self), principal: principal.clone(), connection })
+    }
+}
+
+impl Drop for SocketPlace {
+    fn drop(&mut self) {
+        self.sockets.open.fetch_sub(1, Relaxed);
+        if let Some(mut count) = self.sockets.by_principal.get_mut(&self.principal) {
+            *count -= 1;
+        }
+        self.sockets.by_principal.remove_if(&self.principal, |_, count| *count == 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_limited_in_all_and_for_each_and_given_back() {
+        let sockets = Arc::new(Sockets::default());
+        let (one, two) = (Principal::new("one"), Principal::new("two"));
+        let first = sockets.enter(&one, 3, 2).unwrap();
+        let _second = sockets.enter(&one, 3, 2).unwrap();
+        assert_eq!(sockets.enter(&one, 3, 2).unwrap_err(), Crowded::Principal);
+        let _third = sockets.enter(&two, 3, 2).unwrap();
+        assert_eq!(sockets.enter(&two, 3, 2).unwrap_err(), Crowded::Server);
+        drop(first);
+        assert!(sockets.enter(&one, 3, 2).is_ok());
+    }
+}
