@@ -1,0 +1,393 @@
+// The page as a person uses it, in a real browser, against a running gateway with scripted models.
+// KAKEHASHI_URL names the gateway, CHROMIUM the browser (default /usr/bin/chromium).
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+import { SESSION_PARAMETER } from "../../web/protocol/aicore.js";
+import { openLine } from "./line.mjs";
+import { picture } from "./picture.mjs";
+import { speech } from "./speech.mjs";
+
+const GATEWAY = process.env.KAKEHASHI_URL;
+const PATIENCE_MS = 15_000;
+const ARGUMENTS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--use-fake-ui-for-media-stream",
+  "--use-fake-device-for-media-stream",
+  "--autoplay-policy=no-user-gesture-required",
+];
+
+let browser;
+let folder;
+let line;
+
+before(async () => {
+  assert.ok(GATEWAY, "KAKEHASHI_URL must name a running gateway");
+  folder = mkdtempSync(join(tmpdir(), "kakehashi-page-"));
+  const recording = join(folder, "speech.wav");
+  writeFileSync(recording, speech());
+  line = await openLine(GATEWAY);
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    args: [
+      ...ARGUMENTS,
+      `--use-file-for-fake-audio-capture=${recording}`,
+      `--host-resolver-rules=${line.resolverRule}`,
+    ],
+  });
+});
+
+after(async () => {
+  await browser?.close();
+  await line?.close();
+  if (folder) rmSync(folder, { recursive: true });
+});
+
+/** Runs `body` with a fresh page and fails on anything the page complains about. */
+async function withPage(body, { complaintsExpected = [] } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1500, height: 900 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  try {
+    await page.goto(new URL("/?lang=en", GATEWAY).href);
+    await connected(page);
+    await body(page);
+    assert.deepEqual(complaints.filter((words) => !complaintsExpected.some((part) => words.includes(part))), []);
+  } finally {
+    await context.close();
+  }
+}
+
+function connected(page) {
+  return page.waitForFunction(() => document.querySelectorAll('.dot[data-state="ready"]').length === 8);
+}
+
+function settled(page) {
+  return page.waitForFunction(() => document.querySelector("#unsent").hidden);
+}
+
+async function type(page, pane, words) {
+  const box = page.locator(`#${pane} .composer textarea`);
+  await box.fill(words);
+  await box.press("Enter");
+}
+
+function entry(page, pane, kind, words) {
+  return page.locator(`#${pane} [data-kind="${kind}"]`, { hasText: words }).first();
+}
+
+function counter(page, name) {
+  return page.evaluate((key) => window.kakehashi[key], name);
+}
+
+function counted(page, name, least) {
+  return page.waitForFunction(([key, value]) => window.kakehashi[key] >= value, [name, least]);
+}
+
+/** The numbers of everything shown in a pane, in order. */
+function numbers(page, pane) {
+  return page.locator(`#${pane} [data-seq]`).evaluateAll((nodes) => nodes.map((node) => Number(node.dataset.seq)));
+}
+
+async function assertNoRepeats(page, pane) {
+  const shown = await numbers(page, pane);
+  assert.deepEqual(shown, [...new Set(shown)].sort((a, b) => a - b), `${pane} shows something twice or out of order`);
+}
+
+function sessionOf(page) {
+  return new URL(page.url()).searchParams.get(SESSION_PARAMETER);
+}
+
+test("eight sockets connect and the address names the session", () =>
+  withPage(async (page) => {
+    assert.equal(await page.locator(".dot").count(), 8);
+    assert.match(sessionOf(page), /^ws-[0-9a-f]+$/);
+    assert.equal(await page.locator("#session-id").textContent(), sessionOf(page));
+    await page.waitForFunction(() => /\d/.test(document.querySelector("#heartbeat").textContent));
+  }));
+
+test("chat answers", () =>
+  withPage(async (page) => {
+    await type(page, "chat", "good morning");
+    await entry(page, "chat", "input_text", "good morning").waitFor();
+    await entry(page, "chat", "output_text", "echo: good morning").waitFor();
+    await page.locator("#chat .stop:disabled").waitFor();
+  }));
+
+test("shift and enter break the line instead of sending", () =>
+  withPage(async (page) => {
+    const box = page.locator("#chat-text");
+    await box.pressSequentially("one");
+    await box.press("Shift+Enter");
+    await box.pressSequentially("two");
+    assert.equal(await box.inputValue(), "one\ntwo");
+    await box.press("Enter");
+    await entry(page, "chat", "output_text", "two").waitFor();
+    assert.equal(await box.inputValue(), "");
+  }));
+
+test("an agent streams its lines and then answers", () =>
+  withPage(async (page) => {
+    await type(page, "agent1", "stream 5\nsay done");
+    await entry(page, "agent1", "output_text", "done").waitFor();
+    assert.equal(await page.locator("#agent1 .line").count(), 5);
+    await page.locator('#agent1 [data-marker="finished"]').waitFor();
+    await page.locator("#agent1 .stop:disabled").waitFor();
+  }));
+
+test("stop ends a long run", () =>
+  withPage(async (page) => {
+    await type(page, "agent2", "sleep 30");
+    await page.locator("#agent2 .stop:enabled").click();
+    await page.locator('#agent2 [data-kind="cancel_run"]').waitFor();
+    await page.locator('#agent2 [data-marker="cancelled"]').waitFor();
+    await page.locator("#agent2 .stop:disabled").waitFor();
+  }));
+
+test("escape stops the run of the focused pane only", () =>
+  withPage(async (page) => {
+    await type(page, "agent1", "sleep 30");
+    await type(page, "agent2", "sleep 30");
+    await page.locator("#agent1 .stop:enabled").waitFor();
+    await page.locator("#agent2 .stop:enabled").waitFor();
+    await page.locator("#agent2 textarea").press("Escape");
+    await page.locator('#agent2 [data-marker="cancelled"]').waitFor();
+    assert.equal(await page.locator("#agent1 .stop").isEnabled(), true);
+    await page.locator("#agent1 .stop").click();
+    await page.locator("#agent1 .stop:disabled").waitFor();
+  }));
+
+test("waiting runs show their places and can be taken out", () =>
+  withPage(async (page) => {
+    await type(page, "agent3", "sleep 30");
+    await page.locator("#agent3 .stop:enabled").waitFor();
+    await type(page, "agent3", "say second");
+    await page.locator("#agent3 .chip").waitFor();
+    await type(page, "agent3", "say third");
+    await page.locator("#agent3 .chip").nth(1).waitFor();
+    await page.locator("#agent3 .chip").first().click();
+    await page.waitForFunction(() => document.querySelectorAll("#agent3 .chip").length === 1);
+    await page.locator("#agent3 .stop").click();
+    await entry(page, "agent3", "output_text", "third").waitFor();
+    await page.locator("#agent3 .stop:disabled").waitFor();
+    assert.equal(await page.locator('#agent3 [data-kind="output_text"]', { hasText: /second$/ }).count(), 0);
+  }));
+
+test("chat hands work to an agent and hears the answer", () =>
+  withPage(async (page) => {
+    await page.locator("#mode").selectOption("code4");
+    await type(page, "chat", "say handed over");
+    await entry(page, "agent4", "input_request", "handed over").waitFor();
+    await entry(page, "chat", "output_request", "handed over").waitFor();
+  }));
+
+test("a request from an agent's pane is told in the chat", () =>
+  withPage(async (page) => {
+    await page.locator("#agent1 .tell-chat").check();
+    await type(page, "agent1", "say told");
+    await entry(page, "agent1", "input_request", "told").waitFor();
+    await entry(page, "chat", "output_request", "told").waitFor();
+  }));
+
+test("an uploaded picture shows its thumbnail and appears among the recent files", () =>
+  withPage(async (page) => {
+    const file = { name: "dot.png", mimeType: "image/png", buffer: picture() };
+    await page.locator("#agent1 input[type=file]").setInputFiles(file);
+    await page.locator("#agent1 img.thumbnail").waitFor();
+    await page.waitForFunction(() => document.querySelector("#agent1 img.thumbnail").naturalWidth > 0);
+    await page.locator("#files .refresh").click();
+    await page.locator("[data-list=files_temp] .path", { hasText: "dot.png" }).waitFor();
+  }));
+
+test("a picture dropped on a pane is sent there", () =>
+  withPage(async (page) => {
+    await page.evaluate((bytes) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([new Uint8Array(bytes)], "dropped.png", { type: "image/png" }));
+      const drop = new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true });
+      document.querySelector("#chat .transcript").dispatchEvent(drop);
+    }, [...picture()]);
+    await entry(page, "chat", "input_file", "dropped.png").waitFor();
+  }));
+
+test("a pasted picture is sent to the pane it was pasted in", () =>
+  withPage(async (page) => {
+    await page.evaluate((bytes) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add(new File([new Uint8Array(bytes)], "pasted.png", { type: "image/png" }));
+      const paste = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+      document.querySelector("#agent2 textarea").dispatchEvent(paste);
+    }, [...picture()]);
+    await entry(page, "agent2", "input_file", "pasted.png").waitFor();
+  }));
+
+test("an unchanged list is not drawn again", () =>
+  withPage(async (page) => {
+    await counted(page, "listsDrawn", 2);
+    const drawn = await counter(page, "listsDrawn");
+    const skipped = await counter(page, "listsSkipped");
+    await page.locator("#files .refresh").click();
+    await counted(page, "listsSkipped", skipped + 2);
+    assert.equal(await counter(page, "listsDrawn"), drawn);
+  }));
+
+test("live answers in words and in sound", () =>
+  withPage(async (page) => {
+    await page.locator("#mode").selectOption("live");
+    await type(page, "chat", "speak to me");
+    await entry(page, "chat", "output_text", "").waitFor();
+    await counted(page, "playedSamples", 2_400);
+  }));
+
+test("a picture from the camera and a silent word reach live without complaint", () =>
+  withPage(async (page) => {
+    await page.locator("[data-switch=camera]").click();
+    await page.locator("#camera .camera-start").click();
+    await page.waitForFunction(() => document.querySelector("#camera video").videoWidth > 0);
+    await page.locator("#camera .shutter").click();
+    await page.locator(".toast", { hasText: "Picture sent" }).waitFor();
+    await type(page, "camera", "what do you see?");
+    await settled(page);
+    assert.equal(await page.locator(".toast.error").count(), 0);
+  }));
+
+test("the microphone is heard and comes back", () =>
+  withPage(async (page) => {
+    await page.locator("#microphone").click();
+    await counted(page, "sentChunks", 20);
+    await entry(page, "chat", "recognition_input", "").waitFor();
+    await counted(page, "playedSamples", 2_400);
+    await page.locator("#microphone").click();
+    const sent = await counter(page, "sentChunks");
+    await page.waitForTimeout(300);
+    assert.equal(await counter(page, "sentChunks"), sent);
+  }));
+
+test("a reload keeps session, history and switches", () =>
+  withPage(async (page) => {
+    await type(page, "chat", "remember me");
+    await entry(page, "chat", "output_text", "remember me").waitFor();
+    await type(page, "agent1", "stream 3\nsay kept");
+    await entry(page, "agent1", "output_text", "kept").waitFor();
+    await page.locator("[data-switch=agent3]").click();
+    await page.locator("[data-switch=speaker]").click();
+    await page.locator("#mode").selectOption("code2");
+    await settled(page);
+    const before = { session: sessionOf(page), chat: await numbers(page, "chat"), agent: await numbers(page, "agent1") };
+
+    await page.reload();
+    await connected(page);
+    await entry(page, "chat", "output_text", "remember me").waitFor();
+    await entry(page, "agent1", "output_text", "kept").waitFor();
+    const now = { session: sessionOf(page), chat: await numbers(page, "chat"), agent: await numbers(page, "agent1") };
+    assert.deepEqual(now, before);
+    assert.equal(await page.locator("#agent3").isHidden(), true);
+    assert.equal(await page.locator("[data-switch=speaker]").getAttribute("aria-pressed"), "false");
+    assert.equal(await page.locator("#mode").inputValue(), "code2");
+  }));
+
+test("a broken line resumes without loss or repetition", () => withPage(survive, { complaintsExpected: ["WebSocket"] }));
+
+async function survive(page) {
+  await type(page, "chat", "before the break");
+  await entry(page, "chat", "output_text", "before the break").waitFor();
+  await type(page, "agent1", "stream 3\nsleep 2\nstream 4\nsay back again");
+  await page.locator("#agent1 .line").nth(2).waitFor();
+  const resumed = await counter(page, "resumed");
+
+  line.cut();
+  await page.waitForFunction(() => document.querySelectorAll('.dot[data-state="ready"]').length === 0);
+  await type(page, "chat", "typed in the dark");
+  assert.equal(await page.locator("#unsent").isVisible(), true);
+  await page.waitForTimeout(2_500);
+  line.mend();
+
+  await connected(page);
+  await entry(page, "agent1", "output_text", "back again").waitFor();
+  await entry(page, "chat", "output_text", "echo: typed in the dark").waitFor();
+  await settled(page);
+  assert.equal(await counter(page, "resumed"), resumed + 8);
+  assert.equal(await page.locator("#agent1 .line").count(), 7);
+  assert.equal(await page.locator('#chat [data-kind="input_text"]', { hasText: "typed in the dark" }).count(), 1);
+  assert.equal(await page.locator('#chat [data-kind="output_text"]', { hasText: "before the break" }).count(), 1);
+  await assertNoRepeats(page, "chat");
+  await assertNoRepeats(page, "agent1");
+}
+
+test("a viewer sees everything and can touch nothing", () =>
+  withPage(async (page) => {
+    const viewer = await page.context().newPage();
+    viewer.setDefaultTimeout(PATIENCE_MS);
+    await viewer.goto(new URL(`/?lang=en&view=1&session=${sessionOf(page)}`, GATEWAY).href);
+    await connected(viewer);
+    await type(page, "chat", "watch this");
+    await entry(viewer, "chat", "output_text", "watch this").waitFor();
+    assert.equal(await viewer.locator(".composer textarea:enabled").count(), 0);
+    assert.equal(await viewer.locator("#microphone").isDisabled(), true);
+  }));
+
+test("a session that cannot be used is told, and a new one is a click away", () =>
+  withPage(async (page) => {
+    await page.goto(new URL("/?lang=en&session=made-up", GATEWAY).href);
+    await page.locator("#refusal", { hasText: "3504" }).waitFor();
+    await page.locator("#refusal .new-session").click();
+    await connected(page);
+    assert.match(sessionOf(page), /^ws-/);
+  }));
+
+test("the language changes in place", () =>
+  withPage(async (page) => {
+    assert.equal(await page.locator("#chat h2").textContent(), "Chat");
+    await page.locator("#language").click();
+    assert.equal(await page.evaluate(() => document.documentElement.lang), "ja");
+    assert.notEqual(await page.locator("#chat h2").textContent(), "Chat");
+    await connected(page);
+    assert.equal(new URL(page.url()).searchParams.get("lang"), "ja");
+  }));
+
+test("a long stream stays bounded and follows its end", () =>
+  withPage(async (page) => {
+    await type(page, "agent4", "stream 6000\nsay finally");
+    await entry(page, "agent4", "output_text", "finally").waitFor({ timeout: 60_000 });
+    assert.ok((await page.locator("#agent4 .entry").count()) <= 5_000);
+    const gap = await page.locator("#agent4 .transcript").evaluate((e) => e.scrollHeight - e.scrollTop - e.clientHeight);
+    assert.ok(gap < 32, `the pane is ${gap} px from its end`);
+  }));
+
+test("a reader who scrolled up is left alone", () =>
+  withPage(async (page) => {
+    await type(page, "agent1", "stream 200\nsay first");
+    await entry(page, "agent1", "output_text", "first").waitFor();
+    const log = page.locator("#agent1 .transcript");
+    await log.evaluate((element) => (element.scrollTop = 100));
+    await page.locator("#agent1 .latest").waitFor();
+    await type(page, "agent1", "stream 20\nsay second");
+    await entry(page, "agent1", "output_text", "second").waitFor({ state: "attached" });
+    assert.equal(await log.evaluate((element) => element.scrollTop), 100);
+    await page.locator("#agent1 .latest").click();
+    await page.locator("#agent1 .latest").waitFor({ state: "hidden" });
+  }));
+
+for (const width of [360, 400, 768, 1100, 1500, 2200]) {
+  test(`nothing sticks out sideways at ${width} px`, () =>
+    withPage(async (page) => {
+      await page.setViewportSize({ width, height: 800 });
+      for (const name of ["camera", "log"]) await page.locator(`[data-switch=${name}]`).click();
+      const excess = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      assert.ok(excess <= 0, `${excess} px too wide`);
+    }));
+}

@@ -1,0 +1,250 @@
+// Wires the page: which packet goes to which part, and which part sends what.
+
+import { keepLanguage, keepSession, readAddress, withoutSession } from "./address.js";
+import { PICTURE_MIME } from "./camera.js";
+import { createCounters } from "./counters.js";
+import { createEntry, createLogEntry, lineCount } from "./entry.js";
+import { createFiles } from "./files.js";
+import { chooseLanguage, otherLanguage, setLanguage, text } from "./language.js";
+import { createLiveView } from "./liveview.js";
+import { createPane } from "./pane.js";
+import * as aicore from "./protocol/aicore.js";
+import { openSession } from "./session.js";
+import { createStatus } from "./status.js";
+import { createSwitches } from "./switches.js";
+import { createToasts } from "./toasts.js";
+import { createTranscript } from "./transcript.js";
+import { FILE_LIMIT_MIB, isTooLarge, readBase64 } from "./upload.js";
+import { createVoice } from "./voice.js";
+
+const find = (selector) => document.querySelector(selector);
+const address = readAddress(window.location);
+const counters = createCounters();
+
+buildAgentPanes();
+setLanguage(chooseLanguage(address.language, navigator.language));
+document.body.classList.toggle("viewing", address.view);
+find("#view-only").hidden = !address.view;
+
+const toasts = createToasts(find("#toasts"));
+const status = createStatus({ list: find("#dots"), age: find("#heartbeat"), unsent: find("#unsent") });
+const log = createTranscript(find("#log .transcript"));
+const panes = new Map([aicore.CHAT, ...aicore.AGENTS].map((channel) => [channel, openPane(channel)]));
+const files = createFiles(find("#files"), { ask: askFiles, counters });
+const voice = createVoice({
+  meter: find("#mic-level"),
+  counters,
+  speak: (packet) => !address.view && session.speak(packet),
+  onFailed: microphoneFailed,
+  onBlocked: () => toasts.show(text("soundBlocked")),
+});
+createLiveView(find("#camera"), {
+  sendPicture: async (blob) => {
+    session.send(aicore.image(PICTURE_MIME, await readBase64(blob)));
+    toasts.show(text("pictureSent"));
+  },
+  sendText: (words) => session.send(aicore.silentText(words)),
+  failed: (error) => toasts.show(text("cameraFailed", { reason: reasonOf(error) }), "error"),
+});
+const switches = createSwitches(document, {
+  onChange: applySwitch,
+  onUser: (values) => !address.view && session.send(aicore.operations(values), "operations"),
+});
+const session = openSession({
+  origin: window.location.origin,
+  id: address.session,
+  language: document.documentElement.lang,
+  view: address.view,
+  counters,
+  listeners: {
+    onPacket: route,
+    onReset: (channel) => panes.get(channel)?.clear(),
+    onState: status.setState,
+    onSession: showSession,
+    onUnsent: status.setUnsent,
+    onTooBig: () => toasts.show(text("refusedFrame"), "error"),
+    onRefused: showRefusal,
+  },
+});
+
+switches.drawAll();
+if (address.session !== null) showSession(address.session);
+wireHeader();
+if (address.view) disableInputs();
+exposeCounters();
+
+function buildAgentPanes() {
+  const template = find("#agent-pane");
+  for (const number of aicore.AGENTS) {
+    const pane = template.content.cloneNode(true);
+    pane.firstElementChild.id = `agent${number}`;
+    for (const element of pane.querySelectorAll("[data-numbered]")) {
+      element.dataset.values = JSON.stringify({ number });
+    }
+    find("#agents").append(pane);
+  }
+}
+
+function openPane(channel) {
+  const root = channel === aicore.CHAT ? find("#chat") : find(`#agent${channel}`);
+  const pane = createPane(root, {
+    send: (words) => (channel === aicore.CHAT ? sendChat(pane, words) : sendToAgent(root, channel, words)),
+    upload: (chosen) => chosen.forEach((file) => upload(channel, file)),
+    cancel: (run) => !address.view && session.send(aicore.cancelRun(channel, run)),
+  });
+  return pane;
+}
+
+function sendChat(pane, words) {
+  const mode = switches.get("mode");
+  session.send(aicore.chatText(mode, words));
+  if (mode === "chat") pane.awaitAnswer();
+}
+
+function sendToAgent(root, channel, words) {
+  const asRequest = root.querySelector(".tell-chat").checked;
+  session.send(asRequest ? aicore.agentRequest(channel, words) : aicore.agentText(channel, words));
+}
+
+async function upload(channel, file) {
+  const { name } = file;
+  if (address.view) return;
+  if (isTooLarge(file)) return toasts.show(text("tooLarge", { name, limit: FILE_LIMIT_MIB }), "error");
+  try {
+    session.send(aicore.file(channel, name, await readBase64(file)));
+  } catch {
+    toasts.show(text("unreadable", { name }), "error");
+  }
+}
+
+function askFiles(kind) {
+  if (!address.view) session.ask(kind === "files_backup" ? aicore.listBackup() : aicore.listTemp());
+}
+
+function route(packet, socket) {
+  switch (packet.kind) {
+    case "init":
+      return greeted(packet, socket);
+    case "heartbeat":
+      return status.beat();
+    case "output_audio":
+      return voice.play(packet);
+    case "cancel_audio":
+      return voice.cancelled();
+    case "files_backup":
+    case "files_temp":
+      return files.receive(packet);
+    case "error":
+      return failed(packet);
+    case "system_info":
+      return announce(packet.body, socket);
+    case "unknown":
+    case "invalid":
+      return logLine("error", text("unknownPacket", { name: packet.name ?? packet.body }));
+    default:
+      return show(packet, socket);
+  }
+}
+
+function greeted(packet, socket) {
+  if (packet.body.controls !== null) switches.restore(packet.body.controls);
+  if (socket === "file") files.refresh();
+}
+
+function failed({ code, body }) {
+  toasts.show(body, "error");
+  logLine("error", body);
+  // Every further chunk would be refused as well.
+  if (code === "not_holder" && switches.get("microphone")) switches.setByUser("microphone", false);
+}
+
+// Every socket brings the same words of the operator; one toast is enough.
+function announce(words, socket) {
+  if (socket !== "input") return;
+  toasts.show(words, "notice");
+  logLine("system", words);
+}
+
+function show(packet, socket) {
+  const pane = panes.get(socket);
+  if (pane !== undefined) return pane.receive(packet);
+  const entry = createEntry(packet);
+  if (entry !== null) log.append(entry, lineCount(packet));
+}
+
+function logLine(heading, words) {
+  log.append(createLogEntry(heading, words));
+}
+
+function applySwitch(name, value) {
+  if (name === "microphone") return voice.setMicrophone(value);
+  if (name === "speaker") return voice.setSpeaker(value);
+  if (name === "mode") return void (find("#mode").value = value);
+  find(`#${name}`).hidden = !value;
+  if (name === "files" && value && session !== undefined) files.refresh();
+}
+
+function microphoneFailed(error) {
+  toasts.show(text("micFailed", { reason: reasonOf(error) }), "error");
+  switches.setByUser("microphone", false);
+}
+
+// Without a secure origin the browser hides the devices, and the raw message would only name a property.
+function reasonOf(error) {
+  return window.isSecureContext ? error.message : text("insecure");
+}
+
+function showSession(id) {
+  keepSession(id);
+  find("#session-id").textContent = id;
+}
+
+function showRefusal(code, reason) {
+  find("#refusal-text").textContent = text("refused", { code, reason });
+  find("#refusal").hidden = false;
+}
+
+function wireHeader() {
+  find("#mode").addEventListener("change", (event) => switches.setByUser("mode", event.target.value));
+  find("#hush").addEventListener("click", voice.hush);
+  find("#copy").addEventListener("click", copySession);
+  find("#language").addEventListener("click", changeLanguage);
+  for (const button of document.querySelectorAll(".new-session")) {
+    button.addEventListener("click", () => window.location.assign(withoutSession()));
+  }
+  window.addEventListener("online", session.hurry);
+  document.addEventListener("visibilitychange", () => !document.hidden && session.hurry());
+  for (const gesture of ["pointerdown", "keydown"]) document.addEventListener(gesture, voice.unlock);
+  preventStrayDrops();
+}
+
+// A file dropped beside a pane would otherwise replace the page.
+function preventStrayDrops() {
+  for (const kind of ["dragover", "drop"]) window.addEventListener(kind, (event) => event.preventDefault());
+}
+
+async function copySession() {
+  try {
+    await navigator.clipboard.writeText(session.id ?? "");
+    toasts.show(text("copied"));
+  } catch {
+    getSelection().selectAllChildren(find("#session-id"));
+  }
+}
+
+function changeLanguage() {
+  const language = otherLanguage();
+  setLanguage(language);
+  keepLanguage(language);
+  session.speakLanguage(language);
+}
+
+function disableInputs() {
+  const acting = ".composer :is(textarea, button, select, input), #microphone, #hush, .capture button, .refresh";
+  for (const element of document.querySelectorAll(acting)) element.disabled = true;
+}
+
+function exposeCounters() {
+  const readers = Object.keys(counters).map((name) => [name, { get: () => counters[name], enumerable: true }]);
+  window.kakehashi = Object.freeze(Object.create(null, Object.fromEntries(readers)));
+}

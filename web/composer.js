@@ -1,0 +1,24 @@
+// A text box that sends: Enter sends, Shift+Enter breaks the line.
+
+export function createComposer(form, onText) {
+  const box = form.querySelector("textarea");
+
+  function submit() {
+    const words = box.value.trim();
+    if (words === "") return;
+    onText(words);
+    box.value = "";
+  }
+
+  box.addEventListener("keydown", (event) => {
+    // While an input method is composing, Enter only accepts its suggestion.
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    submit();
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit();
+  });
+  return { focus: () => box.focus() };
+}

@@ -1,0 +1,106 @@
+// Turns one packet into the element that shows it. Everything from outside becomes text, never markup.
+
+import { label, text } from "./language.js";
+
+const HEADINGS = {
+  input_text: "you",
+  input_request: "request",
+  input_file: "fileIn",
+  output_text: "answer",
+  output_request: "agentAnswer",
+  output_file: "fileOut",
+  recognition_input: "heard",
+  recognition_output: "said",
+};
+
+const MARKER_TEXTS = {
+  started: "runStarted",
+  finished: "runFinished",
+  cancelled: "runCancelled",
+  failed: "runFailed",
+};
+
+/** Null for packets that have nothing to show in a pane. */
+export function createEntry(packet) {
+  switch (packet.kind) {
+    case "welcome_info":
+    case "welcome_text":
+    case "cancel_run":
+    case "streaming_started":
+      return note(packet);
+    case "output_stream":
+      return packet.marker === null ? streamLine(packet) : divider(packet.marker);
+    case "update_info":
+      return changedFiles(packet);
+    default:
+      return packet.kind in HEADINGS ? message(packet) : null;
+  }
+}
+
+/** A line of the log pane: where from, and what. */
+export function createLogEntry(headingKey, words) {
+  const node = element("div", "entry note");
+  node.append(label(element("span", "heading"), headingKey), element("span", "body", words));
+  return node;
+}
+
+/** Long answers count as many lines, so that the bound of a pane means the same for all kinds. */
+export function lineCount(packet) {
+  return typeof packet.body === "string" ? packet.body.split("\n").length : 1;
+}
+
+function note(packet) {
+  return packet.body === "" ? null : mark(element("div", "entry note", packet.body), packet);
+}
+
+function streamLine(packet) {
+  const node = mark(element("div", "entry line", packet.body), packet);
+  // A screen reader would never catch up with a streaming agent; the lines stay readable by moving through them.
+  node.setAttribute("aria-live", "off");
+  return node;
+}
+
+function divider(marker) {
+  const node = element("div", "entry divider");
+  node.dataset.kind = "output_stream";
+  node.dataset.marker = marker;
+  node.append(label(element("span"), MARKER_TEXTS[marker]));
+  return node;
+}
+
+function message(packet) {
+  const queued = packet.place !== null ? " queued" : "";
+  const node = mark(element("article", `entry message${queued}`), packet);
+  node.append(label(element("span", "heading"), HEADINGS[packet.kind]), element("div", "body", packet.body));
+  if (packet.fileName !== null) node.append(element("code", "path", packet.fileName));
+  if (packet.thumbnail !== null) node.append(thumbnail(packet));
+  return node;
+}
+
+function changedFiles(packet) {
+  const node = mark(element("details", "entry changed"), packet);
+  const list = element("ul");
+  list.append(...packet.body.files.map((path) => element("li", "path", path)));
+  node.append(label(element("summary"), "changed", { count: packet.body.files.length }), list);
+  return node;
+}
+
+function thumbnail(packet) {
+  const image = element("img", "thumbnail");
+  image.alt = text("thumbnail", { name: packet.fileName ?? "" });
+  image.src = packet.thumbnail.startsWith("data:") ? packet.thumbnail : `data:image/png;base64,${packet.thumbnail}`;
+  return image;
+}
+
+function mark(node, packet) {
+  node.dataset.kind = packet.kind;
+  if (packet.seq !== null) node.dataset.seq = packet.seq;
+  return node;
+}
+
+function element(tag, className = "", words = "") {
+  const node = document.createElement(tag);
+  node.className = className;
+  node.textContent = words;
+  return node;
+}

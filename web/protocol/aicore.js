@@ -1,0 +1,293 @@
+// Owns the words of the AI Core dialect: builds packets for the gateway and turns its frames into neutral objects.
+// The only file here that may know a wire key; it knows nothing of sockets or of the page.
+
+export const SOCKET_PATH = "/core/ws/AIコア";
+export const SESSION_PARAMETER = "セッションID";
+/** In the order of connecting: `input` first, because its greeting names the session for the others. */
+export const SOCKETS = Object.freeze(["input", "audio", "file", "0", "1", "2", "3", "4"]);
+export const CHAT = "0";
+export const AGENTS = Object.freeze(["1", "2", "3", "4"]);
+export const MODES = Object.freeze(["chat", "live", "code1", "code2", "code3", "code4"]);
+
+export const KEYS = Object.freeze({
+  session: "セッションID",
+  socket: "ソケット番号",
+  channel: "チャンネル",
+  kind: "メッセージ識別",
+  body: "メッセージ内容",
+  fileName: "ファイル名",
+  thumbnail: "サムネイル画像",
+  target: "出力先チャンネル",
+  mode: "送信モード",
+  language: "言語",
+  epoch: "世代",
+  lastSeq: "最終連番",
+  seq: "連番",
+  historyLimit: "履歴件数",
+  view: "閲覧",
+  features: "機能",
+  resumed: "再開",
+  request: "要求番号",
+  repeated: "重複",
+  code: "コード",
+  run: "実行番号",
+  place: "待ち順",
+  controls: "ボタン",
+  models: "モデル設定",
+  count: "カウント",
+  time: "時刻",
+  projectPath: "プロジェクトパス",
+  backupPath: "バックアップベースパス",
+  lastBackup: "最終ファイル日時",
+  newestTemp: "作業ファイル日時",
+  files: "ファイルリスト",
+  path: "パス",
+  modified: "更新日時",
+});
+
+const CONTROLS = Object.freeze({
+  microphone: "マイク",
+  speaker: "スピーカー",
+  files: "ファイル",
+  chat: "チャット",
+  camera: "カメラ",
+  agent1: "エージェント1",
+  agent2: "エージェント2",
+  agent3: "エージェント3",
+  agent4: "エージェント4",
+  log: "ログ",
+  mode: "チャットモード",
+});
+
+const MARKERS = Object.freeze({
+  "<<< 処理開始 >>>": "started",
+  "<<< 処理終了 >>>": "finished",
+  "<<< 処理中断 >>>": "cancelled",
+  "!": "failed",
+});
+
+const PLAIN_KINDS = new Set([
+  "welcome_info",
+  "welcome_text",
+  "streaming_started",
+  "input_text",
+  "input_request",
+  "input_file",
+  "output_text",
+  "output_request",
+  "output_file",
+  "recognition_input",
+  "recognition_output",
+  "cancel_run",
+  "cancel_audio",
+  "system_info",
+]);
+
+const DEFAULT_OUTPUT_RATE = 24000;
+
+export function connect({ session, socket, language, epoch, lastSeq, historyLimit, view }) {
+  const packet = {
+    type: "connect",
+    [KEYS.session]: session ?? null,
+    [KEYS.socket]: socket,
+    [KEYS.language]: language,
+    [KEYS.historyLimit]: historyLimit,
+    [KEYS.view]: view,
+    [KEYS.features]: ["resume", "ack", "history", "view", "system"],
+  };
+  if (epoch !== null) {
+    packet[KEYS.epoch] = epoch;
+    packet[KEYS.lastSeq] = lastSeq;
+  }
+  return packet;
+}
+
+export function operations(controls) {
+  const known = Object.entries(controls).filter(([name]) => name in CONTROLS);
+  const named = Object.fromEntries(known.map(([name, value]) => [CONTROLS[name], value]));
+  return { ...addressed(null, "operations"), [KEYS.body]: { [KEYS.controls]: named } };
+}
+
+export function chatText(mode, text) {
+  return { ...inputText(CHAT, text), [KEYS.mode]: mode[0].toUpperCase() + mode.slice(1) };
+}
+
+export function agentText(channel, text) {
+  return inputText(channel, text);
+}
+
+/** Reaches the live model without being shown in any pane. */
+export function silentText(text) {
+  return inputText("input", text);
+}
+
+export function agentRequest(channel, text) {
+  return { ...addressed(channel, "input_request"), [KEYS.target]: channel, [KEYS.body]: text };
+}
+
+export function file(channel, name, base64) {
+  return {
+    ...addressed(channel, "input_file"),
+    [KEYS.target]: channel,
+    [KEYS.body]: base64,
+    [KEYS.fileName]: name,
+    [KEYS.thumbnail]: null,
+  };
+}
+
+export function image(mime, base64) {
+  return {
+    ...addressed("input", "input_image"),
+    [KEYS.target]: CHAT,
+    [KEYS.body]: mime,
+    [KEYS.fileName]: base64,
+    [KEYS.thumbnail]: null,
+  };
+}
+
+/** `run` is a run's number, "all", or null for whatever runs at this moment. */
+export function cancelRun(channel, run = null) {
+  const packet = { ...addressed(channel, "cancel_run"), [KEYS.body]: "" };
+  return run === null ? packet : { ...packet, [KEYS.run]: run };
+}
+
+export function listBackup() {
+  return { ...addressed("file", "files_backup"), [KEYS.body]: "" };
+}
+
+export function listTemp() {
+  return { ...addressed("file", "files_temp"), [KEYS.body]: "" };
+}
+
+export function audio(base64) {
+  return {
+    ...addressed("audio", "input_audio"),
+    [KEYS.body]: "audio/pcm",
+    [KEYS.fileName]: base64,
+    [KEYS.thumbnail]: null,
+  };
+}
+
+export function cancelAudio() {
+  return {
+    ...addressed("audio", "cancel_audio"),
+    [KEYS.body]: null,
+    [KEYS.fileName]: null,
+    [KEYS.thumbnail]: null,
+  };
+}
+
+/** The session is stamped here, because a packet may be made before its session has a name. */
+export function encode(packet, { session, request = null }) {
+  const stamped = { [KEYS.session]: session, ...packet };
+  return JSON.stringify(request === null ? stamped : { ...stamped, [KEYS.request]: request });
+}
+
+/** Never throws: what cannot be understood comes back as kind "invalid" or "unknown". */
+export function decode(text, socket) {
+  const packet = parseObject(text);
+  if (packet === null) return { kind: "invalid", channel: socket, seq: null, body: text };
+  return { ...common(packet, socket), ...special(packet) };
+}
+
+function inputText(channel, text) {
+  return { ...addressed(channel, "input_text"), [KEYS.body]: text };
+}
+
+function addressed(channel, kind) {
+  return { [KEYS.channel]: channel, [KEYS.kind]: kind };
+}
+
+function parseObject(text) {
+  try {
+    const value = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function common(packet, socket) {
+  return {
+    kind: packet[KEYS.kind],
+    channel: packet[KEYS.channel] ?? socket,
+    session: packet[KEYS.session] ?? null,
+    seq: Number.isInteger(packet[KEYS.seq]) ? packet[KEYS.seq] : null,
+    run: packet[KEYS.run] ?? null,
+    place: packet[KEYS.place] ?? null,
+    request: packet[KEYS.request] ?? null,
+    body: packet[KEYS.body] ?? "",
+    fileName: packet[KEYS.fileName] ?? null,
+    thumbnail: packet[KEYS.thumbnail] ?? null,
+  };
+}
+
+function special(packet) {
+  const body = packet[KEYS.body];
+  switch (packet[KEYS.kind]) {
+    case "init":
+      return greeting(packet);
+    case "ack":
+      return { repeated: packet[KEYS.repeated] === true };
+    case "error":
+      return { code: packet[KEYS.code] ?? null, body: String(body ?? "") };
+    case "heartbeat":
+      return { body: { count: body?.[KEYS.count] ?? 0, time: body?.[KEYS.time] ?? 0 } };
+    case "output_stream":
+      return { marker: MARKERS[body] ?? null };
+    case "output_audio":
+      return { rate: rateOf(body), base64: packet[KEYS.fileName] ?? "" };
+    case "update_info":
+      return { body: { files: strings(body?.update_files) } };
+    case "files_backup":
+      return { body: backupList(body) };
+    case "files_temp":
+      return { body: { newest: body?.[KEYS.newestTemp] ?? null, files: listed(body) } };
+    default:
+      return PLAIN_KINDS.has(packet[KEYS.kind]) ? {} : { kind: "unknown", name: String(packet[KEYS.kind]) };
+  }
+}
+
+function greeting(packet) {
+  const body = packet[KEYS.body] ?? {};
+  return {
+    epoch: packet[KEYS.epoch] ?? null,
+    resumed: packet[KEYS.resumed] === true,
+    features: strings(packet[KEYS.features]),
+    body: { controls: controlsOf(body[KEYS.controls]), models: body[KEYS.models] ?? null },
+  };
+}
+
+function controlsOf(named) {
+  if (!isObject(named)) return null;
+  const known = Object.entries(CONTROLS).filter(([, key]) => key in named);
+  return Object.fromEntries(known.map(([name, key]) => [name, named[key]]));
+}
+
+function backupList(body) {
+  return {
+    projectPath: body?.[KEYS.projectPath] ?? "",
+    backupPath: body?.[KEYS.backupPath] ?? "",
+    newest: body?.[KEYS.lastBackup] ?? null,
+    files: listed(body),
+  };
+}
+
+function listed(body) {
+  const files = body?.[KEYS.files];
+  if (!Array.isArray(files)) return [];
+  return files.map((entry) => ({ path: entry[KEYS.path] ?? "", modified: entry[KEYS.modified] ?? "" }));
+}
+
+function rateOf(mime) {
+  const match = /rate=(\d+)/.exec(mime ?? "");
+  return match === null ? DEFAULT_OUTPUT_RATE : Number(match[1]);
+}
+
+function strings(value) {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

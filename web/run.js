@@ -1,0 +1,37 @@
+// What a pane knows about its runs, derived from the packets of its channel and nothing else.
+
+export const IDLE = Object.freeze({ running: false, queue: Object.freeze([]), marked: false });
+
+/** `queue` holds the numbers of the waiting runs, next one first. */
+export function advance(state, packet) {
+  switch (packet.kind) {
+    case "output_stream":
+      return packet.marker === null ? lineSeen(state) : marked(state, packet);
+    case "output_text":
+      return packet.run === null ? state : queueNotice(state, packet);
+    default:
+      return state;
+  }
+}
+
+export function isBusy(state) {
+  return state.running || state.queue.length > 0;
+}
+
+// A shortened history may begin in the middle of a run; after a marker a late line must not revive a stopped one.
+function lineSeen(state) {
+  return state.marked ? state : { ...state, running: true };
+}
+
+function marked(state, packet) {
+  if (packet.marker !== "started") return { ...state, running: false, marked: true };
+  const started = packet.run ?? state.queue[0];
+  return { running: true, marked: true, queue: state.queue.filter((run) => run !== started) };
+}
+
+// With a place the run waits; without one the notice says that it waits no more.
+function queueNotice(state, packet) {
+  const others = state.queue.filter((run) => run !== packet.run);
+  if (packet.place === null) return { ...state, queue: others };
+  return { ...state, queue: [...others, packet.run].sort((a, b) => a - b) };
+}

@@ -1,0 +1,54 @@
+// Eight dots, one per socket, and the age of the last heartbeat.
+
+import { label, text } from "./language.js";
+import { SOCKETS } from "./protocol/aicore.js";
+
+const STATE_TEXTS = {
+  ready: "stateReady",
+  connecting: "stateConnecting",
+  waiting: "stateWaiting",
+  refused: "stateRefused",
+};
+
+export function createStatus({ list, age, unsent }) {
+  const dots = new Map(SOCKETS.map((name) => [name, createDot(name)]));
+  list.append(...dots.values());
+  let lastBeat = null;
+
+  function drawAge() {
+    if (lastBeat === null) return;
+    label(age, "heartbeatAge", { seconds: Math.round((Date.now() - lastBeat) / 1000) });
+  }
+  setInterval(drawAge, 1000);
+
+  return {
+    setState(name, state) {
+      show(dots.get(name), name, state);
+    },
+    beat() {
+      lastBeat = Date.now();
+      drawAge();
+    },
+    setUnsent(count) {
+      unsent.hidden = count === 0;
+      label(unsent, "unsent", { count });
+    },
+  };
+}
+
+function createDot(name) {
+  const dot = document.createElement("li");
+  dot.className = "dot";
+  dot.setAttribute("role", "img");
+  dot.dataset.socket = name;
+  show(dot, name, "waiting");
+  return dot;
+}
+
+function show(dot, name, state) {
+  dot.dataset.state = state;
+  dot.dataset.label = STATE_TEXTS[state];
+  dot.dataset.values = JSON.stringify({ socket: name });
+  dot.setAttribute("aria-label", text(STATE_TEXTS[state], { socket: name }));
+  dot.title = dot.getAttribute("aria-label");
+}

@@ -1,0 +1,81 @@
+// A bounded, growing list of entries that stays at its end only while the reader is there.
+
+const LINE_LIMIT = 5_000;
+const END_TOLERANCE_PX = 32;
+
+export function createTranscript(element, latestButton = null) {
+  let waiting = [];
+  let lines = 0;
+  let following = true;
+  let lastTop = 0;
+  let frame = null;
+
+  function schedule() {
+    frame ??= requestAnimationFrame(flush);
+  }
+
+  // One write per frame, however many lines a busy agent prints.
+  function flush() {
+    frame = null;
+    element.append(...waiting.map((entry) => entry.node));
+    waiting = [];
+    trim();
+    if (following) toEnd();
+  }
+
+  function trim() {
+    while (lines > LINE_LIMIT && element.childElementCount > 1) {
+      lines -= Number(element.firstElementChild.dataset.lines);
+      element.firstElementChild.remove();
+    }
+  }
+
+  // A hidden tab draws no frames; what waits there must not grow without end either.
+  function trimWaiting() {
+    while (waiting.length > LINE_LIMIT) lines -= waiting.shift().lines;
+  }
+
+  function toEnd() {
+    element.scrollTop = element.scrollHeight;
+  }
+
+  function follow(next) {
+    following = next;
+    latestButton?.toggleAttribute("hidden", following);
+  }
+
+  // A pane that shrinks leaves its end as well; only a move upwards is the reader's wish.
+  function scrolled() {
+    const movedUp = element.scrollTop < lastTop;
+    lastTop = element.scrollTop;
+    follow(distanceToEnd(element) < END_TOLERANCE_PX || (following && !movedUp));
+  }
+
+  element.addEventListener("scroll", scrolled, { passive: true });
+  new ResizeObserver(() => following && toEnd()).observe(element);
+  latestButton?.addEventListener("click", () => {
+    follow(true);
+    toEnd();
+  });
+
+  return {
+    append(node, size = 1) {
+      node.dataset.lines = size;
+      lines += size;
+      waiting.push({ node, lines: size });
+      trimWaiting();
+      schedule();
+    },
+    clear() {
+      waiting = [];
+      lines = 0;
+      lastTop = 0;
+      element.replaceChildren();
+      follow(true);
+    },
+  };
+}
+
+function distanceToEnd(element) {
+  return element.scrollHeight - element.scrollTop - element.clientHeight;
+}

@@ -1,0 +1,68 @@
+// Talking and listening: microphone, speaker and level meter on one side, audio packets on the other.
+
+import { fromBase64, toBase64 } from "./base64.js";
+import { openMicrophone } from "./microphone.js";
+import { audio, cancelAudio } from "./protocol/aicore.js";
+import { createSpeaker } from "./speaker.js";
+
+/** `speak(packet)` sends on the audio socket; `onFailed(error)` tells that there is no microphone. */
+export function createVoice({ meter, counters, speak, onFailed, onBlocked }) {
+  let microphone = null;
+  let wanted = false;
+  let audible = true;
+  const speaker = createSpeaker({
+    onProgress: (played) => (counters.playedSamples = played),
+    onBlocked,
+  });
+
+  function sendChunk(pcm, peak) {
+    showLevel(peak);
+    if (speak(audio(toBase64(pcm)))) counters.sentChunks += 1;
+  }
+
+  function showLevel(peak) {
+    meter.value = Math.sqrt(peak);
+  }
+
+  async function listen() {
+    wanted = true;
+    speak(cancelAudio());
+    speaker.stop();
+    try {
+      const opened = await openMicrophone(sendChunk);
+      if (wanted && microphone === null) microphone = opened;
+      else opened.close();
+    } catch (error) {
+      onFailed(error);
+    }
+  }
+
+  function rest() {
+    wanted = false;
+    microphone?.close();
+    microphone = null;
+    showLevel(0);
+  }
+
+  return {
+    setMicrophone: (on) => (on ? listen() : rest()),
+    setSpeaker(on) {
+      audible = on;
+      if (!on) speaker.stop();
+    },
+    play(packet) {
+      counters.receivedChunks += 1;
+      if (audible) speaker.play(fromBase64(packet.base64));
+    },
+    /** The gateway heard the person speak. */
+    cancelled() {
+      counters.audioCancels += 1;
+      speaker.stop();
+    },
+    hush() {
+      speak(cancelAudio());
+      speaker.stop();
+    },
+    unlock: () => audible && speaker.unlock(),
+  };
+}
