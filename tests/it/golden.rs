@@ -1,0 +1,218 @@
+//! Golden frames: the seed's samples word for word, and one frame of every kind that the server sends.
+//! `UPDATE_FIXTURES=1 cargo test golden` writes the latter anew; the page's tests read them too.
+
+use bytes::Bytes;
+use kakehashi::dialect::Dialect;
+use kakehashi::dialect::aicore::AicoreDialect;
+use kakehashi::locale::Locale;
+use kakehashi::message::{
+    AgentReport, AgentSlot, AudioChunk, CancelScope, Channel, Command, Delivery, Entry, Event,
+    FileList, FileNote, Inbound, ListKind, ListRoots, ListedFile, Notice, Problem, ReportStage,
+    RequestNo, Route, RunId, RunOutcome, Seq, SessionId, Signal, Speaker, StopReason, SystemNotice,
+};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/aicore")
+        .join(format!("{name}.json"))
+}
+
+fn fixture(name: &str) -> String {
+    std::fs::read_to_string(path(name)).unwrap_or_else(|err| panic!("{name}: {err}"))
+}
+
+fn dialect(channel: Channel) -> AicoreDialect {
+    AicoreDialect::new(
+        SessionId::parse(&format!("ws-{}", "0".repeat(32))).unwrap(),
+        channel,
+        Locale::Ja,
+    )
+}
+
+/// What a client sends: the sample with its placeholder filled.
+#[track_caller]
+fn check_sent(name: &str, own: Channel, expected: Command) {
+    let frame =
+        fixture(name).replace("<base64_pcm>", "AAEC/w==").replace("<base64_image>", "AAEC/w==");
+    let read = dialect(own).decode(&frame);
+    assert_eq!(read, Ok(Inbound { request: None, command: expected }), "{name}");
+}
+
+/// What the server sends: every key and value of the sample, and nothing but additive keys beyond.
+#[track_caller]
+fn check_answer(name: &str, delivery: &Delivery, ours: &str) {
+    let mut frames = Vec::new();
+    dialect(Channel::File).encode(delivery, &mut frames);
+    let frame: Value = serde_json::from_str(&frames.concat()).unwrap();
+    let sample: Value = serde_json::from_str(&fixture(name).replace("<base64_pcm>", ours)).unwrap();
+    for (key, value) in sample.as_object().unwrap() {
+        if key != "セッションID" {
+            assert_eq!(&frame[key], value, "{name}: {key}");
+        }
+    }
+}
+
+#[test]
+fn the_seeds_client_samples_are_understood() {
+    let bytes = Bytes::from_static(&[0, 1, 2, 255]);
+    let audio = AudioChunk { rate: 16_000, pcm: bytes.clone() };
+    check_sent("seed_7_1_input_audio", Channel::Audio, Command::SendAudio(audio));
+    let text = Command::SendText { route: Route::Chat, text: "こんにちは".to_owned() };
+    check_sent("seed_7_2_input_text", Channel::Input, text);
+    let list = Command::ListFiles { kind: ListKind::Backup, answer_on: Channel::File };
+    check_sent("seed_7_4_files_backup_request", Channel::Input, list);
+    check_sent("seed_7_7_input_image", Channel::Input, Command::ShowImage { bytes });
+    let cancel = Command::CancelRun {
+        channel: Channel::Agent(AgentSlot::ALL[0]),
+        scope: CancelScope::Current,
+    };
+    check_sent("seed_7_8_cancel_run", Channel::Input, cancel);
+}
+
+#[test]
+fn the_seeds_server_samples_are_what_we_send() {
+    let audio = AudioChunk { rate: 24_000, pcm: Bytes::from_static(&[0, 1, 2, 255]) };
+    check_answer("seed_7_3_output_audio", &Delivery::Passing(Signal::Audio(audio)), "AAEC/w==");
+    let file = |path: &str, modified: &str| ListedFile {
+        path: path.to_owned(),
+        modified: modified.to_owned(),
+    };
+    let backup = FileList {
+        roots: ListRoots::Backup {
+            project: "D:\\project".to_owned(),
+            backup: "D:\\backup".to_owned(),
+        },
+        newest: Some("2026/02/26 20:00:00".to_owned()),
+        files: vec![
+            file("src/main.py", "2026/02/26 19:30:00"),
+            file("src/utils.py", "2026/02/25 10:00:00"),
+        ],
+    };
+    check_answer(
+        "seed_7_5_files_backup",
+        &logged(Channel::File, list(ListKind::Backup, backup)),
+        "",
+    );
+    let temp = FileList {
+        roots: ListRoots::Temp,
+        newest: Some("2026/02/26 20:44:53".to_owned()),
+        files: vec![
+            file("temp/input/20260226.204453.image.png", "2026/02/26 20:44:53"),
+            file("temp/output/result.txt", "2026/02/26 20:40:00"),
+        ],
+    };
+    check_answer("seed_7_6_files_temp", &logged(Channel::File, list(ListKind::Temp, temp)), "");
+}
+
+fn list(kind: ListKind, list: FileList) -> Event {
+    Event::Files { kind, list: Some(Arc::new(list)) }
+}
+
+fn logged(channel: Channel, event: Event) -> Delivery {
+    Delivery::Logged(Arc::new(Entry { channel, seq: Seq(7), event }))
+}
+
+#[test]
+fn every_kind_the_server_sends_has_its_golden_frame() {
+    let agent = AgentSlot::ALL[1];
+    let pane = Channel::Agent(agent);
+    let note = FileNote {
+        name: "図.png".into(),
+        path: Some("temp/input/20261116.120000.図.png".into()),
+        thumbnail: Some(Bytes::from_static(b"\x89PNG")),
+    };
+    let report = |stage| Event::AgentReport(AgentReport { agent, stage });
+    let answer = || "42 \"quoted\"\nlines".to_owned();
+    let rows: Vec<(&str, Channel, Delivery)> = vec![
+        ("input_text", Channel::Chat, {
+            let attachments = vec!["temp/input/a.png".to_owned()];
+            logged(Channel::Chat, Event::UserText { text: "これは？".into(), attachments })
+        }),
+        (
+            "input_request",
+            pane,
+            logged(pane, Event::UserRequest { text: "直して".into(), attachments: vec![] }),
+        ),
+        ("input_file", Channel::Chat, logged(Channel::Chat, Event::UserFile(note.clone()))),
+        ("output_text", Channel::Chat, logged(Channel::Chat, Event::Text(answer()))),
+        ("output_stream_started", pane, logged(pane, Event::RunStarted(RunId(3)))),
+        ("output_stream_line", pane, logged(pane, Event::RunLine("\u{1b}[1mbold".into()))),
+        ("output_stream_finished", pane, logged(pane, Event::RunEnded(RunOutcome::Finished))),
+        ("output_stream_cancelled", pane, logged(pane, Event::RunEnded(RunOutcome::Cancelled))),
+        ("output_stream_failed", pane, logged(pane, Event::RunEnded(RunOutcome::Failed))),
+        ("output_file", pane, logged(pane, Event::FileMade(note))),
+        ("output_request", Channel::Chat, logged(Channel::Chat, Event::RequestAnswered(answer()))),
+        ("update_info", pane, logged(pane, Event::FilesChanged(vec!["src/main.rs".into()]))),
+        ("recognition_input", Channel::Chat, {
+            logged(
+                Channel::Chat,
+                Event::Transcript { speaker: Speaker::User, text: "もしもし".into() },
+            )
+        }),
+        ("recognition_output", Channel::Chat, {
+            logged(
+                Channel::Chat,
+                Event::Transcript { speaker: Speaker::Model, text: "はい".into() },
+            )
+        }),
+        ("cancel_run", pane, logged(pane, Event::CancelTaken)),
+        (
+            "agent_started",
+            Channel::Input,
+            logged(Channel::Input, report(ReportStage::Started { request: "直して".into() })),
+        ),
+        ("agent_stopped", Channel::Input, logged(Channel::Input, report(ReportStage::Stopped))),
+        ("queued", pane, logged(pane, Event::Notice(Notice::Queued { run: RunId(4), place: 1 }))),
+        (
+            "interrupted",
+            pane,
+            logged(pane, Event::Notice(Notice::RunInterrupted { request: "直して".into() })),
+        ),
+        ("output_audio", Channel::Audio, {
+            Delivery::Passing(Signal::Audio(AudioChunk {
+                rate: 24_000,
+                pcm: Bytes::from_static(&[0, 0, 255, 127]),
+            }))
+        }),
+        (
+            "cancel_audio",
+            Channel::Audio,
+            Delivery::Passing(Signal::StopPlayback(StopReason::UserSpeaks)),
+        ),
+        (
+            "heartbeat",
+            Channel::Input,
+            Delivery::Passing(Signal::Heartbeat { count: 2, uptime_seconds: 10.25 }),
+        ),
+        (
+            "ack",
+            Channel::Input,
+            Delivery::Passing(Signal::Ack { request: RequestNo("a-1".into()), repeated: false }),
+        ),
+        ("error", Channel::Input, {
+            let request = Some(RequestNo("a-2".into()));
+            Delivery::Passing(Signal::Failed {
+                problem: Problem::QueueFull { waiting: 16 },
+                request,
+            })
+        }),
+        (
+            "system_info",
+            Channel::Chat,
+            Delivery::Passing(Signal::System(SystemNotice::Say("再起動します".into()))),
+        ),
+    ];
+    for (name, own, delivery) in rows {
+        let mut frames = Vec::new();
+        dialect(own).encode(&delivery, &mut frames);
+        assert_eq!(frames.len(), 1, "{name}");
+        let frame = frames.concat() + "\n";
+        if std::env::var_os("UPDATE_FIXTURES").is_some() {
+            std::fs::write(path(&format!("server_{name}")), &frame).unwrap();
+        }
+        assert_eq!(fixture(&format!("server_{name}")), frame, "{name}");
+    }
+}

@@ -1,0 +1,257 @@
+//! A gateway on a free port, and a client that speaks to it as a frontend would.
+
+use futures_util::{SinkExt, StreamExt};
+use kakehashi::config::Config;
+use kakehashi::server;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) const KIND: &str = "メッセージ識別";
+pub(crate) const BODY: &str = "メッセージ内容";
+pub(crate) const CHANNEL: &str = "チャンネル";
+pub(crate) const SESSION: &str = "セッションID";
+pub(crate) const SEQ: &str = "連番";
+pub(crate) const EPOCH: &str = "世代";
+pub(crate) const RESUMED: &str = "再開";
+pub(crate) const REQUEST: &str = "要求番号";
+pub(crate) const CODE: &str = "コード";
+
+/// Percent-encoded as browsers send it.
+pub(crate) const SOCKET_PATH: &str = "/core/ws/AI%E3%82%B3%E3%82%A2";
+
+/// Long enough for a loaded machine; nothing waits this long unless it is broken.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The directories of a gateway; they outlive it, so that it can be started again.
+#[derive(Debug)]
+pub(crate) struct Home {
+    pub(crate) project: TempDir,
+    pub(crate) data: TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        Self { project: tempfile::tempdir().unwrap(), data: tempfile::tempdir().unwrap() }
+    }
+}
+
+/// A gateway within this process.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    pub(crate) addr: SocketAddr,
+    pub(crate) home: Arc<Home>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Gateway {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|_| ()).await
+    }
+
+    pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+        Self::start_at(Arc::new(Home::new()), change).await
+    }
+
+    pub(crate) async fn start_at(home: Arc<Home>, change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config::for_test(home.project.path(), home.data.path());
+        change(&mut config);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let addr = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        let running = server::run(listener, Arc::new(config), stop.clone());
+        let task = tokio::spawn(async move { running.await.unwrap() });
+        Self { addr, home, stop, task }
+    }
+
+    /// Ends it in an orderly way.
+    pub(crate) async fn stop(self) -> Arc<Home> {
+        self.stop.cancel();
+        self.task.await.unwrap();
+        self.home
+    }
+
+    pub(crate) fn project(&self) -> &Path {
+        self.home.project.path()
+    }
+}
+
+/// One socket of a frontend.
+#[derive(Debug)]
+pub(crate) struct Client {
+    ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    pub(crate) init: Value,
+}
+
+impl Client {
+    /// Opens the WebSocket and says nothing yet.
+    pub(crate) async fn dial(addr: SocketAddr) -> Self {
+        let (ws, _) =
+            tokio_tungstenite::connect_async(format!("ws://{addr}{SOCKET_PATH}")).await.unwrap();
+        Self { ws, init: Value::Null }
+    }
+
+    /// Connects as the existing client does, and takes `init`.
+    pub(crate) async fn open(addr: SocketAddr, socket: &str, session: Option<&str>) -> Self {
+        Self::open_with(addr, socket, session, json!({})).await
+    }
+
+    /// The same with further keys in the first packet.
+    pub(crate) async fn open_with(
+        addr: SocketAddr,
+        socket: &str,
+        session: Option<&str>,
+        more: Value,
+    ) -> Self {
+        let mut client = Self::dial(addr).await;
+        let mut connect = json!({"type": "connect", SESSION: session, "ソケット番号": socket});
+        connect.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.send(&connect).await;
+        client.init = client.next().await;
+        assert_eq!(client.init[KIND], "init", "{}", client.init);
+        client
+    }
+
+    pub(crate) fn session(&self) -> &str {
+        self.init[SESSION].as_str().unwrap()
+    }
+
+    pub(crate) async fn send(&mut self, packet: &Value) {
+        self.send_raw(Message::text(packet.to_string())).await;
+    }
+
+    pub(crate) async fn send_raw(&mut self, message: Message) {
+        timeout(PATIENCE, self.ws.send(message)).await.unwrap().unwrap();
+    }
+
+    /// The next packet; heartbeats are passed over.
+    pub(crate) async fn next(&mut self) -> Value {
+        loop {
+            let packet = self.next_of_any_kind().await;
+            if packet[KIND] != "heartbeat" {
+                return packet;
+            }
+        }
+    }
+
+    pub(crate) async fn next_of_any_kind(&mut self) -> Value {
+        loop {
+            match timeout(PATIENCE, self.ws.next()).await.expect("no packet in time") {
+                Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).unwrap(),
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                other => panic!("no packet but {other:?}"),
+            }
+        }
+    }
+
+    /// Passes over packets until one of this kind.
+    pub(crate) async fn until(&mut self, kind: &str) -> Value {
+        self.until_where(|packet| packet[KIND] == kind).await
+    }
+
+    pub(crate) async fn until_where(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        self.collect_until(wanted).await.pop().unwrap()
+    }
+
+    /// All packets up to and with the wanted one.
+    pub(crate) async fn collect_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut packets = Vec::new();
+        loop {
+            let packet = self.next().await;
+            let last = wanted(&packet);
+            packets.push(packet);
+            if last {
+                return packets;
+            }
+        }
+    }
+
+    /// Passes over whatever comes until the server closes, and tells its code and reason.
+    pub(crate) async fn closed(&mut self) -> (u16, String) {
+        loop {
+            match timeout(PATIENCE, self.ws.next()).await.expect("no close in time") {
+                Some(Ok(Message::Close(Some(frame)))) => {
+                    return (frame.code.into(), frame.reason.to_string());
+                }
+                Some(Ok(_)) => {}
+                other => panic!("no close but {other:?}"),
+            }
+        }
+    }
+
+    pub(crate) async fn close(mut self) {
+        let _ = self.ws.close(None).await;
+    }
+
+    /// What is known to be on its way has arrived when this returns; shows that nothing else came.
+    pub(crate) async fn nothing_until(&mut self, kind: &str) -> Value {
+        let packet = self.next().await;
+        assert_eq!(packet[KIND], kind, "{packet}");
+        packet
+    }
+}
+
+/// All eight sockets of one session.
+#[derive(Debug)]
+pub(crate) struct Frontend {
+    pub(crate) input: Client,
+    pub(crate) audio: Client,
+    pub(crate) file: Client,
+    pub(crate) chat: Client,
+    pub(crate) agents: Vec<Client>,
+}
+
+impl Frontend {
+    /// Connects them in the existing client's order and passes over the welcome.
+    pub(crate) async fn open(addr: SocketAddr, session: Option<&str>) -> Self {
+        let mut input = Client::open(addr, "input", session).await;
+        input.until("welcome_text").await;
+        let id = input.session().to_owned();
+        let file = Client::open(addr, "file", Some(&id)).await;
+        let mut chat = Client::open(addr, "0", Some(&id)).await;
+        chat.until("welcome_text").await;
+        let mut agents = Vec::new();
+        for name in ["1", "2", "3", "4"] {
+            let mut agent = Client::open(addr, name, Some(&id)).await;
+            agent.until("welcome_text").await;
+            agents.push(agent);
+        }
+        let audio = Client::open(addr, "audio", Some(&id)).await;
+        Self { input, audio, file, chat, agents }
+    }
+
+    pub(crate) fn session(&self) -> &str {
+        self.input.session()
+    }
+
+    /// Types in a pane, as the existing client does.
+    pub(crate) async fn type_in(&mut self, pane: &str, text: &str) {
+        self.input
+            .send(&json!({CHANNEL: pane, "送信モード": mode(pane), KIND: "input_text", BODY: text}))
+            .await;
+    }
+
+    pub(crate) async fn cancel(&mut self, pane: &str) {
+        self.input.send(&json!({CHANNEL: pane, KIND: "cancel_run", BODY: "強制停止！"})).await;
+    }
+}
+
+fn mode(pane: &str) -> Value {
+    if pane == "0" { json!("Chat") } else { Value::Null }
+}
+
+/// Kind and content, for comparing sequences.
+pub(crate) fn brief(packets: &[Value]) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    packets.iter().map(|packet| (text(&packet[KIND]), text(&packet[BODY]))).collect()
+}

@@ -1,0 +1,131 @@
+//! Architecture invariants, checked by `cargo test`.
+
+use std::path::{Path, PathBuf};
+
+/// module -> the crate modules it may import.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("message", &[]),
+    ("task", &[]),
+    ("data_dir", &[]),
+    ("locale", &["message"]),
+    ("config", &["locale", "message"]),
+    ("metrics", &["message"]),
+    ("audio", &["message", "audio"]),
+    ("dialect", &["message", "locale", "dialect"]),
+    ("provider", &["message", "audio", "task", "provider"]),
+    ("files", &["message", "files"]),
+    ("store", &["message", "store"]),
+    (
+        "session",
+        &[
+            "message", "locale", "config", "metrics", "task", "files", "store", "provider",
+            "session",
+        ],
+    ),
+    (
+        "server",
+        &[
+            "message", "locale", "config", "metrics", "task", "data_dir", "dialect", "session",
+            "server",
+        ],
+    ),
+];
+
+#[test]
+fn imports_point_downwards() {
+    for (path, text) in sources() {
+        let owner = module_of(&path);
+        if matches!(owner.as_str(), "lib" | "main") {
+            continue;
+        }
+        let (_, allowed) =
+            MAY_IMPORT.iter().find(|(module, _)| *module == owner).unwrap_or_else(|| {
+                panic!("{}: `{owner}` is not in the table of modules", path.display())
+            });
+        for rest in text.split("crate::").skip(1) {
+            let target = word(rest);
+            assert!(
+                allowed.contains(&target.as_str()),
+                "{}: `{owner}` may not import `{target}`",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn japanese_lives_in_wire_rs() {
+    for (path, text) in sources() {
+        let wire = path.ends_with("wire.rs") && module_of(&path) == "dialect";
+        assert!(
+            wire || text.is_ascii(),
+            "{}: non-ASCII text outside dialect/*/wire.rs",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn every_file_says_what_it_owns() {
+    for (path, text) in sources() {
+        assert!(text.starts_with("//!"), "{}: no module doc", path.display());
+    }
+}
+
+#[test]
+fn layers_keep_to_their_own_words() {
+    for (path, text) in sources() {
+        let forbidden: &[&str] = match module_of(&path).as_str() {
+            "message" => &["use serde", "derive(Serialize", "Deserialize)", "use tokio"],
+            "dialect" => &["tokio", "axum"],
+            "session" => &["serde_json", "axum", "WebSocket;"],
+            "provider" => &["Channel,", "Channel;", "Channel::", "ChannelId", "axum"],
+            _ => &[],
+        };
+        for word in forbidden {
+            assert!(!text.contains(word), "{}: mentions `{word}`", path.display());
+        }
+    }
+}
+
+#[test]
+fn tasks_are_spawned_in_one_place() {
+    for (path, text) in sources() {
+        if path.ends_with("task.rs") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        assert!(!code.contains("tokio::spawn("), "{}: use task::spawn", path.display());
+        assert!(!code.contains("unbounded_channel"), "{}: every queue is bounded", path.display());
+    }
+}
+
+fn word(text: &str) -> String {
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+fn module_of(path: &Path) -> String {
+    let relative = path.strip_prefix(root()).unwrap();
+    let first = relative.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn sources() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut todo = vec![root()];
+    while let Some(dir) = todo.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                todo.push(path);
+            } else if path.extension().is_some_and(|ext| ext == "rs") {
+                found.push((path.clone(), std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    found
+}
