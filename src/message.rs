@@ -130,8 +130,21 @@ pub struct Seq(pub u64);
 pub struct RunId(pub u64);
 
 /// The client's own name for one command, so that it is carried out once however often it is sent.
+/// It goes back to the client in the form it came in; 5 and "5" name the same command.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct RequestNo(pub Arc<str>);
+pub enum RequestNo {
+    Number(u64),
+    Text(Arc<str>),
+}
+
+impl fmt::Display for RequestNo {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(out),
+            Self::Text(text) => text.fmt(out),
+        }
+    }
+}
 
 /// One WebSocket, unique within this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -287,8 +300,12 @@ pub enum Event {
         attachments: Vec<String>,
     },
     UserFile(FileNote),
-    /// A finished answer.
-    Text(String),
+    /// An answer, or a part of a very long one.
+    Text {
+        text: String,
+        /// The run that answers; a live model has none.
+        run: Option<RunId>,
+    },
     RunStarted(RunId),
     RunLine(String),
     RunEnded(RunOutcome),
@@ -362,8 +379,11 @@ pub enum Notice {
         run: RunId,
     },
     NothingToCancel,
-    RunCancelled,
+    RunCancelled {
+        run: RunId,
+    },
     RunFailed {
+        run: RunId,
         reason: String,
     },
     RunInterrupted {
@@ -425,6 +445,8 @@ pub enum Problem {
     TooManyControls { limit: usize },
     #[error("storage does not answer ({reason}); nothing is lost, waiting for it")]
     StoreStalled { reason: String },
+    #[error("the command was not carried out ({reason}); send it again")]
+    NotCarriedOut { reason: String },
 }
 
 impl Problem {
@@ -438,6 +460,7 @@ impl Problem {
             Self::ListFailed { .. } => "list_failed",
             Self::TooManyControls { .. } => "too_many_controls",
             Self::StoreStalled { .. } => "store_stalled",
+            Self::NotCarriedOut { .. } => "not_carried_out",
         }
     }
 }

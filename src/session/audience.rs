@@ -1,7 +1,8 @@
 //! The sockets of a session: who listens on which channel, how far each channel has been published, and who
 //! holds microphone and speaker.
 
-use crate::message::{Channel, ConnectionId, Entry, Event, Seq, Signal, StopReason};
+use crate::message::{Channel, ConnectionId, Entry, Event, ReportStage, Seq, Signal, StopReason};
+use bytes::Bytes;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc::{self, error::TrySendError};
@@ -74,6 +75,7 @@ struct Peer {
     log: Option<LogSender>,
     signals: mpsc::Sender<Signal>,
     slow: Arc<OnceLock<()>>,
+    told_not_holder: bool,
 }
 
 #[derive(Debug, Default)]
@@ -132,6 +134,7 @@ impl Audience {
             log: Some(log),
             signals,
             slow: Arc::clone(&slow),
+            told_not_holder: false,
         });
         Lanes { log: entries, signals: incoming, slow }
     }
@@ -197,6 +200,13 @@ impl Audience {
         peers.iter().rev().find(|peer| peer.role == Role::Participant).map(|peer| peer.connection)
     }
 
+    /// True the first time only.
+    pub(super) fn tell_not_holder(&mut self, connection: ConnectionId) -> bool {
+        let peers = &mut self.lanes[Channel::Audio.index()].peers;
+        let peer = peers.iter_mut().find(|peer| peer.connection == connection);
+        peer.is_some_and(|peer| !std::mem::replace(&mut peer.told_not_holder, true))
+    }
+
     /// Sound and its control go to the holder only.
     pub(super) fn tell_holder(&mut self, signal: Signal) {
         if let Some(holder) = self.holder() {
@@ -230,23 +240,25 @@ fn log_lane(top: Seq) -> (LogSender, LogLane) {
 }
 
 /// About how many bytes an event keeps in memory.
-fn weight(event: &Event) -> usize {
+pub(super) fn weight(event: &Event) -> usize {
     const ENTRY: usize = 64;
     let payload = match event {
-        Event::UserText { text, .. }
-        | Event::UserRequest { text, .. }
-        | Event::Transcript { text, .. } => text.len(),
-        Event::Text(text) | Event::RunLine(text) | Event::RequestAnswered(text) => text.len(),
+        Event::UserText { text, attachments } | Event::UserRequest { text, attachments } => {
+            text.len() + attachments.iter().map(String::len).sum::<usize>()
+        }
+        Event::RunLine(text) | Event::RequestAnswered(text) => text.len(),
+        Event::Text { text, .. } | Event::Transcript { text, .. } => text.len(),
         Event::UserFile(note) | Event::FileMade(note) => {
-            note.thumbnail.as_ref().map_or(0, bytes::Bytes::len)
+            note.thumbnail.as_ref().map_or(0, Bytes::len)
         }
         Event::FilesChanged(paths) => paths.iter().map(String::len).sum(),
         Event::Files { list, .. } => list.as_ref().map_or(0, |list| list.files.len() * 64),
-        Event::RunStarted(_)
-        | Event::RunEnded(_)
-        | Event::CancelTaken
-        | Event::AgentReport(_)
-        | Event::Notice(_) => 0,
+        Event::AgentReport(report) => match &report.stage {
+            ReportStage::Started { request } => request.len(),
+            ReportStage::Finished { request, answer } => request.len() + answer.len(),
+            ReportStage::Stopped => 0,
+        },
+        Event::RunStarted(_) | Event::RunEnded(_) | Event::CancelTaken | Event::Notice(_) => 0,
     };
     ENTRY + payload
 }

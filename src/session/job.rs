@@ -7,18 +7,38 @@ use crate::message::{Channel, ConnectionId, FileList, FileNote, ListKind, Princi
 use crate::store::{SessionKey, StoreError};
 use bytes::Bytes;
 use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// Who is waiting for an outcome.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Asker {
     pub(super) connection: ConnectionId,
     pub(super) request: Option<RequestNo>,
+    pub(super) order: u64,
+    /// The command's share of the session's memory, given back when it is settled.
+    pub(super) _held: Option<OwnedSemaphorePermit>,
+}
+
+impl Asker {
+    pub(super) fn new(connection: ConnectionId) -> Self {
+        Self { connection, request: None, order: 0, _held: None }
+    }
+
+    pub(super) fn of(submitted: Submitted) -> Self {
+        let Submitted { connection, inbound, order, held } = submitted;
+        Self { connection, request: inbound.request, order, _held: held }
+    }
 }
 
 #[derive(Debug)]
 pub(super) enum JobDone {
     /// Whether this command was carried out before.
     LookedUp {
+        submitted: Submitted,
+        known: Result<bool, StoreError>,
+    },
+    /// The same for a cancel, which has overtaken the others.
+    CancelLookedUp {
         submitted: Submitted,
         known: Result<bool, StoreError>,
     },
@@ -51,6 +71,16 @@ pub(super) async fn look_up(
 ) -> JobDone {
     let known = env.store.knows_request(key, request).await;
     JobDone::LookedUp { submitted, known }
+}
+
+pub(super) async fn look_up_cancel(
+    env: Env,
+    key: SessionKey,
+    request: RequestNo,
+    submitted: Submitted,
+) -> JobDone {
+    let known = env.store.knows_request(key, request).await;
+    JobDone::CancelLookedUp { submitted, known }
 }
 
 pub(super) async fn store_file(

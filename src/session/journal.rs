@@ -1,16 +1,21 @@
 //! What a session has decided but not yet shown: every change goes to the store first, and takes effect (is
 //! published, acknowledged, begun) when it is committed. So whatever a client has seen survives `kill -9`.
 
+use super::audience::weight;
 use crate::message::{Channel, ConnectionId, Entry, RequestNo, RunId};
 use crate::provider::live::LiveInput;
-use crate::store::{Change, SessionWriter};
+use crate::store::{Change, Progress, SessionWriter};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Steps waiting for their commit. Full: the session takes no more commands and no more output of its providers,
 /// so that they wait in their own bounded queues.
-const PENDING_LIMIT: usize = 512;
+const PENDING_STEPS: usize = 512;
+/// The same by payload.
+const PENDING_BYTES: usize = 8 * 1024 * 1024;
+/// Cancels are taken even then, up to so many steps.
+const PENDING_CANCELS: usize = 64;
 
 /// Changes that become visible together, and what follows from them.
 #[derive(Debug, Default)]
@@ -36,26 +41,49 @@ pub(super) enum Effect {
     },
 }
 
+impl Step {
+    fn weight(&self) -> usize {
+        let entries = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Publish(entry) => Some(weight(&entry.event)),
+            Effect::Show(LiveInput::Image(image)) => Some(image.len()),
+            Effect::Show(_) | Effect::Ack { .. } | Effect::Begin { .. } => None,
+        });
+        entries.sum()
+    }
+}
+
+/// The store has refused a change for good; the session cannot go on from its memory.
+#[derive(Debug)]
+pub(super) struct Diverged;
+
+#[derive(Debug)]
+struct Pending {
+    ticket: u64,
+    effects: Vec<Effect>,
+    weight: usize,
+}
+
 #[derive(Debug)]
 pub(super) struct Journal {
     writer: SessionWriter,
-    committed: watch::Receiver<u64>,
+    progress: watch::Receiver<Progress>,
     /// Not yet taken by the writer.
     unsent: VecDeque<Step>,
     /// Taken, and waiting for the ticket to be committed.
-    sent: VecDeque<(u64, Vec<Effect>)>,
+    sent: VecDeque<Pending>,
+    bytes: usize,
     /// Numbers of commands that the database does not know yet.
     fresh_requests: HashSet<RequestNo>,
 }
 
 impl Journal {
     pub(super) fn new(writer: SessionWriter) -> Self {
-        let committed = writer.watch();
         Self {
+            progress: writer.watch(),
             writer,
-            committed,
             unsent: VecDeque::new(),
             sent: VecDeque::new(),
+            bytes: 0,
             fresh_requests: HashSet::new(),
         }
     }
@@ -66,16 +94,26 @@ impl Journal {
                 self.fresh_requests.insert(request.clone());
             }
         }
+        self.bytes += step.weight();
         self.unsent.push_back(step);
         self.hand_over();
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.unsent.len() + self.sent.len() >= PENDING_LIMIT
+        self.len() >= PENDING_STEPS || self.bytes >= PENDING_BYTES
+    }
+
+    /// Whether not even a cancel can be written down.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.len() >= PENDING_STEPS + PENDING_CANCELS
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.unsent.is_empty() && self.sent.is_empty()
+        self.len() == 0
+    }
+
+    fn len(&self) -> usize {
+        self.unsent.len() + self.sent.len()
     }
 
     /// Whether this command has been taken but is not committed yet.
@@ -86,9 +124,9 @@ impl Journal {
     /// Waits for something to do: a commit, or room for what could not be handed over. Never ends while there is
     /// nothing on its way.
     pub(super) async fn progress(&mut self) {
-        let (writer, committed) = (&self.writer, &mut self.committed);
+        let (writer, progress) = (&self.writer, &mut self.progress);
         tokio::select! {
-            changed = committed.changed(), if !self.sent.is_empty() => {
+            changed = progress.changed(), if !self.sent.is_empty() => {
                 // Fails only without a writer, and then nothing will ever be committed again.
                 if changed.is_err() {
                     std::future::pending::<()>().await;
@@ -100,28 +138,33 @@ impl Journal {
     }
 
     /// Takes out what has been committed, in order.
-    pub(super) fn take_effects(&mut self) -> Vec<Effect> {
+    pub(super) fn take_effects(&mut self) -> Result<Vec<Effect>, Diverged> {
         self.hand_over();
-        let committed = *self.committed.borrow_and_update();
+        let Progress { committed, failed } = *self.progress.borrow_and_update();
+        if failed {
+            return Err(Diverged);
+        }
         let mut effects = Vec::new();
-        while let Some((ticket, _)) = self.sent.front()
-            && *ticket <= committed
-            && let Some((_, done)) = self.sent.pop_front()
-        {
-            effects.extend(done);
+        let done = self.sent.partition_point(|pending| pending.ticket <= committed);
+        for done in self.sent.drain(..done) {
+            self.bytes -= done.weight;
+            effects.extend(done.effects);
         }
         for effect in &effects {
             if let Effect::Ack { request, repeated: false, .. } = effect {
                 self.fresh_requests.remove(request);
             }
         }
-        effects
+        Ok(effects)
     }
 
     fn hand_over(&mut self) {
         while let Some(step) = self.unsent.pop_front() {
+            let weight = step.weight();
             match self.writer.try_write(step.changes) {
-                Ok(ticket) => self.sent.push_back((ticket, step.effects)),
+                Ok(ticket) => {
+                    self.sent.push_back(Pending { ticket, effects: step.effects, weight })
+                }
                 Err(changes) => {
                     self.unsent.push_front(Step { changes, effects: step.effects });
                     return;

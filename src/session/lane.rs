@@ -21,16 +21,25 @@ pub(super) const LANES: usize = 5;
 pub(super) struct Lane {
     pub(super) channel: Channel,
     pub(super) current: Option<Current>,
-    pub(super) queue: VecDeque<Run>,
+    pub(super) queue: VecDeque<Waiting>,
     worker: Worker,
     /// Answers to cancels that came too late for their run; they must not end the next one.
     stray_cancels: u32,
+}
+
+/// A run that waits for the channel.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) run: Run,
+    /// When it was asked for, among the session's commands; 0 for what an earlier process left.
+    pub(super) order: u64,
 }
 
 /// The run that has the channel.
 #[derive(Debug)]
 pub(super) struct Current {
     pub(super) run: Run,
+    pub(super) order: u64,
     pub(super) phase: Phase,
     pub(super) answer: String,
     pub(super) changed: Vec<String>,
@@ -98,9 +107,10 @@ impl Lane {
     }
 
     /// Gives the channel to a run; its worker starts with [`Lane::begin`].
-    pub(super) fn take(&mut self, run: Run) {
+    pub(super) fn take(&mut self, waiting: Waiting) {
         let (answer, changed, made) = (String::new(), Vec::new(), Vec::new());
-        self.current = Some(Current { run, phase: Phase::Starting, answer, changed, made });
+        let Waiting { run, order } = waiting;
+        self.current = Some(Current { run, order, phase: Phase::Starting, answer, changed, made });
     }
 
     /// Starts the worker on a run that is still wanted. False: the worker does not take it.

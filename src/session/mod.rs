@@ -3,13 +3,16 @@
 
 mod actor;
 mod audience;
+mod desk;
 mod job;
 mod journal;
 mod lane;
 mod models;
+mod presence;
 mod reader;
 mod recent;
 mod registry;
+mod sound;
 mod voice;
 mod work;
 
@@ -20,18 +23,21 @@ pub use registry::{OpenError, Registry, StartError};
 use crate::config::Config;
 use crate::files::Files;
 use crate::message::{
-    Channel, Command, ConnectionId, Epoch, Greeting, Inbound, Principal, Seq, SessionId,
-    SystemNotice,
+    AudioChunk, Channel, Command, ConnectionId, Epoch, Greeting, Inbound, Principal, Seq,
+    SessionId, SystemNotice,
 };
 use crate::metrics::Metrics;
 use crate::store::{SessionKey, Store};
 use audience::{Lanes, LogLane};
 use reader::{Source, Start};
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-/// Commands waiting for the session. Full: the sending sockets wait, and their clients with them.
-const COMMAND_CAPACITY: usize = 64;
+/// Commands on their way to the session's backlog. Full: the sending sockets wait, and their clients with them.
+const COMMAND_CAPACITY: usize = 16;
+/// Payload of all commands that are not settled yet, mostly files. Used up: the sending sockets wait.
+const COMMAND_BYTES: usize = 64 * 1024 * 1024;
 /// Sound, arrivals and departures, which must not wait behind commands. Full: the socket waits.
 const URGENT_CAPACITY: usize = 128;
 
@@ -57,7 +63,9 @@ struct HandleInner {
     principal: Principal,
     env: Env,
     commands: mpsc::Sender<Submitted>,
+    budget: Arc<Semaphore>,
     urgent: mpsc::Sender<Urgent>,
+    last_order: AtomicU64,
 }
 
 /// What a socket wants to read.
@@ -109,7 +117,7 @@ impl SessionHandle {
         Ok((greeting, Reader::new(source, self.clone(), connection, start, lanes)))
     }
 
-    /// Hands a command over, waiting while the session is busy. Sound goes its own way, past the commands.
+    /// Hands a command over, waiting while the session is busy. Sound and cancels go past the other commands.
     pub async fn submit(
         &self,
         connection: ConnectionId,
@@ -118,12 +126,37 @@ impl SessionHandle {
         let urgent = match (inbound.request, inbound.command) {
             (None, Command::SendAudio(chunk)) => Urgent::Audio { connection, chunk },
             (None, Command::StopPlayback) => Urgent::StopPlayback,
+            (request, command @ Command::CancelRun { .. }) => {
+                let inbound = Inbound { request, command };
+                Urgent::Cancel(Submitted {
+                    connection,
+                    inbound,
+                    order: self.next_order(),
+                    held: None,
+                })
+            }
             (request, command) => {
-                let submitted = Submitted { connection, inbound: Inbound { request, command } };
+                let held = self.hold(payload(&command)).await?;
+                let inbound = Inbound { request, command };
+                let submitted = Submitted { connection, inbound, order: self.next_order(), held };
                 return self.inner.commands.send(submitted).await.map_err(|_| SessionClosed);
             }
         };
         self.inner.urgent.send(urgent).await.map_err(|_| SessionClosed)
+    }
+
+    fn next_order(&self) -> u64 {
+        self.inner.last_order.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Waits until there is room for so many bytes.
+    async fn hold(&self, bytes: usize) -> Result<Option<OwnedSemaphorePermit>, SessionClosed> {
+        let Ok(bytes) = u32::try_from(bytes.min(COMMAND_BYTES)) else { return Ok(None) };
+        let budget = Arc::clone(&self.inner.budget);
+        tokio::select! {
+            held = budget.acquire_many_owned(bytes) => Ok(held.ok()),
+            () = self.inner.commands.closed() => Err(SessionClosed),
+        }
     }
 
     fn is_closed(&self) -> bool {
@@ -152,13 +185,30 @@ impl SessionHandle {
 struct Submitted {
     connection: ConnectionId,
     inbound: Inbound,
+    /// Rises with every command: a cancel that overtakes others must not reach what was asked for after it.
+    order: u64,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+/// What a command keeps in memory until it is settled.
+fn payload(command: &Command) -> usize {
+    match command {
+        Command::SendFile { bytes, .. } | Command::ShowImage { bytes } => bytes.len(),
+        Command::SendText { text, .. } | Command::RequestRun { text, .. } => text.len(),
+        Command::SendAudio(chunk) => chunk.pcm.len(),
+        Command::SaveControls(_)
+        | Command::StopPlayback
+        | Command::CancelRun { .. }
+        | Command::ListFiles { .. } => 0,
+    }
 }
 
 /// What does not wait behind commands.
 #[derive(Debug)]
 enum Urgent {
-    Audio { connection: ConnectionId, chunk: crate::message::AudioChunk },
+    Audio { connection: ConnectionId, chunk: AudioChunk },
     StopPlayback,
+    Cancel(Submitted),
     Attach { attach: Attach, reply: oneshot::Sender<Result<Attached, AttachError>> },
     CatchUp { channel: Channel, connection: ConnectionId, reply: oneshot::Sender<Option<LogLane>> },
     Detach { channel: Channel, connection: ConnectionId },

@@ -4,7 +4,9 @@
 use super::SessionHandle;
 use super::audience::{Lanes, LogLane};
 use crate::files::Files;
-use crate::message::{Channel, ConnectionId, Delivery, Entry, Event, Principal, Seq, Signal};
+use crate::message::{
+    Channel, ConnectionId, Delivery, Entry, Event, FileList, ListKind, Principal, Seq, Signal,
+};
 use crate::store::{Page, SessionKey, Store, StoreError};
 use std::collections::VecDeque;
 use std::fmt;
@@ -115,6 +117,7 @@ impl Reader {
             }
             if !self.caught_up {
                 self.caught_up = true;
+                self.last = None;
                 return Ok(Step::CaughtUp);
             }
             tokio::select! {
@@ -155,7 +158,8 @@ impl Reader {
                 self.loading = None;
                 self.last = None;
                 let (from, page) = loaded?;
-                self.cursor = from;
+                // Never backwards: a page that begins earlier has been delivered in part.
+                self.cursor = self.cursor.max(from);
                 self.page = page.entries.into();
                 self.paged_to = page.reached;
             }
@@ -199,21 +203,23 @@ impl Source {
             None => after,
         };
         let mut page = self.store.page(self.key, self.channel, after, upto).await?;
-        for entry in &mut page.entries {
-            if let Event::Files { kind, list: None } = entry.event {
-                let list = self.list(kind).await;
-                *entry = Arc::new(Entry {
-                    event: Event::Files { kind, list },
-                    channel: entry.channel,
-                    seq: entry.seq,
-                });
-            }
+        let mut shown = Vec::with_capacity(page.entries.len());
+        for entry in page.entries {
+            shown.extend(self.fill_in(entry).await);
         }
+        page.entries = shown;
         Ok((after, page))
     }
 
-    /// The list as it is now; `None` if it cannot be made.
-    async fn list(&self, kind: crate::message::ListKind) -> Option<Arc<crate::message::FileList>> {
+    /// A stored list is shown as it is now, and left out if it cannot be made.
+    async fn fill_in(&self, entry: Arc<Entry>) -> Option<Arc<Entry>> {
+        let Event::Files { kind, list: None } = entry.event else { return Some(entry) };
+        let event = Event::Files { kind, list: Some(self.list(kind).await?) };
+        Some(Arc::new(Entry { channel: entry.channel, seq: entry.seq, event }))
+    }
+
+    /// `None` if it cannot be made.
+    async fn list(&self, kind: ListKind) -> Option<Arc<FileList>> {
         let (files, principal) = (self.files.clone(), self.principal.clone());
         let listed = tokio::task::spawn_blocking(move || files.list(kind, &principal)).await;
         listed.ok()?.ok().map(Arc::new)

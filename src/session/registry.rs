@@ -1,7 +1,7 @@
 //! Finds sessions, and brings them to life: new ones, and those that only the store remembers.
 
-use super::actor::Session;
-use super::{COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
+use super::actor::{Ended, Session};
+use super::{COMMAND_BYTES, COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
 use crate::config::Config;
 use crate::files::{FileLimits, Files};
 use crate::message::{Channel, Epoch, Principal, Seq, SessionId, SystemNotice};
@@ -11,8 +11,9 @@ use crate::task::Tasks;
 use dashmap::DashMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use tokio::sync::{OnceCell, mpsc};
+use tokio::sync::{OnceCell, Semaphore, mpsc};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -98,7 +99,7 @@ impl Registry {
                 // It was unloaded between our look and now: ask again.
                 Ok(_) => self.forget(&id, &slot),
                 Err(err) => {
-                    self.forget(&id, &slot);
+                    self.forget_unused(&id, &slot);
                     return Err(err);
                 }
             }
@@ -135,6 +136,8 @@ impl Registry {
         id: &SessionId,
         slot: &Slot,
     ) -> Result<SessionHandle, OpenError> {
+        // A former actor of this session may have left writes on their way.
+        self.env.store.settle().await?;
         let record = match self.env.store.load(id).await? {
             Some(record) if record.principal != *principal => return Err(OpenError::Refused),
             Some(record) => record,
@@ -148,7 +151,9 @@ impl Registry {
             principal: principal.clone(),
             env: self.env.clone(),
             commands,
+            budget: Arc::new(Semaphore::new(COMMAND_BYTES)),
             urgent,
+            last_order: AtomicU64::new(0),
         };
         let mut session =
             Session::new(self.env.clone(), id.clone(), record, command_queue, urgent_queue);
@@ -157,7 +162,7 @@ impl Registry {
         self.tasks.spawn("session", async move {
             // Given up before the actor is dropped, so that whoever still holds the old handle finds a new one.
             let place = place;
-            if !session.run(stop).await {
+            if session.run(stop).await == Ended::Stopped {
                 session.finish().await;
             }
             drop(place);
@@ -207,6 +212,14 @@ impl Registry {
         }
     }
 
+    /// Others may be waiting to fill the same slot: then it is theirs. Clones are only made under the map's lock,
+    /// so two of them mean the map's and ours.
+    fn forget_unused(&self, id: &SessionId, slot: &Slot) {
+        self.sessions.remove_if(id, |_, current| {
+            Arc::ptr_eq(current, slot) && Arc::strong_count(current) == 2 && !current.initialized()
+        });
+    }
+
     fn forget(&self, id: &SessionId, slot: &Slot) {
         self.sessions.remove_if(id, |_, current| Arc::ptr_eq(current, slot));
     }
@@ -229,4 +242,33 @@ fn new_id() -> Result<SessionId, OpenError> {
     let mut bits = [0; 16];
     getrandom::fill(&mut bits).map_err(|_| OpenError::NoRandomness)?;
     Ok(SessionId::from_random(u128::from_be_bytes(bits)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn registry(home: &tempfile::TempDir) -> Arc<Registry> {
+        let config = Arc::new(Config::for_test(home.path(), home.path().join("data")));
+        Registry::start(&config, &Metrics::new(), Tasks::default()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_failed_open_does_not_make_a_second_actor() {
+        let home = tempfile::tempdir().unwrap();
+        let registry = registry(&home);
+        let (owner, stranger) = (Principal::new("owner"), Principal::new("stranger"));
+        let id = registry.open(&owner, None).await.unwrap().id().clone();
+        for _ in 0..50 {
+            // Not in memory any more, so that both of the next two have to bring it up.
+            registry.sessions.clear();
+            let (refused, opened) = tokio::join!(
+                registry.open(&stranger, Some(id.clone())),
+                registry.open(&owner, Some(id.clone()))
+            );
+            assert!(matches!(refused, Err(OpenError::Refused)));
+            let again = registry.open(&owner, Some(id.clone())).await.unwrap();
+            assert!(Arc::ptr_eq(&opened.unwrap().inner, &again.inner));
+        }
+    }
 }

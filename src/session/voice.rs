@@ -10,6 +10,8 @@ use std::future::pending;
 const RING_CAPACITY: usize = 64;
 /// Texts and pictures kept likewise. Full: the newest is refused, and the user is told.
 pub(super) const WORDS_CAPACITY: usize = 16;
+/// The same by payload: a picture or two.
+const WORDS_BYTES: usize = 48 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Voice {
@@ -55,7 +57,12 @@ impl Voice {
     /// Whether the model is ready for more to read or to look at.
     pub(super) fn has_room(&self) -> bool {
         let words = self.waiting.iter().filter(|input| !matches!(input, LiveInput::Audio { .. }));
-        words.count() < WORDS_CAPACITY
+        let bytes = words.clone().map(|input| match input {
+            LiveInput::Image(image) => image.len(),
+            LiveInput::Text(text) => text.len(),
+            LiveInput::Audio { .. } | LiveInput::Interrupt => 0,
+        });
+        words.count() < WORDS_CAPACITY && bytes.sum::<usize>() < WORDS_BYTES
     }
 
     /// Gives the model something to read or to look at.
@@ -66,6 +73,9 @@ impl Voice {
     /// Silence: what the model says is not wanted any more. Goes ahead of everything that waits.
     pub(super) fn interrupt(&mut self) {
         let Some(link) = &self.link else { return };
+        if matches!(self.waiting.front(), Some(LiveInput::Interrupt)) {
+            return;
+        }
         if let Err(refused) = link.input.try_send(LiveInput::Interrupt) {
             self.waiting.push_front(refused.into_inner());
         }

@@ -3,7 +3,7 @@
 use super::actor::Session;
 use super::job::Asker;
 use super::journal::{Effect, Step};
-use super::lane::{LaneOutput, Stop, lane_index};
+use super::lane::{LaneOutput, Stop, Waiting, lane_index};
 use crate::message::{
     AgentReport, AgentSlot, CancelScope, Channel, Event, Notice, Problem, ReportStage, Run, RunId,
     RunOrigin, RunOutcome,
@@ -16,6 +16,8 @@ use tokio::time::Instant;
 
 /// Pieces of output that share one write.
 const OUTPUT_BATCH: usize = 64;
+/// Longer answers are told in several parts.
+const LONGEST_ANSWER: usize = 1024 * 1024;
 /// How much of a request is repeated when it was cut off.
 const REMINDER_CHARS: usize = 500;
 
@@ -64,7 +66,7 @@ impl Session {
         }
         for run in waiting {
             if let Some(index) = lane_index(run.channel) {
-                self.lanes[index].queue.push_back(run);
+                self.lanes[index].queue.push_back(Waiting { run, order: 0 });
             }
         }
         for index in 0..self.lanes.len() {
@@ -82,7 +84,7 @@ impl Session {
         let attachments = self.recent.take(channel);
         let shown = Event::UserText { text: text.clone(), attachments: attachments.clone() };
         self.append(&mut step, channel, shown);
-        self.enqueue(&mut step, channel, RunOrigin::Pane, text, attachments);
+        self.enqueue(&mut step, asker.order, channel, RunOrigin::Pane, text, attachments);
         self.record_for(asker, step);
     }
 
@@ -97,7 +99,7 @@ impl Session {
         let request = Event::UserRequest { text: text.clone(), attachments: attachments.clone() };
         self.append(&mut step, channel, request);
         self.append(&mut step, Channel::Chat, shown);
-        self.enqueue(&mut step, channel, RunOrigin::Request, text, attachments);
+        self.enqueue(&mut step, asker.order, channel, RunOrigin::Request, text, attachments);
         self.record_for(asker, step);
     }
 
@@ -108,7 +110,7 @@ impl Session {
         let attachments = self.recent.take(channel);
         let request = Event::UserRequest { text: text.clone(), attachments: attachments.clone() };
         self.append(&mut step, channel, request);
-        self.enqueue(&mut step, channel, RunOrigin::Request, text, attachments);
+        self.enqueue(&mut step, asker.order, channel, RunOrigin::Request, text, attachments);
         self.record_for(asker, step);
     }
 
@@ -125,6 +127,7 @@ impl Session {
     fn enqueue(
         &mut self,
         step: &mut Step,
+        order: u64,
         channel: Channel,
         origin: RunOrigin,
         text: String,
@@ -134,23 +137,24 @@ impl Session {
         self.last_run += 1;
         let run = Run { id: RunId(self.last_run), channel, origin, text, attachments };
         if self.lanes[index].is_idle() {
-            return self.start(step, index, run);
+            return self.start(step, index, Waiting { run, order });
         }
         let notice = Notice::Queued { run: run.id, place: self.lanes[index].queue.len() + 1 };
         step.changes.push(Change::Run(run.clone(), RunState::Waiting));
-        self.lanes[index].queue.push_back(run);
+        self.lanes[index].queue.push_back(Waiting { run, order });
         self.append(step, channel, Event::Notice(notice));
     }
 
     fn start_next(&mut self, step: &mut Step, index: usize) {
         if self.lanes[index].current.is_none()
-            && let Some(run) = self.lanes[index].queue.pop_front()
+            && let Some(waiting) = self.lanes[index].queue.pop_front()
         {
-            self.start(step, index, run);
+            self.start(step, index, waiting);
         }
     }
 
-    fn start(&mut self, step: &mut Step, index: usize, run: Run) {
+    fn start(&mut self, step: &mut Step, index: usize, waiting: Waiting) {
+        let run = &waiting.run;
         step.changes.push(Change::Run(run.clone(), RunState::Running));
         if let Channel::Agent(agent) = run.channel {
             if run.origin == RunOrigin::Request {
@@ -160,7 +164,7 @@ impl Session {
         }
         step.effects.push(Effect::Begin { channel: run.channel, run: run.id });
         self.env.metrics.run_started();
-        self.lanes[index].take(run);
+        self.lanes[index].take(waiting);
     }
 
     /// The run is on disk: now its worker may begin.
@@ -169,7 +173,7 @@ impl Session {
         let shown =
             self.lanes[index].current.as_ref().map_or(&[][..], |current| &current.run.attachments);
         let stored =
-            shown.iter().filter_map(|path| self.env.files.stored(self.principal(), path)).collect();
+            shown.iter().filter_map(|path| self.env.files.stored(&self.principal, path)).collect();
         if !self.lanes[index].begin(run, stored) {
             let mut step = Step::default();
             self.end_run(&mut step, index, Ending::Failed("the worker does not start".to_owned()));
@@ -179,13 +183,9 @@ impl Session {
 
     pub(super) fn on_output(&mut self, index: usize, output: LaneOutput) {
         let mut step = Step::default();
-        let mut next = Some(output);
-        for _ in 0..OUTPUT_BATCH {
-            let Some(output) = next else { break };
-            self.absorb(&mut step, index, output);
-            next = self.lanes[index].more_output();
-        }
-        if let Some(output) = next {
+        self.absorb(&mut step, index, output);
+        for _ in 1..OUTPUT_BATCH {
+            let Some(output) = self.lanes[index].more_output() else { break };
             self.absorb(&mut step, index, output);
         }
         if !step.changes.is_empty() {
@@ -197,9 +197,7 @@ impl Session {
         match output {
             LaneOutput::Chat(ChatOutput::Delta(text))
             | LaneOutput::Agent(AgentOutput::Answer(text)) => {
-                if let Some(current) = &mut self.lanes[index].current {
-                    current.answer.push_str(&text);
-                }
+                self.lengthen_answer(step, index, &text);
             }
             LaneOutput::Chat(ChatOutput::Done) => self.end_run(step, index, Ending::Finished),
             LaneOutput::Chat(ChatOutput::Failed { reason }) => {
@@ -230,6 +228,17 @@ impl Session {
         }
     }
 
+    /// An answer without end is told in parts, so that neither memory nor a packet grows without limit.
+    fn lengthen_answer(&mut self, step: &mut Step, index: usize, text: &str) {
+        let channel = self.lanes[index].channel;
+        let Some(current) = &mut self.lanes[index].current else { return };
+        current.answer.push_str(text);
+        if current.answer.len() > LONGEST_ANSWER {
+            let (text, run) = (std::mem::take(&mut current.answer), Some(current.run.id));
+            self.append(step, channel, Event::Text { text, run });
+        }
+    }
+
     fn on_lost_worker(&mut self, step: &mut Step, index: usize) {
         let stopping = self.lanes[index].deadline().is_some();
         self.lanes[index].cut();
@@ -251,18 +260,19 @@ impl Session {
         }
         // A stopped chat has said something too: what there is of an answer is shown before the notice.
         if matches!(ending, Ending::Finished) || !done.answer.is_empty() {
-            self.append(step, run.channel, Event::Text(done.answer.clone()));
+            let text = done.answer.clone();
+            self.append(step, run.channel, Event::Text { text, run: Some(run.id) });
         }
         match &ending {
             Ending::Finished => {}
             Ending::Cancelled => {
-                self.append(step, run.channel, Event::Notice(Notice::RunCancelled))
+                self.append(step, run.channel, Event::Notice(Notice::RunCancelled { run: run.id }))
             }
             Ending::Failed(reason) => {
                 self.append(
                     step,
                     run.channel,
-                    Event::Notice(Notice::RunFailed { reason: reason.clone() }),
+                    Event::Notice(Notice::RunFailed { run: run.id, reason: reason.clone() }),
                 );
             }
         }
@@ -307,8 +317,10 @@ impl Session {
         let Some(index) = lane_index(channel) else { return };
         let mut step = Step::default();
         self.append(&mut step, channel, Event::CancelTaken);
-        let waiting = self.drop_waiting(&mut step, index, scope);
-        let running = self.lanes[index].current.as_ref().map(|current| current.run.id);
+        let waiting = self.drop_waiting(&mut step, index, scope, asker.order);
+        let current = self.lanes[index].current.as_ref();
+        let running =
+            current.filter(|current| current.order < asker.order).map(|current| current.run.id);
         let wanted = match scope {
             CancelScope::Current | CancelScope::All => running.is_some(),
             CancelScope::One(run) => running == Some(run),
@@ -321,17 +333,23 @@ impl Session {
         self.record_for(asker, step);
     }
 
-    /// Returns how many requests were taken out of the queue.
-    fn drop_waiting(&mut self, step: &mut Step, index: usize, scope: CancelScope) -> usize {
-        let unwanted = |run: &Run| match scope {
+    /// Takes requests from before `order` out of the queue and returns how many.
+    fn drop_waiting(
+        &mut self,
+        step: &mut Step,
+        index: usize,
+        scope: CancelScope,
+        order: u64,
+    ) -> usize {
+        let unwanted = |waiting: &Waiting| match scope {
             CancelScope::Current => false,
-            CancelScope::One(id) => run.id == id,
-            CancelScope::All => true,
+            CancelScope::One(id) => waiting.run.id == id,
+            CancelScope::All => waiting.order < order,
         };
         let queue = std::mem::take(&mut self.lanes[index].queue);
-        let (dropped, kept): (Vec<Run>, Vec<Run>) = queue.into_iter().partition(unwanted);
+        let (dropped, kept): (Vec<Waiting>, Vec<Waiting>) = queue.into_iter().partition(unwanted);
         self.lanes[index].queue = kept.into();
-        for run in &dropped {
+        for Waiting { run, .. } in &dropped {
             step.changes.push(Change::RunOver(run.id));
             self.append(step, run.channel, Event::Notice(Notice::QueuedCancelled { run: run.id }));
         }

@@ -7,14 +7,14 @@ mod schema;
 mod writer;
 
 pub use reader::{Page, SessionRecord};
-pub use writer::{Change, RunState, SessionWriter};
+pub use writer::{Change, Progress, RunState, SessionWriter};
 
 use crate::message::{Channel, Epoch, Principal, RequestNo, Seq, SessionId};
 use reader::Readers;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use writer::{Job, Jobs};
 
 /// Where a session's rows hang; small, so that it can be part of every key.
@@ -32,10 +32,14 @@ pub enum StoreError {
     Stopped,
 }
 
+/// Queries at the same time; each holds a connection and some open files.
+const READERS: usize = 8;
+
 /// Cheap handle to one open database.
 #[derive(Debug, Clone)]
 pub struct Store {
     jobs: Jobs,
+    places: Arc<Semaphore>,
     readers: Arc<Readers>,
     health: watch::Receiver<Option<String>>,
 }
@@ -49,7 +53,7 @@ impl Store {
         let connection = schema::open(path)?;
         let readers = Arc::new(Readers::new(path));
         let (jobs, health) = writer::start(connection, observe);
-        Ok(Self { jobs, readers, health })
+        Ok(Self { jobs, places: Arc::new(Semaphore::new(READERS)), readers, health })
     }
 
     /// Why writing does not work at the moment, if it does not.
@@ -127,6 +131,13 @@ impl Store {
         self.jobs.send(Job::ForgetRequests { age }).await.map_err(|_| StoreError::Stopped)
     }
 
+    /// Returns when everything handed in so far is committed.
+    pub async fn settle(&self) -> Result<(), StoreError> {
+        let (done, settled) = oneshot::channel();
+        self.jobs.send(Job::Barrier { done }).await.map_err(|_| StoreError::Stopped)?;
+        settled.await.map_err(|_| StoreError::Stopped)
+    }
+
     /// Commits what was handed in so far, marks the database as cleanly closed and stops writing.
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
@@ -141,6 +152,7 @@ impl Store {
         T: Send + 'static,
         F: FnOnce(&rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
     {
+        let _place = self.places.acquire().await.map_err(|_| StoreError::Stopped)?;
         let readers = Arc::clone(&self.readers);
         tokio::task::spawn_blocking(move || readers.with(query))
             .await

@@ -207,5 +207,5 @@ pub(super) fn knows_request(
 ) -> Result<bool, StoreError> {
     let mut query =
         connection.prepare_cached("SELECT 1 FROM requests WHERE session = ?1 AND number = ?2")?;
-    Ok(query.exists(params![key.0, &*request.0])?)
+    Ok(query.exists(params![key.0, request.to_string()])?)
 }

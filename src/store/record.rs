@@ -26,7 +26,9 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
             plain("user_request", json!({"text": text, "files": attachments}))
         }
         Event::UserFile(note) => file_row("user_file", note),
-        Event::Text(text) => plain("text", json!(text)),
+        Event::Text { text, run } => {
+            plain("text", json!({"text": text, "run": run.map(|run| run.0)}))
+        }
         Event::RunStarted(run) => plain("run_started", json!(run.0)),
         Event::RunLine(line) => plain("run_line", json!(line)),
         Event::RunEnded(outcome) => plain("run_ended", json!(outcome_name(*outcome))),
@@ -55,7 +57,10 @@ pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Optio
             Event::UserRequest { text: said.text, attachments: said.files }
         }
         "user_file" => Event::UserFile(note(blob)?),
-        "text" => Event::Text(text()?),
+        "text" => {
+            let answer: AnswerBody = serde_json::from_str(body).ok()?;
+            Event::Text { text: answer.text, run: answer.run.map(RunId) }
+        }
         "run_started" => Event::RunStarted(RunId(serde_json::from_str(body).ok()?)),
         "run_line" => Event::RunLine(text()?),
         "run_ended" => Event::RunEnded(read_outcome(&text()?)?),
@@ -83,6 +88,12 @@ struct SaidBody {
     text: String,
     #[serde(default)]
     files: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct AnswerBody {
+    text: String,
+    run: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -170,8 +181,10 @@ fn notice_body(notice: &Notice) -> Value {
         Notice::Queued { run, place } => json!({"name": "queued", "run": run.0, "place": place}),
         Notice::QueuedCancelled { run } => json!({"name": "queued_cancelled", "run": run.0}),
         Notice::NothingToCancel => json!({"name": "nothing_to_cancel"}),
-        Notice::RunCancelled => json!({"name": "run_cancelled"}),
-        Notice::RunFailed { reason } => json!({"name": "run_failed", "text": reason}),
+        Notice::RunCancelled { run } => json!({"name": "run_cancelled", "run": run.0}),
+        Notice::RunFailed { run, reason } => {
+            json!({"name": "run_failed", "run": run.0, "text": reason})
+        }
         Notice::RunInterrupted { request } => json!({"name": "run_interrupted", "text": request}),
         Notice::LiveDown { reason } => json!({"name": "live_down", "text": reason}),
     }
@@ -194,8 +207,8 @@ fn read_notice(body: &str) -> Option<Notice> {
         "queued" => Notice::Queued { run: RunId(body.run), place: body.place },
         "queued_cancelled" => Notice::QueuedCancelled { run: RunId(body.run) },
         "nothing_to_cancel" => Notice::NothingToCancel,
-        "run_cancelled" => Notice::RunCancelled,
-        "run_failed" => Notice::RunFailed { reason: body.text },
+        "run_cancelled" => Notice::RunCancelled { run: RunId(body.run) },
+        "run_failed" => Notice::RunFailed { run: RunId(body.run), reason: body.text },
         "run_interrupted" => Notice::RunInterrupted { request: body.text },
         "live_down" => Notice::LiveDown { reason: body.text },
         _ => return None,
@@ -282,7 +295,8 @@ mod tests {
         check(Event::UserText { text: "hi \"there\"\n".into(), attachments: vec!["a".into()] });
         check(Event::UserRequest { text: "do".into(), attachments: vec![] });
         check(Event::UserFile(note.clone()));
-        check(Event::Text("answer".into()));
+        check(Event::Text { text: "answer".into(), run: Some(RunId(4)) });
+        check(Event::Text { text: "spoken".into(), run: None });
         check(Event::RunStarted(RunId(7)));
         check(Event::RunLine("\u{1f980} line".into()));
         for outcome in [
@@ -310,8 +324,8 @@ mod tests {
             Notice::Queued { run: RunId(3), place: 2 },
             Notice::QueuedCancelled { run: RunId(3) },
             Notice::NothingToCancel,
-            Notice::RunCancelled,
-            Notice::RunFailed { reason: "x".into() },
+            Notice::RunCancelled { run: RunId(3) },
+            Notice::RunFailed { run: RunId(3), reason: "x".into() },
             Notice::RunInterrupted { request: "y".into() },
             Notice::LiveDown { reason: "z".into() },
         ] {

@@ -2,6 +2,8 @@
 
 use super::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
+use std::fs::{OpenOptions, Permissions};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use tracing::warn;
 
@@ -17,7 +19,6 @@ CREATE TABLE sessions (
     created_at INTEGER NOT NULL,
     used_at    INTEGER NOT NULL,
     controls   TEXT NOT NULL DEFAULT '{}',
-    settings   TEXT NOT NULL DEFAULT '{}',
     last_run   INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX sessions_by_principal ON sessions (principal, used_at);
@@ -55,6 +56,7 @@ CREATE INDEX requests_by_age ON requests (at);
 
 /// Opens the database for writing and brings its tables up to date.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
+    keep_private(path);
     let mut connection = Connection::open(path)?;
     // NORMAL keeps every commit through `kill -9`; only a power cut can take the last ones, and then
     // `distrust_cursors` makes clients fetch the history anew.
@@ -65,6 +67,16 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     migrate(&mut connection)?;
     distrust_cursors(&mut connection)?;
     Ok(connection)
+}
+
+/// Conversations are nobody else's business; SQLite gives its other files the same rights.
+fn keep_private(path: &Path) {
+    let made = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+    let closed = made.and_then(|file| file.set_permissions(Permissions::from_mode(0o600)));
+    if let Err(err) = closed {
+        // Opening the database tells what is really wrong.
+        warn!(%err, "the database could not be made private");
+    }
 }
 
 fn migrate(connection: &mut Connection) -> Result<(), StoreError> {

@@ -4,6 +4,7 @@
 use super::{SessionKey, record, schema};
 use crate::message::{Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId};
 use rusqlite::{Connection, ErrorCode, Transaction, params};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -31,6 +32,10 @@ pub(super) enum Job {
     ForgetRequests {
         age: Duration,
     },
+    /// Answered when everything before it is committed.
+    Barrier {
+        done: oneshot::Sender<()>,
+    },
     Close {
         done: oneshot::Sender<()>,
     },
@@ -42,7 +47,22 @@ pub(super) struct Write {
     key: SessionKey,
     changes: Vec<Change>,
     ticket: u64,
-    progress: Arc<watch::Sender<u64>>,
+    progress: Arc<watch::Sender<Progress>>,
+}
+
+/// How far one session's writes have come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The newest committed ticket.
+    pub committed: u64,
+    /// A write was refused for good: what follows it in memory is not what is on disk.
+    pub failed: bool,
+}
+
+impl Write {
+    fn tell_committed(&self) {
+        self.progress.send_modify(|progress| progress.committed = self.ticket);
+    }
 }
 
 /// One change of one session's rows.
@@ -68,12 +88,12 @@ pub struct SessionWriter {
     key: SessionKey,
     jobs: Jobs,
     last_ticket: u64,
-    progress: Arc<watch::Sender<u64>>,
+    progress: Arc<watch::Sender<Progress>>,
 }
 
 impl SessionWriter {
     pub(super) fn new(key: SessionKey, jobs: Jobs) -> Self {
-        Self { key, jobs, last_ticket: 0, progress: Arc::new(watch::Sender::new(0)) }
+        Self { key, jobs, last_ticket: 0, progress: Arc::default() }
     }
 
     /// Hands changes over without waiting; gives them back if the writer's queue is full.
@@ -94,13 +114,14 @@ impl SessionWriter {
         }
     }
 
-    /// Waits until the queue has room again (or the writer is gone).
+    /// Waits until the queue has room again; for ever, if the writer is gone.
     pub async fn room(&self) {
-        let _ = self.jobs.reserve().await;
+        if self.jobs.reserve().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 
-    /// Tells the newest committed ticket.
-    pub fn watch(&self) -> watch::Receiver<u64> {
+    pub fn watch(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
 }
@@ -112,7 +133,14 @@ pub(super) fn start(
 ) -> (Jobs, watch::Receiver<Option<String>>) {
     let (jobs, queue) = mpsc::channel(QUEUE_CAPACITY);
     let (trouble, health) = watch::channel(None);
-    thread::spawn(move || Writer { connection, queue, trouble }.run(observe));
+    let lost = trouble.clone();
+    thread::spawn(move || {
+        let writer = Writer { connection, queue, trouble };
+        if catch_unwind(AssertUnwindSafe(|| writer.run(observe))).is_err() {
+            error!("the thread that writes to the database has panicked; restart the gateway");
+            lost.send_replace(Some("the writer has failed".to_owned()));
+        }
+    });
     (jobs, health)
 }
 
@@ -130,9 +158,6 @@ impl Writer {
             let writes = self.take_writes(&mut batch);
             if !writes.is_empty() {
                 self.commit_until_done(&writes);
-                for write in &writes {
-                    write.progress.send_replace(write.ticket);
-                }
                 observe(writes.len(), started.elapsed());
             }
             for job in batch.drain(..) {
@@ -143,6 +168,7 @@ impl Writer {
                         let _ = done.send(self.create(&id, &principal, epoch));
                     }
                     Job::ForgetRequests { age } => self.forget_requests(age),
+                    Job::Barrier { done } => drop(done.send(())),
                     Job::Close { done } => return self.close(done),
                 }
             }
@@ -156,9 +182,10 @@ impl Writer {
         for job in batch.drain(..) {
             match job {
                 Job::Write(write) => writes.push(write),
-                Job::Create { .. } | Job::ForgetRequests { .. } | Job::Close { .. } => {
-                    others.push(job)
-                }
+                Job::Create { .. }
+                | Job::ForgetRequests { .. }
+                | Job::Barrier { .. }
+                | Job::Close { .. } => others.push(job),
             }
         }
         *batch = others;
@@ -168,7 +195,10 @@ impl Writer {
     fn commit_until_done(&mut self, writes: &[Write]) {
         loop {
             match commit(&mut self.connection, writes) {
-                Ok(()) => break,
+                Ok(()) => {
+                    writes.iter().for_each(Write::tell_committed);
+                    break;
+                }
                 Err(err) if may_pass(&err) => self.wait_out(&err),
                 Err(err) => {
                     error!(?err, "a batch was refused; writing its parts one by one");
@@ -186,21 +216,45 @@ impl Writer {
     /// One session's bad write must not take the others with it.
     fn commit_one_by_one(&mut self, writes: &[Write]) {
         for write in writes {
-            while let Err(err) = commit(&mut self.connection, std::slice::from_ref(write)) {
-                if !may_pass(&err) {
-                    error!(?err, "a write was refused for good; this is a bug");
-                    break;
+            if write.progress.borrow().failed {
+                continue;
+            }
+            loop {
+                match commit(&mut self.connection, std::slice::from_ref(write)) {
+                    Ok(()) => break write.tell_committed(),
+                    Err(err) if may_pass(&err) => self.wait_out(&err),
+                    Err(err) => break self.give_up(write, &err),
                 }
-                self.wait_out(&err);
             }
         }
     }
 
-    fn wait_out(&self, err: &rusqlite::Error) {
-        if self.trouble.borrow().is_none() {
-            error!(%err, "the database does not take writes; waiting for it, nothing is dropped");
+    /// The session ends without having shown the write, and its clients fetch what is really stored.
+    fn give_up(&self, write: &Write, err: &rusqlite::Error) {
+        error!(?err, "a write was refused for good; its session starts again from what is stored");
+        let renewed = self
+            .connection
+            .execute("UPDATE sessions SET epoch = random() WHERE key = ?1", params![write.key.0]);
+        if let Err(err) = renewed {
+            error!(%err, "the session's epoch could not be renewed");
         }
-        self.trouble.send_replace(Some(err.to_string()));
+        write.progress.send_modify(|progress| progress.failed = true);
+    }
+
+    fn wait_out(&self, err: &rusqlite::Error) {
+        let reason = err.to_string();
+        // Told once, not at every try.
+        self.trouble.send_if_modified(|trouble| {
+            let news = trouble.as_ref() != Some(&reason);
+            if news {
+                error!(
+                    reason,
+                    "the database does not take writes; waiting for it, nothing is dropped"
+                );
+                *trouble = Some(reason);
+            }
+            news
+        });
         thread::sleep(RETRY_PAUSE);
     }
 
@@ -265,7 +319,7 @@ fn apply(
         Change::Request(request) => {
             let mut insert =
                 batch.prepare_cached("INSERT OR REPLACE INTO requests VALUES (?1, ?2, ?3)")?;
-            insert.execute(params![key.0, &*request.0, now])?;
+            insert.execute(params![key.0, request.to_string(), now])?;
         }
         Change::Run(run, state) => return save_run(batch, key, run, *state),
         Change::RunOver(run) => {

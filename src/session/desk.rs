@@ -1,0 +1,380 @@
+//! Commands: in the order in which they came, each once. One that needs the disk (a numbered command is looked up,
+//! a file is stored) keeps those behind it waiting; a cancel does not wait.
+
+use super::Submitted;
+use super::actor::Session;
+use super::job::{self, Asker, JobDone};
+use super::journal::{Effect, Step};
+use super::lane::lane_index;
+use super::voice::WORDS_CAPACITY;
+use crate::files::{FileError, SavedFile};
+use crate::message::{
+    Channel, Command, ConnectionId, ControlValue, Controls, Event, FileNote, Inbound, ListKind,
+    Problem, RequestNo, Route,
+};
+use crate::provider::live::LiveInput;
+use crate::store::{Change, StoreError};
+use bytes::Bytes;
+use std::collections::{HashMap, VecDeque};
+use tracing::error;
+
+/// Commands waiting behind one that needs the disk. Full: the sockets wait, and their clients with them.
+const BACKLOG_CAPACITY: usize = 64;
+/// Switches of a frontend worth remembering; more is a mistake of the client.
+const CONTROLS_LIMIT: usize = 64;
+const CONTROL_BYTES: usize = 512;
+
+#[derive(Debug)]
+pub(super) struct Desk {
+    backlog: VecDeque<Submitted>,
+    /// Closed by a command that is not done yet; the channel is where that command is going to start work.
+    gate: Option<Gate>,
+    /// Who waits for which list; one list answers them all.
+    lists: HashMap<(ListKind, Channel), Vec<Asker>>,
+    pub(super) controls: Controls,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Gate {
+    starts_work_on: Option<Channel>,
+}
+
+impl Desk {
+    pub(super) fn new(controls: Controls) -> Self {
+        Self { backlog: VecDeque::new(), gate: None, lists: HashMap::new(), controls }
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.backlog.len() < BACKLOG_CAPACITY
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.backlog.is_empty() && self.gate.is_none()
+    }
+
+    pub(super) fn put(&mut self, submitted: Submitted) {
+        self.backlog.push_back(submitted);
+    }
+
+    fn close_gate(&mut self, command: &Command) {
+        self.gate = Some(Gate { starts_work_on: target(command) });
+    }
+
+    /// Whether work for this channel has been asked for before `order` but not begun.
+    fn expects_work_on(&self, channel: Channel, order: u64) -> bool {
+        let gated = self.gate.and_then(|gate| gate.starts_work_on);
+        let earlier = self.backlog.iter().filter(|submitted| submitted.order < order);
+        let waiting = earlier.filter_map(|submitted| target(&submitted.inbound.command));
+        gated.into_iter().chain(waiting).any(|target| target == channel)
+    }
+
+    /// Gives an overtaker its place back.
+    fn put_in_order(&mut self, submitted: Submitted) {
+        let place = self.backlog.partition_point(|waiting| waiting.order < submitted.order);
+        self.backlog.insert(place, submitted);
+    }
+}
+
+/// Where a command starts work.
+fn target(command: &Command) -> Option<Channel> {
+    match command {
+        Command::SendText { route: Route::Chat, .. } => Some(Channel::Chat),
+        Command::SendText { route: Route::Agent(slot) | Route::AgentFromChat(slot), .. }
+        | Command::RequestRun { agent: slot, .. } => Some(Channel::Agent(*slot)),
+        Command::SendText { route: Route::Live { .. }, .. }
+        | Command::SaveControls(_)
+        | Command::SendFile { .. }
+        | Command::ShowImage { .. }
+        | Command::SendAudio(_)
+        | Command::StopPlayback
+        | Command::CancelRun { .. }
+        | Command::ListFiles { .. } => None,
+    }
+}
+
+impl Session {
+    /// Takes up what waits, as far as it may be taken up.
+    pub(super) fn work_off(&mut self) {
+        while self.desk.gate.is_none()
+            && !self.journal.is_full()
+            && let Some(submitted) = self.desk.backlog.pop_front()
+        {
+            self.on_submitted(submitted);
+        }
+    }
+
+    /// What clients sent before the gateway was told to end: written down, so that it is not silently gone. What
+    /// would need the disk first is left to the client, who has no answer and sends it again.
+    pub(super) fn take_last_commands(&mut self) {
+        while let Ok(submitted) = self.commands.try_recv() {
+            self.desk.put(submitted);
+        }
+        while let Some(submitted) = self.desk.backlog.pop_front() {
+            let needs_disk = matches!(
+                submitted.inbound.command,
+                Command::SendFile { .. } | Command::ShowImage { .. }
+            );
+            if submitted.inbound.request.is_none() && !needs_disk && !self.journal.is_full() {
+                self.carry_out(submitted);
+            }
+        }
+    }
+
+    fn on_submitted(&mut self, submitted: Submitted) {
+        let Some(request) = submitted.inbound.request.clone() else {
+            return self.carry_out(submitted);
+        };
+        if self.journal.is_fresh(&request) {
+            return self.acknowledge_again(submitted.connection, request);
+        }
+        self.desk.close_gate(&submitted.inbound.command);
+        self.jobs.spawn(job::look_up(self.env.clone(), self.key, request, submitted));
+    }
+
+    /// Overtakes everything that waits, unless it is meant for something that waits.
+    pub(super) fn on_cancel(&mut self, submitted: Submitted) {
+        while self.desk.has_room()
+            && let Ok(earlier) = self.commands.try_recv()
+        {
+            self.desk.put(earlier);
+        }
+        match submitted.inbound.request.clone() {
+            Some(request) if self.journal.is_fresh(&request) => {
+                self.acknowledge_again(submitted.connection, request);
+            }
+            Some(request) => {
+                self.jobs.spawn(job::look_up_cancel(
+                    self.env.clone(),
+                    self.key,
+                    request,
+                    submitted,
+                ));
+            }
+            None => self.cancel_early(submitted),
+        }
+    }
+
+    fn cancel_early(&mut self, submitted: Submitted) {
+        let Command::CancelRun { channel, scope } = submitted.inbound.command else { return };
+        let idle = lane_index(channel).is_none_or(|index| self.lanes[index].is_idle());
+        if idle && self.desk.expects_work_on(channel, submitted.order) && self.desk.has_room() {
+            return self.desk.put_in_order(submitted);
+        }
+        let asker = Asker::of(submitted);
+        if self.journal.is_stuck() {
+            let reason = "storage does not take it".to_owned();
+            return self.refuse(asker, Problem::NotCarriedOut { reason });
+        }
+        self.cancel_run(asker, channel, scope);
+    }
+
+    pub(super) fn on_job(&mut self, done: JobDone) {
+        match done {
+            JobDone::LookedUp { submitted, known } => {
+                self.desk.gate = None;
+                if let Some(submitted) = self.sort_out(submitted, known) {
+                    self.carry_out(submitted);
+                }
+            }
+            JobDone::CancelLookedUp { submitted, known } => {
+                if let Some(submitted) = self.sort_out(submitted, known) {
+                    self.cancel_early(submitted);
+                }
+            }
+            JobDone::Stored { asker, channel, saved } => self.on_stored(asker, channel, saved),
+            JobDone::ImageStored { asker, image, saved } => {
+                self.on_image_stored(asker, image, saved)
+            }
+            JobDone::Listed { kind, answer_on, list } => {
+                let askers = self.desk.lists.remove(&(kind, answer_on)).unwrap_or_default();
+                match list {
+                    Ok(list) => {
+                        self.on_listed(askers, answer_on, Event::Files { kind, list: Some(list) });
+                    }
+                    Err(err) => self.on_no_list(askers, &err),
+                }
+            }
+            JobDone::Described { channel, notes } => self.on_described(channel, notes),
+        }
+    }
+
+    /// Only our own bug can bring us here; the session goes on without that job's outcome.
+    pub(super) fn on_lost_job(&mut self, err: &tokio::task::JoinError) {
+        error!(%err, "a job of a session was lost");
+        self.desk.gate = None;
+        let askers = self.desk.lists.drain().flat_map(|(_, askers)| askers).collect();
+        self.on_no_list(askers, &FileError::Internal);
+    }
+
+    /// Gives a command back that is to be carried out now.
+    fn sort_out(
+        &mut self,
+        submitted: Submitted,
+        known: Result<bool, StoreError>,
+    ) -> Option<Submitted> {
+        match (known, submitted.inbound.request.clone()) {
+            (Ok(true), Some(request)) => {
+                self.acknowledge_again(submitted.connection, request);
+                None
+            }
+            (Ok(_), _) => Some(submitted),
+            (Err(err), _) => {
+                self.refuse(
+                    Asker::of(submitted),
+                    Problem::NotCarriedOut { reason: err.to_string() },
+                );
+                None
+            }
+        }
+    }
+
+    /// Goes through the journal, so that a repeated command is acknowledged after the original is committed.
+    fn acknowledge_again(&mut self, connection: ConnectionId, request: RequestNo) {
+        let effects = vec![Effect::Ack { connection, request, repeated: true }];
+        self.journal.record(Step { changes: Vec::new(), effects });
+    }
+
+    fn carry_out(&mut self, submitted: Submitted) {
+        let gate = matches!(
+            submitted.inbound.command,
+            Command::SendFile { .. } | Command::ShowImage { .. }
+        );
+        if gate {
+            self.desk.close_gate(&submitted.inbound.command);
+        }
+        let Submitted { connection, inbound: Inbound { request, command }, order, held } =
+            submitted;
+        let asker = Asker { connection, request, order, _held: held };
+        match command {
+            Command::SaveControls(controls) => self.save_controls(asker, controls),
+            Command::SendText { route, text } => self.send_text(asker, route, text),
+            Command::RequestRun { agent, text } => self.request_run(asker, agent, text),
+            Command::SendFile { channel, name, bytes } => {
+                let (env, principal) = (self.env.clone(), self.principal.clone());
+                self.jobs.spawn(job::store_file(env, principal, asker, channel, name, bytes));
+            }
+            Command::ShowImage { bytes } => {
+                let (env, principal) = (self.env.clone(), self.principal.clone());
+                self.jobs.spawn(job::store_image(env, principal, asker, bytes));
+            }
+            Command::SendAudio(chunk) => {
+                self.on_audio(asker.connection, chunk);
+                self.record_for(asker, Step::default());
+            }
+            Command::StopPlayback => {
+                self.voice.interrupt();
+                self.record_for(asker, Step::default());
+            }
+            Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),
+            Command::ListFiles { kind, answer_on } => self.list_files(asker, kind, answer_on),
+        }
+    }
+
+    fn save_controls(&mut self, asker: Asker, controls: Controls) {
+        let mut merged = self.desk.controls.clone();
+        merged.extend(controls);
+        if merged.len() > CONTROLS_LIMIT
+            || merged.iter().any(|(name, value)| is_too_long(name, value))
+        {
+            return self.refuse(asker, Problem::TooManyControls { limit: CONTROLS_LIMIT });
+        }
+        self.desk.controls = merged;
+        let changes = vec![Change::Controls(self.desk.controls.clone())];
+        self.record_for(asker, Step { changes, effects: Vec::new() });
+    }
+
+    fn send_text(&mut self, asker: Asker, route: Route, text: String) {
+        match route {
+            Route::Chat => self.run_from_pane(asker, Channel::Chat, text),
+            Route::Agent(slot) => self.run_from_pane(asker, Channel::Agent(slot), text),
+            Route::AgentFromChat(slot) => self.run_from_chat(asker, slot, text),
+            Route::Live { echo } => self.send_live_text(asker, echo, text),
+        }
+    }
+
+    fn send_live_text(&mut self, asker: Asker, echo: Option<Channel>, text: String) {
+        if !self.voice.has_room() {
+            return self.refuse(asker, Problem::QueueFull { waiting: WORDS_CAPACITY });
+        }
+        let mut step = Step::default();
+        step.effects.push(Effect::Show(LiveInput::Text(text.clone())));
+        if let Some(channel) = echo {
+            let attachments = self.recent.take(channel);
+            self.append(&mut step, channel, Event::UserText { text, attachments });
+        }
+        self.record_for(asker, step);
+    }
+
+    fn list_files(&mut self, asker: Asker, kind: ListKind, answer_on: Channel) {
+        let askers = self.desk.lists.entry((kind, answer_on)).or_default();
+        askers.push(asker);
+        if askers.len() == 1 {
+            let (env, principal) = (self.env.clone(), self.principal.clone());
+            self.jobs.spawn(job::list(env, principal, kind, answer_on));
+        }
+    }
+
+    fn on_listed(&mut self, askers: Vec<Asker>, answer_on: Channel, event: Event) {
+        let mut step = Step::default();
+        self.append(&mut step, answer_on, event);
+        for asker in askers {
+            self.record_for(asker, std::mem::take(&mut step));
+        }
+    }
+
+    fn on_no_list(&mut self, askers: Vec<Asker>, err: &FileError) {
+        for asker in askers {
+            self.refuse(asker, Problem::ListFailed { reason: err.to_string() });
+        }
+    }
+
+    fn on_stored(&mut self, asker: Asker, channel: Channel, saved: Result<SavedFile, FileError>) {
+        self.desk.gate = None;
+        match saved {
+            Ok(saved) => {
+                if let Some(path) = saved.note.path.clone() {
+                    self.recent.add(channel, path);
+                }
+                let mut step = Step::default();
+                self.append(&mut step, channel, Event::UserFile(saved.note));
+                self.record_for(asker, step);
+            }
+            Err(err) => self.refuse(asker, Problem::FileRefused { reason: err.to_string() }),
+        }
+    }
+
+    fn on_image_stored(&mut self, asker: Asker, image: Bytes, saved: Result<SavedFile, FileError>) {
+        self.desk.gate = None;
+        if let Err(err) = saved {
+            return self.refuse(asker, Problem::FileRefused { reason: err.to_string() });
+        }
+        if !self.voice.has_room() {
+            return self.refuse(asker, Problem::QueueFull { waiting: WORDS_CAPACITY });
+        }
+        let effects = vec![Effect::Show(LiveInput::Image(image))];
+        self.record_for(asker, Step { changes: Vec::new(), effects });
+    }
+
+    /// Starts making thumbnails of what a run made; `on_described` tells about them.
+    pub(super) fn describe(&mut self, channel: Channel, paths: Vec<String>) {
+        self.jobs.spawn(job::describe(self.env.clone(), channel, paths));
+    }
+
+    fn on_described(&mut self, channel: Channel, notes: Vec<FileNote>) {
+        let mut step = Step::default();
+        for note in notes {
+            let without_picture = FileNote { thumbnail: None, ..note.clone() };
+            self.append(&mut step, channel, Event::FileMade(note));
+            self.append(&mut step, Channel::Input, Event::FileMade(without_picture));
+        }
+        self.journal.record(step);
+    }
+}
+
+fn is_too_long(name: &str, value: &ControlValue) -> bool {
+    let text = match value {
+        ControlValue::Text(text) => text.len(),
+        ControlValue::Flag(_) | ControlValue::Number(_) => 0,
+    };
+    name.len() + text > CONTROL_BYTES
+}

@@ -1,0 +1,125 @@
+//! Sockets come, go and are told things: attaching, heartbeats, broadcasts, storage trouble.
+
+use super::actor::Session;
+use super::journal::Step;
+use super::reader::Start;
+use super::{Attach, AttachError, Attached, Urgent};
+use crate::message::{Channel, Greeting, Problem, Seq, Signal, SystemNotice};
+use crate::store::Change;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
+
+const HEARTBEAT: Duration = Duration::from_secs(5);
+/// How exactly the store knows when a session was last used.
+const USED_EVERY: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub(super) struct Presence {
+    pub(super) heartbeat: Interval,
+    pub(super) trouble: watch::Receiver<Option<String>>,
+    heartbeats: u64,
+    born: Instant,
+    /// Some socket has been greeted on the input channel since the session came to life.
+    input_seen: bool,
+    used: Option<Instant>,
+}
+
+impl Presence {
+    pub(super) fn new(trouble: watch::Receiver<Option<String>>) -> Self {
+        let mut heartbeat = interval(HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            heartbeat,
+            trouble,
+            heartbeats: 0,
+            born: Instant::now(),
+            input_seen: false,
+            used: None,
+        }
+    }
+}
+
+impl Session {
+    pub(super) fn on_urgent(&mut self, urgent: Urgent) {
+        match urgent {
+            Urgent::Audio { connection, chunk } => self.on_audio(connection, chunk),
+            Urgent::StopPlayback => self.voice.interrupt(),
+            Urgent::Cancel(submitted) => self.on_cancel(submitted),
+            // A socket that is gone already does not wait for the answer.
+            Urgent::Attach { attach, reply } => drop(reply.send(self.on_attach(&attach))),
+            Urgent::CatchUp { channel, connection, reply } => {
+                let _ = reply.send(self.audience.catch_up(channel, connection));
+            }
+            Urgent::Detach { channel, connection } => self.audience.detach(channel, connection),
+            Urgent::System(notice) => self.on_system(&notice),
+        }
+    }
+
+    fn on_attach(&mut self, attach: &Attach) -> Result<Attached, AttachError> {
+        let limit = self.env.config.limits.sockets_per_channel;
+        if self.audience.count(attach.channel) >= limit {
+            return Err(AttachError::TooMany { limit });
+        }
+        let only_input =
+            attach.channel == Channel::Input && self.audience.count(Channel::Input) == 0;
+        if only_input {
+            self.presence.heartbeat.reset();
+        }
+        let published = self.audience.published(attach.channel);
+        let resume = attach.cursor.filter(|(epoch, seq)| *epoch == self.epoch && *seq <= published);
+        let start = match (resume, attach.history) {
+            (Some((_, seq)), _) => Start::After(seq),
+            (None, Some(count)) => Start::Last(count),
+            (None, None) => Start::After(Seq(0)),
+        };
+        let greeting = Greeting {
+            session: self.id.clone(),
+            channel: attach.channel,
+            epoch: self.epoch,
+            resumed: resume.is_some(),
+            first_input: only_input && !std::mem::replace(&mut self.presence.input_seen, true),
+            controls: self.desk.controls.clone(),
+            settings: Arc::clone(&self.env.config.settings),
+            project: self.env.config.project.display().to_string().into(),
+            overview: None,
+        };
+        let lanes = self.audience.attach(attach.channel, attach.connection, attach.role);
+        self.note_use();
+        Ok(Attached { greeting, start, lanes })
+    }
+
+    fn note_use(&mut self) {
+        let recent = self.presence.used.is_some_and(|used| used.elapsed() < USED_EVERY);
+        if !recent && !self.journal.is_full() {
+            self.presence.used = Some(Instant::now());
+            self.journal.record(Step { changes: vec![Change::Used], effects: Vec::new() });
+        }
+    }
+
+    fn on_system(&mut self, notice: &SystemNotice) {
+        for channel in Channel::ALL {
+            self.audience.signal_all(channel, &Signal::System(notice.clone()));
+        }
+    }
+
+    pub(super) fn on_heartbeat(&mut self) {
+        self.audience.sweep();
+        if self.audience.count(Channel::Input) == 0 {
+            return;
+        }
+        self.presence.heartbeats += 1;
+        let (count, uptime_seconds) =
+            (self.presence.heartbeats, self.presence.born.elapsed().as_secs_f64());
+        self.audience.signal_all(Channel::Input, &Signal::Heartbeat { count, uptime_seconds });
+    }
+
+    pub(super) fn on_trouble(&mut self) {
+        let reason = self.presence.trouble.borrow_and_update().clone();
+        if let Some(reason) = reason {
+            let problem = Problem::StoreStalled { reason };
+            self.audience.signal_all(Channel::Input, &Signal::Failed { problem, request: None });
+        }
+    }
+}
