@@ -28,7 +28,7 @@ pub fn read_connect(frame: &str) -> Result<Connect, Rejection> {
     Ok(Connect {
         channel: read_channel(&packet)?,
         session: read_session(packet.session)?,
-        locale: read_locale(packet.language)?,
+        locale: read_locale(packet.language),
         cursor: read_cursor(&packet)?,
         history: read_count(packet.history, field::HISTORY)?
             .map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
@@ -55,11 +55,9 @@ fn read_session(raw: Option<&RawValue>) -> Result<Option<SessionId>, Rejection> 
     SessionId::parse(&text).map(Some).ok_or(Rejection::SessionRefused)
 }
 
-fn read_locale(raw: Option<&RawValue>) -> Result<Option<Locale>, DecodeError> {
-    let Some(raw) = raw else { return Ok(None) };
-    let expected = DecodeError::BadField { field: field::LANGUAGE, expected: "ja or en" };
-    let tag = value::string(raw).ok_or_else(|| expected.clone())?;
-    Locale::parse(&tag).map(Some).ok_or(expected)
+/// A language that we do not speak is not an error: the configured one is used.
+fn read_locale(raw: Option<&RawValue>) -> Option<Locale> {
+    Locale::parse(&value::string(raw?)?)
 }
 
 /// An epoch that is not ours is not an error: it only means that nothing can be resumed.

@@ -43,13 +43,16 @@ pub(super) fn read(own: Channel, frame: &str) -> Result<Inbound, Refusal> {
 
 fn read_request(packet: &CommandPacket<'_>) -> Result<Option<RequestNo>, DecodeError> {
     let Some(raw) = packet.request else { return Ok(None) };
-    match value::string_or_number(raw) {
+    if let Ok(number) = serde_json::from_str(raw.get()) {
+        return Ok(Some(RequestNo::Number(number)));
+    }
+    match value::string(raw) {
         Some(text) if (1..=LONGEST_REQUEST_NO).contains(&text.len()) => {
-            Ok(Some(RequestNo(text.as_ref().into())))
+            Ok(Some(RequestNo::Text(text.as_ref().into())))
         }
         _ => Err(DecodeError::BadField {
             field: field::REQUEST,
-            expected: "a number or 1 to 128 bytes of text",
+            expected: "a whole number or 1 to 128 bytes of text",
         }),
     }
 }
@@ -165,7 +168,12 @@ fn read_text(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
 
 fn read_run_request(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     let text = message_text(packet)?;
-    let agent = match (mode(packet)?, destination(packet)?) {
+    // Unlike a text, a request is sent from one place for another: the target goes before the channel.
+    let destination = match named_channel(packet.target)? {
+        Some(target) => Some(target),
+        None => named_channel(packet.channel)?,
+    };
+    let agent = match (mode(packet)?, destination) {
         (Some(Mode::Code(Some(slot))), _) | (_, Some(Channel::Agent(slot))) => slot,
         (_, None | Some(Channel::Chat | Channel::Input)) => AgentSlot::ALL[0],
         (_, Some(Channel::Audio | Channel::File)) => {
@@ -176,7 +184,8 @@ fn read_run_request(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> 
 }
 
 fn message_text(packet: &CommandPacket<'_>) -> Result<String, DecodeError> {
-    let text = required_string(packet.body.or(packet.text), field::BODY)?;
+    let body = packet.body.filter(|body| packet.text.is_none() || body.get() != "\"\"");
+    let text = required_string(body.or(packet.text), field::BODY)?;
     if text.trim().is_empty() {
         return Err(DecodeError::BadField {
             field: field::BODY,

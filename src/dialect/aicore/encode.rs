@@ -37,7 +37,10 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
         Event::FileMade(note) => {
             file(packet("output_file", Body::Owned(phrase::file_made(locale, note))), note)
         }
-        Event::Text(text) => packet("output_text", Body::Text(text)),
+        Event::Text { text, run } => {
+            let run = run.map(|run| run.0);
+            Packet { run, ..without_file(packet("output_text", Body::Text(text))) }
+        }
         Event::RunStarted(run) => {
             Packet { run: Some(run.0), ..packet("output_stream", Body::Text(wire::STREAM_STARTED)) }
         }
@@ -48,14 +51,21 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
             packet("update_info", Body::Changed(ChangedBody { update_files: paths }))
         }
         Event::Transcript { speaker, text } => packet(recognition(*speaker), Body::Text(text)),
-        Event::CancelTaken => packet("cancel_run", Body::Text(wire::CANCEL_TAKEN)),
+        Event::CancelTaken => without_file(packet("cancel_run", Body::Text(wire::CANCEL_TAKEN))),
         Event::AgentReport(report) => packet("input_text", Body::Owned(locale.report(report))),
         Event::Notice(notice) => notice_packet(
             packet("output_text", Body::Owned(phrase::notice(locale, notice))),
             notice,
         ),
-        Event::Files { kind, list } => packet(list_kind(*kind), files(*kind, list.as_deref())),
+        Event::Files { kind, list } => {
+            without_file(packet(list_kind(*kind), files(*kind, list.as_deref())))
+        }
     }
+}
+
+/// Answers, cancels and lists have never carried the file keys.
+fn without_file(packet: Packet<'_>) -> Packet<'_> {
+    Packet { file_name: None, thumbnail: None, ..packet }
 }
 
 fn stream_end(outcome: RunOutcome) -> &'static str {
@@ -82,18 +92,16 @@ fn list_kind(kind: ListKind) -> &'static str {
 
 fn file<'a>(packet: Packet<'a>, note: &'a FileNote) -> Packet<'a> {
     let thumbnail = note.thumbnail.as_ref().map(|png| STANDARD.encode_to_string(png));
-    Packet { file_name: note.path.as_deref(), thumbnail, ..packet }
+    Packet { file_name: Some(note.path.as_deref()), thumbnail: Some(thumbnail), ..packet }
 }
 
 fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
     match notice {
         Notice::Queued { run, place } => Packet { run: Some(run.0), place: Some(*place), ..packet },
-        Notice::QueuedCancelled { run } => Packet { run: Some(run.0), ..packet },
-        Notice::NothingToCancel
-        | Notice::RunCancelled
-        | Notice::RunFailed { .. }
-        | Notice::RunInterrupted { .. }
-        | Notice::LiveDown { .. } => packet,
+        Notice::QueuedCancelled { run }
+        | Notice::RunCancelled { run }
+        | Notice::RunFailed { run, .. } => Packet { run: Some(run.0), ..packet },
+        Notice::NothingToCancel | Notice::RunInterrupted { .. } | Notice::LiveDown { .. } => packet,
     }
 }
 
@@ -140,14 +148,14 @@ pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<
                     session,
                     channel,
                     kind: "ack",
-                    request: &request.0,
+                    request: request.into(),
                     repeated: *repeated,
                 },
             );
         }
         Signal::Failed { problem, request } => {
             let body = phrase::problem(dialect.locale, problem);
-            let request = request.as_ref().map(|request| &*request.0);
+            let request = request.as_ref().map(Into::into);
             push(
                 frames,
                 &ConnectionPacket {

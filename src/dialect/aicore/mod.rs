@@ -41,8 +41,8 @@ impl AicoreDialect {
             channel: value::channel_name(channel),
             kind,
             body,
-            file_name: None,
-            thumbnail: None,
+            file_name: Some(None),
+            thumbnail: Some(None),
             seq: None,
             run: None,
             place: None,
@@ -110,7 +110,7 @@ impl Dialect for AicoreDialect {
 
     fn refuse(&self, refusal: &Refusal, frames: &mut Vec<String>) {
         let body = phrase::decode_error(self.locale, &refusal.error);
-        let request = refusal.request.as_ref().map(|request| &*request.0);
+        let request = refusal.request.as_ref().map(Into::into);
         let code = Some(refusal.error.code());
         encode::push(
             frames,

@@ -29,8 +29,8 @@ pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
         }
         Notice::QueuedCancelled { run } => say("queued_cancelled", &[("run", &run.0.to_string())]),
         Notice::NothingToCancel => say("nothing_to_cancel", &[]),
-        Notice::RunCancelled => say("run_cancelled", &[]),
-        Notice::RunFailed { reason } => say("run_failed", &[("reason", reason)]),
+        Notice::RunCancelled { .. } => say("run_cancelled", &[]),
+        Notice::RunFailed { reason, .. } => say("run_failed", &[("reason", reason)]),
         Notice::RunInterrupted { request } => say("run_interrupted", &[("request", request)]),
         Notice::LiveDown { reason } => say("live_down", &[("reason", reason)]),
     }
@@ -57,7 +57,8 @@ pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
         Problem::QueueFull { waiting } => say(&[("waiting", &waiting.to_string())]),
         Problem::FileRefused { reason }
         | Problem::ListFailed { reason }
-        | Problem::StoreStalled { reason } => say(&[("reason", reason)]),
+        | Problem::StoreStalled { reason }
+        | Problem::NotCarriedOut { reason } => say(&[("reason", reason)]),
         Problem::TooManyControls { limit } => say(&[("limit", &limit.to_string())]),
         Problem::ReadOnly | Problem::NotHolder => say(&[]),
     }

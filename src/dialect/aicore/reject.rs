@@ -19,19 +19,23 @@ pub enum Rejection {
     SessionRefused,
     #[error("{scope} takes at most {limit} sockets")]
     TooManySockets { scope: &'static str, limit: usize },
+    #[error("the gateway stops")]
+    Stopping,
     #[error("internal error")]
     Internal,
 }
 
 impl Rejection {
-    /// 3500 to 3999 tell the client not to try the same again.
+    /// 3000 to 3499 ask the client to come back, 3500 to 3999 tell it not to try the same again.
     pub fn close_code(&self) -> u16 {
         match self {
             Self::Silent { .. } => 3501,
             Self::Malformed(_) => 3502,
             Self::UnknownSocket(_) => 3503,
             Self::SessionRefused => 3504,
-            Self::TooManySockets { .. } => 3505,
+            // Half-open sockets of the same client may hold the places; they go by themselves.
+            Self::TooManySockets { .. } => 3005,
+            Self::Stopping => 3001,
             Self::Internal => 1011,
         }
     }
@@ -43,6 +47,7 @@ impl Rejection {
             Self::UnknownSocket(_) => "unknown_socket",
             Self::SessionRefused => "session_refused",
             Self::TooManySockets { .. } => "too_many_sockets",
+            Self::Stopping => "stopping",
             Self::Internal => "internal",
         }
     }
@@ -70,7 +75,7 @@ impl Rejection {
             Self::TooManySockets { scope, limit } => {
                 say(&[("scope", scope), ("limit", &limit.to_string())])
             }
-            Self::SessionRefused | Self::Internal => say(&[]),
+            Self::SessionRefused | Self::Stopping | Self::Internal => say(&[]),
         }
     }
 }

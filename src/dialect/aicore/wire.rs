@@ -2,6 +2,7 @@
 //! The only Rust file of this dialect with Japanese in it; the rest of the dialect speaks in these names.
 #![expect(clippy::non_ascii_literal, reason = "wire keys of the packet dialect")]
 
+use crate::message::RequestNo;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
@@ -28,7 +29,6 @@ pub(super) mod field {
     pub(in super::super) const LAST_SEQ: &str = "最終連番";
     pub(in super::super) const HISTORY: &str = "履歴件数";
     pub(in super::super) const VIEW: &str = "閲覧";
-    pub(in super::super) const LANGUAGE: &str = "言語";
 }
 
 /// What this server adds to the seed's protocol; told in `init`.
@@ -101,10 +101,11 @@ pub(super) struct Packet<'a> {
     pub(super) kind: &'a str,
     #[serde(rename = "メッセージ内容")]
     pub(super) body: Body<'a>,
-    #[serde(rename = "ファイル名")]
-    pub(super) file_name: Option<&'a str>,
-    #[serde(rename = "サムネイル画像")]
-    pub(super) thumbnail: Option<String>,
+    /// `Some(None)` is written as null, `None` is left out: kinds differ in this on the wire.
+    #[serde(rename = "ファイル名", skip_serializing_if = "Option::is_none")]
+    pub(super) file_name: Option<Option<&'a str>>,
+    #[serde(rename = "サムネイル画像", skip_serializing_if = "Option::is_none")]
+    pub(super) thumbnail: Option<Option<String>>,
     #[serde(rename = "連番", skip_serializing_if = "Option::is_none")]
     pub(super) seq: Option<u64>,
     #[serde(rename = "実行番号", skip_serializing_if = "Option::is_none")]
@@ -210,7 +211,7 @@ pub(super) struct ConnectionPacket<'a, B> {
     #[serde(rename = "コード", skip_serializing_if = "Option::is_none")]
     pub(super) code: Option<&'a str>,
     #[serde(rename = "要求番号", skip_serializing_if = "Option::is_none")]
-    pub(super) request: Option<&'a str>,
+    pub(super) request: Option<RequestValue<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -219,6 +220,23 @@ pub(super) struct HeartbeatBody {
     pub(super) count: u64,
     #[serde(rename = "時刻")]
     pub(super) uptime: f64,
+}
+
+/// A request number in the form in which the client sent it.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum RequestValue<'a> {
+    Number(u64),
+    Text(&'a str),
+}
+
+impl<'a> From<&'a RequestNo> for RequestValue<'a> {
+    fn from(request: &'a RequestNo) -> Self {
+        match request {
+            RequestNo::Number(number) => Self::Number(*number),
+            RequestNo::Text(text) => Self::Text(text),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -230,7 +248,7 @@ pub(super) struct AckPacket<'a> {
     #[serde(rename = "メッセージ識別")]
     pub(super) kind: &'a str,
     #[serde(rename = "要求番号")]
-    pub(super) request: &'a str,
+    pub(super) request: RequestValue<'a>,
     #[serde(rename = "重複")]
     pub(super) repeated: bool,
 }
