@@ -282,12 +282,12 @@ mod tests {
         );
         check_refused(
             "[settings]\nCODE_MAX_TURNS = 0",
-            "DIR/kakehashi.toml:2: CODE_MAX_TURNS: 0 is not allowed",
+            "DIR/kakehashi.toml:2: CODE_MAX_TURNS: `0` has no effect with scripted models, only `999`",
         );
         check_refused("[settings]\nCODE_PLAN = 1", "DIR/kakehashi.toml:2: CODE_PLAN: ");
         check_refused(
             "[settings]\nCHAT_AI_NAME = \"gemini\"",
-            "DIR/kakehashi.toml:2: CHAT_AI_NAME: `gemini` is not available, only `scripted`",
+            "DIR/kakehashi.toml:2: CHAT_AI_NAME: `gemini` has no effect with scripted models, only `scripted`",
         );
     }
 

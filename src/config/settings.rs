@@ -4,40 +4,34 @@ use crate::message::{SettingValue, Settings};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
 
-/// What a setting takes, with its default.
+/// The default of a setting. With scripted models no other value would change anything, so others are refused
+/// instead of being ignored; real models will open them one by one.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// Who does the work; only what this build can start.
-    Provider,
     Text(&'static str),
-    Number {
-        low: i64,
-        high: i64,
-        default: i64,
-    },
+    Number(i64),
 }
 
-/// The only providers so far.
-const PROVIDER: &str = "scripted";
+const SCRIPTED: Kind = Kind::Text("scripted");
 const AUTO: Kind = Kind::Text("auto");
 
 /// The order is the one in which frontends know them.
 const KINDS: [(&str, Kind); 28] = [
-    ("CHAT_AI_NAME", Kind::Provider),
+    ("CHAT_AI_NAME", SCRIPTED),
     ("CHAT_GEMINI_MODEL", AUTO),
     ("CHAT_FREEAI_MODEL", AUTO),
     ("CHAT_OPENRT_MODEL", AUTO),
-    ("LIVE_AI_NAME", Kind::Provider),
+    ("LIVE_AI_NAME", SCRIPTED),
     ("LIVE_GEMINI_MODEL", AUTO),
     ("LIVE_GEMINI_VOICE", AUTO),
     ("LIVE_FREEAI_MODEL", AUTO),
     ("LIVE_FREEAI_VOICE", AUTO),
     ("LIVE_OPENAI_MODEL", AUTO),
     ("LIVE_OPENAI_VOICE", AUTO),
-    ("CODE_AI1_NAME", Kind::Provider),
-    ("CODE_AI2_NAME", Kind::Provider),
-    ("CODE_AI3_NAME", Kind::Provider),
-    ("CODE_AI4_NAME", Kind::Provider),
+    ("CODE_AI1_NAME", SCRIPTED),
+    ("CODE_AI2_NAME", SCRIPTED),
+    ("CODE_AI3_NAME", SCRIPTED),
+    ("CODE_AI4_NAME", SCRIPTED),
     ("CODE_AI1_MODEL", AUTO),
     ("CODE_AI2_MODEL", AUTO),
     ("CODE_AI3_MODEL", AUTO),
@@ -47,7 +41,7 @@ const KINDS: [(&str, Kind); 28] = [
     ("CODE_COPILOT_CLI_MODEL", AUTO),
     ("CODE_GEMINI_CLI_MODEL", AUTO),
     ("CODE_CODEX_CLI_MODEL", AUTO),
-    ("CODE_MAX_TURNS", Kind::Number { low: 1, high: 999, default: 999 }),
+    ("CODE_MAX_TURNS", Kind::Number(999)),
     ("CODE_PLAN", AUTO),
     ("CODE_VERIFY", AUTO),
     ("CODE_BASE_PATH", Kind::Text("")),
@@ -82,9 +76,8 @@ impl<'de> Deserialize<'de> for RawSettings {
 
 fn default(kind: Kind) -> SettingValue {
     match kind {
-        Kind::Provider => SettingValue::Text(PROVIDER.to_owned()),
         Kind::Text(text) => SettingValue::Text(text.to_owned()),
-        Kind::Number { default, .. } => SettingValue::Number(default),
+        Kind::Number(number) => SettingValue::Number(number),
     }
 }
 
@@ -127,23 +120,23 @@ impl<'de> serde::de::DeserializeSeed<'de> for Value {
 
     fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<SettingValue, D::Error> {
         match self.0 {
-            Kind::Provider => provider(String::deserialize(value)?),
-            Kind::Text(_) => Ok(SettingValue::Text(String::deserialize(value)?)),
-            Kind::Number { low, high, .. } => number(i64::deserialize(value)?, low, high),
+            Kind::Text(only) => {
+                let text = String::deserialize(value)?;
+                same(&text, only).map_err(D::Error::custom)?;
+                Ok(SettingValue::Text(text))
+            }
+            Kind::Number(only) => {
+                let number = i64::deserialize(value)?;
+                same(&number.to_string(), &only.to_string()).map_err(D::Error::custom)?;
+                Ok(SettingValue::Number(number))
+            }
         }
     }
 }
 
-fn provider<E: Error>(name: String) -> Result<SettingValue, E> {
-    if name == PROVIDER {
-        return Ok(SettingValue::Text(name));
+fn same(value: &str, only: &str) -> Result<(), String> {
+    if value == only {
+        return Ok(());
     }
-    Err(E::custom(format_args!("`{name}` is not available, only `{PROVIDER}`")))
-}
-
-fn number<E: Error>(number: i64, low: i64, high: i64) -> Result<SettingValue, E> {
-    if (low..=high).contains(&number) {
-        return Ok(SettingValue::Number(number));
-    }
-    Err(E::custom(format_args!("{number} is not allowed, only {low} to {high}")))
+    Err(format!("`{value}` has no effect with scripted models, only `{only}` is allowed"))
 }

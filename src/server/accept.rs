@@ -98,9 +98,10 @@ impl Acceptor {
         connection: Connection,
         peer: SocketAddr,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let router = self.router.clone();
+        let (router, heard) = (self.router.clone(), connection.heard());
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
+            request.extensions_mut().insert(heard.clone());
             router.clone().call(request)
         });
         let header = self.state.config.limits.header;

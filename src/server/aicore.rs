@@ -1,6 +1,7 @@
 //! The door of the packet dialect: upgrade, first packet, session, and then the common socket loop.
 
 use super::AppState;
+use super::connection::Heard;
 use super::socket::{self, Connection, Terms};
 use super::sockets::{Crowded, SocketPlace};
 use crate::dialect::DecodeError;
@@ -10,7 +11,7 @@ use crate::message::{Channel, Greeting, Principal};
 use crate::session::{Attach, AttachError, OpenError, Reader, Role, SessionHandle};
 use axum::Router;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
@@ -32,29 +33,32 @@ pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/core/ws/{name}", any(upgrade))
 }
 
+/// The socket is told only after the upgrade what it is for, so the transport takes the longest of all limits.
 async fn upgrade(
     State(state): State<AppState>,
     Path(name): Path<String>,
+    Extension(heard): Extension<Heard>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if aicore::SOCKET_PATH.strip_prefix("/core/ws/") != Some(&name) {
         return (StatusCode::NOT_FOUND, "There is nothing at this address.\n").into_response();
     }
-    let longest = state.config.limits.input_frame;
+    let limits = state.config.limits;
+    let longest = limits.input_frame.max(limits.audio_frame).max(limits.other_frame);
     upgrade
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(WRITE_BUFFER)
         .max_write_buffer_size(LONGEST_WRITE)
         .max_message_size(longest)
         .max_frame_size(longest)
-        .on_upgrade(async move |socket| serve(state, socket).await)
+        .on_upgrade(async move |socket| serve(state, socket, heard).await)
 }
 
-async fn serve(state: AppState, mut socket: WebSocket) {
+async fn serve(state: AppState, mut socket: WebSocket, heard: Heard) {
     let accepted = match first_packet(&state, &mut socket).await {
         Ok(Some(connect)) => {
             let locale = connect.locale.unwrap_or(state.config.language);
-            accept(&state, &connect, locale).await.map_err(|rejection| (rejection, locale))
+            accept(&state, &connect, locale, heard).await.map_err(|rejection| (rejection, locale))
         }
         Ok(None) => return,
         Err(rejection) => Err((rejection, state.config.language)),
@@ -75,7 +79,12 @@ async fn serve(state: AppState, mut socket: WebSocket) {
 async fn reject(state: &AppState, mut socket: WebSocket, rejection: &Rejection, locale: Locale) {
     state.metrics.frame_refused(rejection.code());
     if socket.send(Message::text(rejection.frame(locale))).await.is_ok() {
-        socket::close(&mut socket, rejection.close_code(), rejection.code()).await;
+        let reason = if *rejection == Rejection::Stopping {
+            socket::retry_hint()
+        } else {
+            rejection.code().to_owned()
+        };
+        socket::close(&mut socket, rejection.close_code(), &reason).await;
     }
 }
 
@@ -89,7 +98,7 @@ async fn first_packet(
         state.sockets_stop.run_until_cancelled(timeout(patience, first_text(state, socket))).await;
     match first {
         None => {
-            socket::close(socket, 3001, "retry in 1000 ms").await;
+            socket::close(socket, 3001, &socket::retry_hint()).await;
             Ok(None)
         }
         Some(Err(_)) => Err(Rejection::Silent { seconds: patience.as_secs() }),
@@ -131,6 +140,7 @@ async fn accept(
     state: &AppState,
     connect: &Connect,
     locale: Locale,
+    heard: Heard,
 ) -> Result<Accepted, Rejection> {
     // Until there is a login, everybody who reaches this port is the local user.
     let principal = Principal::local();
@@ -162,8 +172,15 @@ async fn accept(
         Channel::File | Channel::Chat | Channel::Agent(_) => limits.other_frame,
     };
     let (stop, metrics) = (state.sockets_stop.clone(), state.metrics.clone());
-    let terms =
-        Terms { connection: place.connection, role, frame_limit, ping: limits.ping, stop, metrics };
+    let terms = Terms {
+        connection: place.connection,
+        role,
+        frame_limit,
+        ping: limits.ping,
+        heard,
+        stop,
+        metrics,
+    };
     Ok(Accepted { session, greeting, reader, terms, locale, place })
 }
 
@@ -177,7 +194,8 @@ async fn open(
         let session = state.registry.open(principal, connect.session.clone()).await.map_err(
             |err| match err {
                 OpenError::Refused => Rejection::SessionRefused,
-                OpenError::Store(_) | OpenError::NoRandomness | OpenError::Stopping => {
+                OpenError::Stopping => Rejection::Stopping,
+                OpenError::Store(_) | OpenError::NoRandomness => {
                     error!(%err, "a session cannot be opened");
                     Rejection::Internal
                 }

@@ -4,15 +4,39 @@
 use super::admission::Permit;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
+/// When the peer was last heard, down to single bytes: a peer in the middle of a long message is not silent,
+/// although it cannot answer pings meanwhile.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Heard(Arc<AtomicU64>);
+
+impl Heard {
+    pub(super) fn touch(&self) {
+        self.0.store(millis(), Relaxed);
+    }
+
+    pub(super) fn silence(&self) -> Duration {
+        Duration::from_millis(millis().saturating_sub(self.0.load(Relaxed)))
+    }
+}
+
+/// Since the first use.
+fn millis() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
 #[derive(Debug)]
 pub(super) struct Connection<S = TcpStream> {
     stream: S,
+    heard: Heard,
     patience: Duration,
     /// Runs while the peer's side is full.
     stalled: Option<Pin<Box<Sleep>>>,
@@ -21,7 +45,11 @@ pub(super) struct Connection<S = TcpStream> {
 
 impl Connection {
     pub(super) fn new(stream: TcpStream, permit: Permit, patience: Duration) -> Self {
-        Self { stream, patience, stalled: None, _permit: Some(permit) }
+        Self { stream, heard: Heard::default(), patience, stalled: None, _permit: Some(permit) }
+    }
+
+    pub(super) fn heard(&self) -> Heard {
+        self.heard.clone()
     }
 }
 
@@ -49,7 +77,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if buf.filled().len() > before {
+            self.heard.touch();
+        }
+        read
     }
 }
 
@@ -91,7 +124,13 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
     fn connection<S>(stream: S) -> Connection<S> {
-        Connection { stream, patience: Duration::from_secs(5), stalled: None, _permit: None }
+        Connection {
+            stream,
+            heard: Heard::default(),
+            patience: Duration::from_secs(5),
+            stalled: None,
+            _permit: None,
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
 //! One WebSocket connection: one task, one loop, whatever the dialect.
 
+use super::connection::Heard;
 use crate::dialect::{DecodeError, Dialect, Refusal};
 use crate::message::{ConnectionId, Delivery, Greeting, Inbound, Problem, Signal, SystemNotice};
 use crate::metrics::Metrics;
@@ -31,6 +32,7 @@ pub(super) struct Terms {
     /// Longest frame the channel takes, in bytes.
     pub(super) frame_limit: usize,
     pub(super) ping: Duration,
+    pub(super) heard: Heard,
     pub(super) stop: CancellationToken,
     pub(super) metrics: Metrics,
 }
@@ -74,8 +76,9 @@ impl<D: Dialect> Connection<D> {
         // The place in the session is free as soon as nothing is read any more.
         let Self { mut socket, reader, .. } = self;
         drop(reader);
-        if let Some((code, reason)) = close_code(&end) {
-            close(&mut socket, code, &reason).await;
+        match close_code(&end) {
+            Some((code, reason)) => close(&mut socket, code, &reason).await,
+            None => wait_for_end(&mut socket).await,
         }
         end
     }
@@ -86,22 +89,22 @@ impl<D: Dialect> Connection<D> {
         self.write(&mut frames).await?;
         let mut pings = interval_at(Instant::now() + self.terms.ping, self.terms.ping);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut heard = Instant::now();
         let stop = self.terms.stop.clone();
         loop {
             tokio::select! {
                 () = stop.cancelled() => return Err(End::Stopping),
                 message = self.socket.recv() => {
-                    heard = Instant::now();
                     let message = message.ok_or(End::Peer)??;
                     self.on_message(message, &mut frames).await?;
+                    // While the session was busy nothing could be heard; that is not the peer's silence.
+                    self.terms.heard.touch();
                 }
                 step = self.reader.next() => {
                     self.on_step(step?, &mut frames);
                     self.gather(&mut frames)?;
                 }
                 _ = pings.tick() => {
-                    if heard.elapsed() > self.terms.ping * 2 {
+                    if self.terms.heard.silence() > self.terms.ping * 2 {
                         return Err(End::Silent);
                     }
                     self.socket.send(Message::Ping(bytes::Bytes::new())).await?;
@@ -217,10 +220,7 @@ impl<D: Dialect> Connection<D> {
 fn close_code(end: &End) -> Option<(u16, String)> {
     match end {
         End::Peer => None,
-        End::Stopping => {
-            let retry = getrandom::u64().unwrap_or(0) % RETRY_SPREAD_MS;
-            Some((3001, format!("retry in {retry} ms")))
-        }
+        End::Stopping => Some((3001, retry_hint())),
         End::Silent => Some((3003, "no sign of life".to_owned())),
         End::Reader(ReaderEnd::Slow) => Some((3002, "too slow; reconnect and resume".to_owned())),
         End::Reader(ReaderEnd::SessionOver | ReaderEnd::Store(_)) => {
@@ -244,13 +244,21 @@ fn protocol_code(err: &axum::Error) -> Option<(u16, String)> {
     }
 }
 
+/// Clients that come back at different moments do not fall over each other.
+pub(super) fn retry_hint() -> String {
+    format!("retry in {} ms", getrandom::u64().unwrap_or(0) % RETRY_SPREAD_MS)
+}
+
 /// Closes in order: our close frame, then the peer's answer, so that nothing we sent is cut off by a reset.
 pub(super) async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
     let frame = CloseFrame { code, reason: reason.into() };
-    let goodbye = async {
-        if socket.send(Message::Close(Some(frame))).await.is_ok() {
-            while let Some(Ok(_)) = socket.recv().await {}
-        }
-    };
-    let _ = timeout(CLOSE_PATIENCE, goodbye).await;
+    if let Ok(Ok(())) = timeout(CLOSE_PATIENCE, socket.send(Message::Close(Some(frame)))).await {
+        wait_for_end(socket).await;
+    }
+}
+
+/// Reads to the end, which also sends the answer to the peer's close.
+async fn wait_for_end(socket: &mut WebSocket) {
+    let rest = async { while let Some(Ok(_)) = socket.recv().await {} };
+    let _ = timeout(CLOSE_PATIENCE, rest).await;
 }
