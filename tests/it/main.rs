@@ -6,8 +6,16 @@
 )]
 #![expect(clippy::non_ascii_literal, reason = "frames of the packet dialect")]
 
+mod crash;
+mod docs;
 mod edge;
 mod golden;
 mod handshake;
+mod isolation;
+mod resume;
+mod routing;
+mod runs;
 mod support;
 mod tidy;
+mod voice;
+mod vue;

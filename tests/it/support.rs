@@ -23,7 +23,6 @@ pub(crate) const SESSION: &str = "セッションID";
 pub(crate) const SEQ: &str = "連番";
 pub(crate) const EPOCH: &str = "世代";
 pub(crate) const RESUMED: &str = "再開";
-pub(crate) const REQUEST: &str = "要求番号";
 pub(crate) const CODE: &str = "コード";
 
 /// Percent-encoded as browsers send it.
@@ -136,12 +135,15 @@ impl Client {
 
     /// The next packet; heartbeats are passed over.
     pub(crate) async fn next(&mut self) -> Value {
-        loop {
-            let packet = self.next_of_any_kind().await;
-            if packet[KIND] != "heartbeat" {
-                return packet;
+        let next = async {
+            loop {
+                let packet = self.next_of_any_kind().await;
+                if packet[KIND] != "heartbeat" {
+                    return packet;
+                }
             }
-        }
+        };
+        timeout(PATIENCE, next).await.expect("nothing but heartbeats")
     }
 
     pub(crate) async fn next_of_any_kind(&mut self) -> Value {
@@ -191,13 +193,6 @@ impl Client {
 
     pub(crate) async fn close(mut self) {
         let _ = self.ws.close(None).await;
-    }
-
-    /// What is known to be on its way has arrived when this returns; shows that nothing else came.
-    pub(crate) async fn nothing_until(&mut self, kind: &str) -> Value {
-        let packet = self.next().await;
-        assert_eq!(packet[KIND], kind, "{packet}");
-        packet
     }
 }
 
@@ -254,4 +249,54 @@ fn mode(pane: &str) -> Value {
 pub(crate) fn brief(packets: &[Value]) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     packets.iter().map(|packet| (text(&packet[KIND]), text(&packet[BODY]))).collect()
+}
+
+/// The real binary, ended with its process.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: std::process::Child,
+    pub(crate) addr: SocketAddr,
+}
+
+impl Process {
+    pub(crate) fn start(home: &Home) -> Self {
+        use std::io::{BufRead, BufReader};
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_kakehashi"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--project"])
+            .arg(home.project.path())
+            .arg("--data")
+            .arg(home.data.path())
+            .env("HOME", home.data.path())
+            .env("KAKEHASHI_LOG", "warn")
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let addr = line.trim().strip_prefix("listening on http://").unwrap().trim_end_matches('/');
+        Self { child, addr: addr.parse().unwrap() }
+    }
+
+    /// `kill -9`: no destructor of the gateway runs.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The number of a logged packet.
+pub(crate) fn seq(packet: &Value) -> u64 {
+    packet[SEQ].as_u64().unwrap_or_else(|| panic!("no number: {packet}"))
+}
+
+/// The keys with which a client continues after `seq`.
+pub(crate) fn cursor(init: &Value, seq: u64) -> Value {
+    json!({EPOCH: init[EPOCH], "最終連番": seq})
 }

@@ -1,0 +1,289 @@
+//! The documents say what the code does: the example runs, the samples are real, and every table is complete.
+
+use crate::support::{BODY, Gateway, KIND, SESSION};
+use kakehashi::dialect::Dialect;
+use kakehashi::dialect::aicore::{AicoreDialect, read_connect};
+use kakehashi::locale::Locale;
+use kakehashi::message::{Channel, SessionId};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+/// Node starts slowly on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn the_example_asks_resumes_and_is_answered_once() {
+    let gateway = Gateway::start().await;
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("example.mjs");
+    std::fs::write(&file, example()).unwrap();
+    let node = Command::new("node")
+        .args(["--experimental-websocket", "--no-warnings"])
+        .arg(&file)
+        .arg(format!("http://{}", gateway.addr))
+        .kill_on_drop(true)
+        .output();
+    let output = timeout(PATIENCE, node).await.expect("the example ends").expect("node is there");
+    let said = String::from_utf8(output.stdout).unwrap();
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{complained}");
+    let page = page();
+    let promised = blocks(&page).into_iter().find(|block| block.info == "text").unwrap();
+    assert_eq!(said, promised.text, "{complained}");
+    gateway.stop().await;
+}
+
+#[test]
+fn the_example_is_short() {
+    let example = example();
+    let lines = example.lines().filter(|line| !line.trim().is_empty()).count();
+    assert!((30..=45).contains(&lines), "{lines} lines");
+}
+
+#[test]
+fn samples_of_what_clients_send_are_understood() {
+    let page = page();
+    let mut sent = BTreeSet::new();
+    for block in blocks(&page) {
+        let frame = filled(&block.text);
+        if let Some(socket) = block.info.strip_prefix("json sent on ") {
+            let own = channel(socket);
+            let read = dialect(own).decode(&frame);
+            assert!(read.is_ok(), "{}: {read:?}", block.text);
+            sent.insert(kind(&frame));
+        } else if block.info == "json first packet" {
+            let read = read_connect(&frame);
+            assert!(read.is_ok(), "{}: {read:?}", block.text);
+        }
+    }
+    let known = [
+        "operations",
+        "input_text",
+        "input_request",
+        "input_file",
+        "input_image",
+        "input_audio",
+        "cancel_audio",
+        "cancel_run",
+        "files_backup",
+        "files_temp",
+    ];
+    assert_eq!(sent, known.into_iter().map(str::to_owned).collect());
+}
+
+/// Samples with the fixtures' session ids are the fixtures; others have no golden frame and need only be packets.
+#[test]
+fn samples_of_what_the_server_sends_are_golden() {
+    let page = page();
+    let golden: Vec<Value> = fixtures().into_iter().map(|(_, frame)| frame).collect();
+    for block in blocks(&page).into_iter().filter(|block| block.info == "json received") {
+        let frame: Value = serde_json::from_str(&block.text).expect(&block.text);
+        assert!(frame[KIND].is_string() && !frame[BODY].is_null() || frame[KIND] == "ack");
+        let digits = frame[SESSION].as_str().unwrap().trim_start_matches("ws-");
+        let is_golden = digits == "xxxx" || digits.bytes().all(|digit| digit == b'0');
+        assert!(!is_golden || golden.contains(&frame), "{}", block.text);
+    }
+}
+
+#[test]
+fn every_kind_with_a_golden_frame_has_a_sample() {
+    let page = page();
+    let samples: BTreeSet<String> = blocks(&page)
+        .iter()
+        .filter(|block| block.info == "json received" || block.info.starts_with("json sent"))
+        .map(|block| kind(&filled(&block.text)))
+        .collect();
+    for (name, frame) in fixtures() {
+        let kind = frame[KIND].as_str().unwrap();
+        assert!(samples.contains(kind), "{name}: docs/aicore.md has no sample of `{kind}`");
+    }
+}
+
+#[test]
+fn every_error_code_has_a_row_and_both_texts() {
+    let rows = first_column(&section("### Error codes"));
+    for language in ["en", "ja"] {
+        let texts = toml_file(&format!("config/locales/{language}.toml"));
+        assert_eq!(rows, keys(&texts["error"]), "{language}");
+    }
+}
+
+#[test]
+fn every_model_setting_has_a_row_with_its_default() {
+    let config = toml_file("config/kakehashi.toml");
+    let table = section("## モデル設定");
+    assert_eq!(first_column(&table), keys(&config["settings"]));
+    for (key, value) in config["settings"].as_table().unwrap() {
+        let shown = match value.as_str() {
+            Some("") => "empty".to_owned(),
+            Some(text) => format!("`{text}`"),
+            None => format!("`{value}`"),
+        };
+        assert!(table.contains(&format!("| `{key}` | {shown} |")), "{key}: default {shown}");
+    }
+}
+
+#[test]
+fn every_limit_has_a_row() {
+    let config = toml_file("config/kakehashi.toml");
+    let table = section("## Limits");
+    for key in keys(&config["limits"]) {
+        assert!(table.contains(&format!("| `{key}` |")), "docs/aicore.md: no row for {key}");
+    }
+}
+
+#[test]
+fn every_close_code_has_a_row() {
+    let table = section("## Close codes");
+    let rows: BTreeSet<String> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse::<u16>().ok())
+        .map(|code| code.to_string())
+        .collect();
+    let mut used = BTreeSet::new();
+    for path in files_below("src/server").into_iter().chain(files_below("src/dialect")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let numbers = code.flat_map(|line| line.split(|letter: char| !letter.is_alphanumeric()));
+        let codes = numbers.filter(|number| {
+            number.parse().is_ok_and(|code: u16| matches!(code, 1001..=1015 | 3001..=3999))
+        });
+        used.extend(codes.map(str::to_owned));
+    }
+    assert_eq!(rows, used);
+}
+
+#[test]
+fn links_and_named_tests_exist() {
+    let mut code = String::new();
+    for path in ["src", "tests/it"].into_iter().flat_map(files_below) {
+        code += &std::fs::read_to_string(path).unwrap();
+    }
+    for name in named_tests(&read("ARCHITECTURE.md")) {
+        assert!(code.contains(&format!("fn {name}(")), "ARCHITECTURE.md: no test `{name}`");
+    }
+    for document in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"] {
+        let text = read(document);
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| !target.contains("://") && !target.starts_with('#')) {
+            let file = target.split('#').next().unwrap_or_default();
+            assert!(root().join(file).exists(), "{document}: {target} does not exist");
+        }
+    }
+}
+
+struct Block {
+    info: String,
+    text: String,
+}
+
+/// The fenced blocks of a document.
+fn blocks(page: &str) -> Vec<Block> {
+    let parts: Vec<&str> = page.split("```").collect();
+    let fenced = parts.iter().skip(1).step_by(2);
+    let block = |part: &&str| {
+        let (info, text) = part.split_once('\n').unwrap();
+        Block { info: info.trim().to_owned(), text: text.to_owned() }
+    };
+    fenced.map(block).collect()
+}
+
+fn example() -> String {
+    let page = page();
+    let found = blocks(&page).into_iter().filter(|block| block.info == "js");
+    let mut examples = found.filter(|block| block.text.starts_with("// example\n"));
+    let example = examples.next().unwrap().text;
+    assert!(examples.next().is_none());
+    example
+}
+
+/// A section of the page, from its heading to the next of the same or a higher rank.
+fn section(heading: &str) -> String {
+    let page = page();
+    let (_, rest) = page.split_once(&format!("\n{heading}\n")).expect(heading);
+    let end = ["\n## ", "\n### "].iter().filter_map(|next| rest.find(next)).min();
+    rest[..end.unwrap_or(rest.len())].to_owned()
+}
+
+/// What stands in backquotes at the beginning of a table's rows.
+fn first_column(table: &str) -> BTreeSet<String> {
+    let row = |line: &str| Some(line.strip_prefix("| `")?.split_once("` |")?.0.to_owned());
+    table.lines().filter_map(row).collect()
+}
+
+/// The last column of the table of invariants.
+fn named_tests(architecture: &str) -> Vec<String> {
+    let (_, rest) = architecture.split_once("\n## Invariants\n").unwrap();
+    let table = rest.split("\n## ").next().unwrap_or_default();
+    let rows = table.lines().filter(|line| line.starts_with("| "));
+    let last = rows.filter_map(|row| row.trim_end_matches('|').rsplit('|').next());
+    last.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+fn kind(frame: &str) -> String {
+    let frame: Value = serde_json::from_str(frame).unwrap();
+    frame[KIND].as_str().unwrap().to_owned()
+}
+
+/// The seed's placeholders stand for any base64.
+fn filled(frame: &str) -> String {
+    frame.replace("<base64_pcm>", "AAEC/w==").replace("<base64_image>", "AAEC/w==")
+}
+
+fn channel(socket: &str) -> Channel {
+    match socket {
+        "audio" => Channel::Audio,
+        "input" => Channel::Input,
+        other => panic!("no samples are sent on {other}"),
+    }
+}
+
+fn dialect(own: Channel) -> AicoreDialect {
+    AicoreDialect::new(SessionId::from_random(0), own, Locale::Ja)
+}
+
+fn fixtures() -> Vec<(String, Value)> {
+    let read = |path: PathBuf| {
+        let frame = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        (path.display().to_string(), frame)
+    };
+    files_below("tests/fixtures/aicore").into_iter().map(read).collect()
+}
+
+fn toml_file(path: &str) -> toml::Table {
+    read(path).parse().unwrap()
+}
+
+fn keys(table: &toml::Value) -> BTreeSet<String> {
+    table.as_table().unwrap().keys().cloned().collect()
+}
+
+fn page() -> String {
+    read("docs/aicore.md")
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|err| panic!("{path}: {err}"))
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn files_below(directory: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut todo = vec![root().join(directory)];
+    while let Some(dir) = todo.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { todo.push(path) } else { found.push(path) }
+        }
+    }
+    found
+}

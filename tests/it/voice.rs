@@ -1,0 +1,139 @@
+//! Sound on its own socket: in, out, who holds it, and silence when asked for.
+
+use crate::support::{BODY, CHANNEL, Client, Frontend, Gateway, KIND};
+use serde_json::{Value, json};
+
+const FILE_NAME: &str = "ファイル名";
+
+fn audio(mime: &str, samples: &[i16]) -> Value {
+    let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+    let pcm = base64_simd::STANDARD.encode_to_string(bytes);
+    json!({CHANNEL: "audio", KIND: "input_audio", BODY: mime, FILE_NAME: pcm, "サムネイル画像": null})
+}
+
+fn samples(packet: &Value) -> Vec<i16> {
+    let bytes = base64_simd::STANDARD.decode_to_vec(packet[FILE_NAME].as_str().unwrap()).unwrap();
+    bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect()
+}
+
+fn tone(rate: u32, count: usize, level: f32) -> Vec<i16> {
+    let step = 440.0 * std::f32::consts::TAU / rate as f32;
+    (0..count).map(|index| ((index as f32 * step).sin() * level) as i16).collect()
+}
+
+#[tokio::test]
+async fn sound_at_24_khz_comes_back_as_it_went() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    for count in [1, 480, 2048] {
+        let sent = tone(24_000, count, 8000.0);
+        front.audio.send(&audio("audio/pcm;rate=24000", &sent)).await;
+        let back = front.audio.until("output_audio").await;
+        assert_eq!(samples(&back), sent);
+        assert_eq!(back[BODY], "audio/pcm");
+        assert_eq!(back.get("連番"), None);
+    }
+}
+
+#[tokio::test]
+async fn sound_at_16_khz_comes_back_at_24() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let sent = tone(16_000, 16_000, 8000.0);
+    for chunk in sent.chunks(1024) {
+        front.audio.send(&audio("audio/pcm", chunk)).await;
+    }
+    let mut back = Vec::new();
+    while back.len() < 22_000 {
+        back.extend(samples(&front.audio.until("output_audio").await));
+    }
+    let crossings = back.windows(2).filter(|pair| pair[0] < 0 && pair[1] >= 0).count();
+    let seconds = back.len() as f64 / 24_000.0;
+    assert!((crossings as f64 / seconds - 440.0).abs() < 6.0, "{crossings} in {seconds} s");
+}
+
+#[tokio::test]
+async fn speech_is_recognised_when_it_ends() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    for level in [8000.0, 0.0] {
+        for chunk in tone(24_000, 60_000, level).chunks(2400) {
+            front.audio.send(&audio("audio/pcm;rate=24000", chunk)).await;
+            front.audio.until("output_audio").await;
+        }
+    }
+    assert!(front.chat.until("recognition_input").await["連番"].is_u64());
+    front.chat.until("recognition_output").await;
+}
+
+#[tokio::test]
+async fn speaking_over_an_answer_stops_it() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    front
+        .input
+        .send(
+            &json!({CHANNEL: "0", "送信モード": "Live", KIND: "input_text", BODY: "x".repeat(300)}),
+        )
+        .await;
+    front.audio.until("output_audio").await;
+    front.audio.send(&audio("audio/pcm;rate=24000", &tone(24_000, 2400, 20_000.0))).await;
+    let stop = front.audio.until("cancel_audio").await;
+    assert_eq!(stop[CHANNEL], "audio");
+    // The user's own sound still comes back, and nothing of the answer behind it.
+    let sent = tone(24_000, 480, 100.0);
+    front.audio.send(&audio("audio/pcm;rate=24000", &sent)).await;
+    front.audio.until_where(|packet| samples(packet) == sent).await;
+    front.audio.send(&audio("audio/pcm;rate=24000", &[7])).await;
+    assert_eq!(samples(&front.audio.next().await), [7]);
+}
+
+#[tokio::test]
+async fn a_client_can_silence_an_answer() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    front
+        .input
+        .send(
+            &json!({CHANNEL: "0", "送信モード": "Live", KIND: "input_text", BODY: "x".repeat(300)}),
+        )
+        .await;
+    front.audio.until("output_audio").await;
+    front
+        .audio
+        .send(&json!({CHANNEL: "audio", KIND: "cancel_audio", BODY: null, FILE_NAME: null}))
+        .await;
+    let sent = [1, 2, 3];
+    front.audio.send(&audio("audio/pcm;rate=24000", &sent)).await;
+    front.audio.until_where(|packet| samples(packet) == sent).await;
+    front.audio.send(&audio("audio/pcm;rate=24000", &[9])).await;
+    assert_eq!(samples(&front.audio.next().await), [9]);
+}
+
+#[tokio::test]
+async fn the_newest_audio_socket_holds_microphone_and_speaker() {
+    let gateway = Gateway::start().await;
+    let mut first = Client::open(gateway.addr, "audio", None).await;
+    let session = first.session().to_owned();
+    let mut second = Client::open(gateway.addr, "audio", Some(&session)).await;
+    assert_eq!(first.next().await[KIND], "cancel_audio");
+    first.send(&audio("audio/pcm;rate=24000", &[5])).await;
+    assert_eq!(first.next().await["コード"], "not_holder");
+    second.send(&audio("audio/pcm;rate=24000", &[6])).await;
+    assert_eq!(samples(&second.next().await), [6]);
+    // A reader never takes it over.
+    let _view =
+        Client::open_with(gateway.addr, "audio", Some(&session), json!({"閲覧": true})).await;
+    second.send(&audio("audio/pcm;rate=24000", &[7])).await;
+    assert_eq!(samples(&second.next().await), [7]);
+    second.close().await;
+    // With the holder gone, the older one has it again.
+    loop {
+        first.send(&audio("audio/pcm;rate=24000", &[8])).await;
+        let answer = first.next().await;
+        if answer[KIND] == "output_audio" {
+            assert_eq!(samples(&answer), [8]);
+            break;
+        }
+    }
+}
