@@ -20,6 +20,7 @@ import { createVoice } from "./voice.js";
 const find = (selector) => document.querySelector(selector);
 const address = readAddress(window.location);
 const counters = createCounters();
+const FILE_CHANGES = new Set(["input_file", "output_file", "update_info"]);
 
 buildAgentPanes();
 setLanguage(chooseLanguage(address.language, navigator.language));
@@ -27,28 +28,34 @@ document.body.classList.toggle("viewing", address.view);
 find("#view-only").hidden = !address.view;
 
 const toasts = createToasts(find("#toasts"));
-const status = createStatus({ list: find("#dots"), age: find("#heartbeat"), unsent: find("#unsent") });
+const status = createStatus({
+  list: find("#dots"),
+  age: find("#heartbeat"),
+  offline: find("#offline"),
+  unsent: find("#unsent"),
+});
 const log = createTranscript(find("#log .transcript"));
 const panes = new Map([aicore.CHAT, ...aicore.AGENTS].map((channel) => [channel, openPane(channel)]));
 const files = createFiles(find("#files"), { ask: askFiles, counters });
 const voice = createVoice({
   meter: find("#mic-level"),
   counters,
-  speak: (packet) => !address.view && session.speak(packet),
+  claim: () => session.claimVoice(),
+  speak: (packet) => session.speak(packet),
   onFailed: microphoneFailed,
   onBlocked: () => toasts.show(text("soundBlocked")),
 });
 createLiveView(find("#camera"), {
   sendPicture: async (blob) => {
-    session.send(aicore.image(PICTURE_MIME, await readBase64(blob)));
-    toasts.show(text("pictureSent"));
+    const request = session.send(aicore.image(PICTURE_MIME, await readBase64(blob)));
+    if (request !== null) toasts.show(text("pictureSent"));
   },
   sendText: (words) => session.send(aicore.silentText(words)),
   failed: (error) => toasts.show(text("cameraFailed", { reason: reasonOf(error) }), "error"),
 });
 const switches = createSwitches(document, {
   onChange: applySwitch,
-  onUser: (values) => !address.view && session.send(aicore.operations(values), "operations"),
+  onUser: (values) => session.send(aicore.operations(values), "operations"),
 });
 const session = openSession({
   origin: window.location.origin,
@@ -70,7 +77,6 @@ const session = openSession({
 switches.drawAll();
 if (address.session !== null) showSession(address.session);
 wireHeader();
-if (address.view) disableInputs();
 exposeCounters();
 
 function buildAgentPanes() {
@@ -90,25 +96,25 @@ function openPane(channel) {
   const pane = createPane(root, {
     send: (words) => (channel === aicore.CHAT ? sendChat(pane, words) : sendToAgent(root, channel, words)),
     upload: (chosen) => chosen.forEach((file) => upload(channel, file)),
-    cancel: (run) => !address.view && session.send(aicore.cancelRun(channel, run)),
+    cancel: (run) => session.send(aicore.cancelRun(channel, run)),
   });
   return pane;
 }
 
 function sendChat(pane, words) {
   const mode = switches.get("mode");
-  session.send(aicore.chatText(mode, words));
-  if (mode === "chat") pane.awaitAnswer();
+  const request = session.send(aicore.chatText(mode, words));
+  if (mode === "chat") pane.awaitAnswer(request);
+  return request;
 }
 
 function sendToAgent(root, channel, words) {
   const asRequest = root.querySelector(".tell-chat").checked;
-  session.send(asRequest ? aicore.agentRequest(channel, words) : aicore.agentText(channel, words));
+  return session.send(asRequest ? aicore.agentRequest(channel, words) : aicore.agentText(channel, words));
 }
 
 async function upload(channel, file) {
   const { name } = file;
-  if (address.view) return;
   if (isTooLarge(file)) return toasts.show(text("tooLarge", { name, limit: FILE_LIMIT_MIB }), "error");
   try {
     session.send(aicore.file(channel, name, await readBase64(file)));
@@ -118,7 +124,7 @@ async function upload(channel, file) {
 }
 
 function askFiles(kind) {
-  if (!address.view) session.ask(kind === "files_backup" ? aicore.listBackup() : aicore.listTemp());
+  session.ask(kind === "files_backup" ? aicore.listBackup() : aicore.listTemp());
 }
 
 function route(packet, socket) {
@@ -151,7 +157,8 @@ function greeted(packet, socket) {
   if (socket === "file") files.refresh();
 }
 
-function failed({ code, body }) {
+function failed({ code, body, request }) {
+  if (request !== null) panes.forEach((pane) => pane.refused(request));
   toasts.show(body, "error");
   logLine("error", body);
   // Every further chunk would be refused as well.
@@ -166,14 +173,17 @@ function announce(words, socket) {
 }
 
 function show(packet, socket) {
+  if (FILE_CHANGES.has(packet.kind)) files.refreshSoon();
   const pane = panes.get(socket);
   if (pane !== undefined) return pane.receive(packet);
+  // What the gateway tells the live model on `input` was not typed by anybody here.
+  if (packet.kind === "input_text") return logLine("toLive", packet.body);
   const entry = createEntry(packet);
   if (entry !== null) log.append(entry, lineCount(packet));
 }
 
 function logLine(heading, words) {
-  log.append(createLogEntry(heading, words));
+  log.append(createLogEntry(heading, words), words.split("\n").length);
 }
 
 function applySwitch(name, value) {
@@ -237,11 +247,6 @@ function changeLanguage() {
   setLanguage(language);
   keepLanguage(language);
   session.speakLanguage(language);
-}
-
-function disableInputs() {
-  const acting = ".composer :is(textarea, button, select, input), #microphone, #hush, .capture button, .refresh";
-  for (const element of document.querySelectorAll(acting)) element.disabled = true;
 }
 
 function exposeCounters() {

@@ -20,5 +20,11 @@ export function createComposer(form, onText) {
     event.preventDefault();
     submit();
   });
-  return { focus: () => box.focus() };
+  return {
+    focus: () => box.focus(),
+    /** Gives words back that could not be sent, unless others were typed since. */
+    restore(words) {
+      if (box.value === "") box.value = words;
+    },
+  };
 }

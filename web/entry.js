@@ -5,10 +5,8 @@ import { label, text } from "./language.js";
 const HEADINGS = {
   input_text: "you",
   input_request: "request",
-  input_file: "fileIn",
   output_text: "answer",
   output_request: "agentAnswer",
-  output_file: "fileOut",
   recognition_input: "heard",
   recognition_output: "said",
 };
@@ -20,18 +18,27 @@ const MARKER_TEXTS = {
   failed: "runFailed",
 };
 
+/** So many paths are shown at once; more wait for a click. */
+const FEW_FILES = 3;
+
 /** Null for packets that have nothing to show in a pane. */
 export function createEntry(packet) {
   switch (packet.kind) {
     case "welcome_info":
     case "welcome_text":
-    case "cancel_run":
     case "streaming_started":
       return note(packet);
+    case "cancel_run":
+      return mark(label(element("div", "entry note"), "stopping"), packet);
     case "output_stream":
       return packet.marker === null ? streamLine(packet) : divider(packet.marker);
     case "update_info":
       return changedFiles(packet);
+    case "input_file":
+    case "output_file":
+      return fileMessage(packet);
+    case "output_text":
+      return packet.run === null ? message(packet) : note(packet);
     default:
       return packet.kind in HEADINGS ? message(packet) : null;
   }
@@ -69,9 +76,14 @@ function divider(marker) {
 }
 
 function message(packet) {
-  const queued = packet.place !== null ? " queued" : "";
-  const node = mark(element("article", `entry message${queued}`), packet);
+  const node = mark(element("article", "entry message"), packet);
   node.append(label(element("span", "heading"), HEADINGS[packet.kind]), element("div", "body", packet.body));
+  return node;
+}
+
+function fileMessage(packet) {
+  const node = mark(element("article", "entry message"), packet);
+  node.append(element("div", "body", packet.body));
   if (packet.fileName !== null) node.append(element("code", "path", packet.fileName));
   if (packet.thumbnail !== null) node.append(thumbnail(packet));
   return node;
@@ -79,6 +91,7 @@ function message(packet) {
 
 function changedFiles(packet) {
   const node = mark(element("details", "entry changed"), packet);
+  node.open = packet.body.files.length <= FEW_FILES;
   const list = element("ul");
   list.append(...packet.body.files.map((path) => element("li", "path", path)));
   node.append(label(element("summary"), "changed", { count: packet.body.files.length }), list);

@@ -3,11 +3,14 @@
 import { label } from "./language.js";
 
 const POLL_MS = 10_000;
+/** Many changes come together; one question after them is enough. */
+const SETTLE_MS = 400;
 const ROW_LIMIT = 1_000;
 
 /** `ask(kind)` requests "files_backup" or "files_temp". */
 export function createFiles(root, { ask, counters }) {
   const shown = new Map();
+  let timer = null;
 
   function receive(packet) {
     const { kind, body } = packet;
@@ -23,20 +26,31 @@ export function createFiles(root, { ask, counters }) {
     ask("files_temp");
   }
 
+  function refreshSoon() {
+    clearTimeout(timer);
+    timer = setTimeout(() => !root.hidden && refresh(), SETTLE_MS);
+  }
+
   function poll() {
     if (!root.hidden && !document.hidden) ask("files_temp");
   }
 
   root.querySelector(".refresh").addEventListener("click", refresh);
   setInterval(poll, POLL_MS);
-  return { receive, refresh };
+  return { receive, refresh, refreshSoon };
 }
 
 function draw(section, kind, body) {
   section.querySelector(".facts").replaceChildren(...facts(kind, body));
   section.querySelector(".count").textContent = String(body.files.length);
-  const rows = body.files.slice(0, ROW_LIMIT).map(createRow);
+  const rows = inOrder(kind, body.files).slice(0, ROW_LIMIT).map(createRow);
   section.querySelector("ul").replaceChildren(...rows, ...remainder(body.files.length));
+}
+
+// Who looks for a recent file looks for the newest; a project is read by its paths.
+function inOrder(kind, files) {
+  if (kind !== "files_temp") return files;
+  return files.toSorted((a, b) => b.modified.localeCompare(a.modified) || b.path.localeCompare(a.path));
 }
 
 function facts(kind, body) {

@@ -35,7 +35,7 @@ export function label(element, key, values = {}) {
   return element;
 }
 
-export function translate(root) {
+function translate(root) {
   for (const element of root.querySelectorAll("[data-text]")) {
     element.textContent = text(element.dataset.text, valuesOf(element));
   }

@@ -62,5 +62,4 @@ export function createLiveView(root, actions) {
   acceptDropsAndPastes(root, sendFiles);
   acceptChosen(root.querySelector(".choose"), root.querySelector("input[type=file]"), sendFiles);
   draw("nothing");
-  return { close };
 }

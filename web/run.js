@@ -8,7 +8,7 @@ export function advance(state, packet) {
     case "output_stream":
       return packet.marker === null ? lineSeen(state) : marked(state, packet);
     case "output_text":
-      return packet.run === null ? state : queueNotice(state, packet);
+      return packet.run === null ? answered(state) : queueNotice(state, packet);
     default:
       return state;
   }
@@ -29,9 +29,16 @@ function marked(state, packet) {
   return { running: true, marked: true, queue: state.queue.filter((run) => run !== started) };
 }
 
-// With a place the run waits; without one the notice says that it waits no more.
+// A chat has no markers on the wire: its answer is the end of one run and the start of the next.
+function answered(state) {
+  if (state.marked || !isBusy(state)) return state;
+  const [next, ...queue] = state.queue;
+  return { ...state, running: next !== undefined, queue };
+}
+
+// With a place the run waits, which it does only behind another; without one it waits no more.
 function queueNotice(state, packet) {
   const others = state.queue.filter((run) => run !== packet.run);
   if (packet.place === null) return { ...state, queue: others };
-  return { ...state, queue: [...others, packet.run].sort((a, b) => a - b) };
+  return { ...state, running: true, queue: [...others, packet.run].sort((a, b) => a - b) };
 }

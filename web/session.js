@@ -12,7 +12,7 @@ const WATCH_INTERVAL_MS = 2_000;
 const AUDIO_BACKLOG_LIMIT = 64 * 1024;
 const FRAME_TOO_BIG = 1009;
 /** Panes show no more lines than this, so a longer history would be sent for nothing. */
-const HISTORY_LIMIT = 5_000;
+const HISTORY_LIMIT = 3_000;
 
 /**
  * Listeners: onPacket(packet, socket), onReset(socket), onState(socket, state), onSession(id), onUnsent(count),
@@ -128,19 +128,28 @@ export function openSession({ origin, id, language, view, counters, listeners })
   setInterval(watch, WATCH_INTERVAL_MS);
 
   return {
-    /** Kept until acknowledged, however often the connection breaks; a later one of the same slot replaces it. */
+    /**
+     * Kept until acknowledged, however often the connection breaks; a later one of the same slot replaces it.
+     * Returns the request number, or null for who only looks.
+     */
     send(packet, slot = null) {
+      if (view) return null;
       const request = outbox.add(packet, slot);
       transmit(packet, request);
       return request;
     },
     /** Only worth something now: not repeated after a reconnect. */
     ask(packet) {
-      return sockets.get("input").send(encode(packet, { session: id }));
+      return !view && sockets.get("input").send(encode(packet, { session: id }));
     },
     speak(packet) {
       const socket = sockets.get("audio");
-      return socket.backlog < AUDIO_BACKLOG_LIMIT && socket.send(encode(packet, { session: id }));
+      return !view && socket.backlog < AUDIO_BACKLOG_LIMIT && socket.send(encode(packet, { session: id }));
+    },
+    /** The newest audio socket of a session has microphone and speaker, so a new one takes them to this tab. */
+    claimVoice() {
+      const socket = sockets.get("audio");
+      if (socket.state === "ready") socket.redial();
     },
     hurry: hurryAll,
     /** Notices are worded by the gateway, which learns the language only in a greeting. */

@@ -10,7 +10,7 @@ const STATE_TEXTS = {
   refused: "stateRefused",
 };
 
-export function createStatus({ list, age, unsent }) {
+export function createStatus({ list, age, offline, unsent }) {
   const dots = new Map(SOCKETS.map((name) => [name, createDot(name)]));
   list.append(...dots.values());
   let lastBeat = null;
@@ -24,6 +24,8 @@ export function createStatus({ list, age, unsent }) {
   return {
     setState(name, state) {
       show(dots.get(name), name, state);
+      // Every attempt is "connecting" for a moment; that must not make the badge blink.
+      if (name === "input" && state !== "connecting") offline.hidden = state !== "waiting";
     },
     beat() {
       lastBeat = Date.now();

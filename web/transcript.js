@@ -1,6 +1,6 @@
 // A bounded, growing list of entries that stays at its end only while the reader is there.
 
-const LINE_LIMIT = 5_000;
+const LINE_LIMIT = 3_000;
 const END_TOLERANCE_PX = 32;
 
 export function createTranscript(element, latestButton = null) {

@@ -5,8 +5,8 @@ import { openMicrophone } from "./microphone.js";
 import { audio, cancelAudio } from "./protocol/aicore.js";
 import { createSpeaker } from "./speaker.js";
 
-/** `speak(packet)` sends on the audio socket; `onFailed(error)` tells that there is no microphone. */
-export function createVoice({ meter, counters, speak, onFailed, onBlocked }) {
+/** `claim()` takes the voice to this tab, `speak(packet)` sends on its socket, `onFailed(error)`: no microphone. */
+export function createVoice({ meter, counters, claim, speak, onFailed, onBlocked }) {
   let microphone = null;
   let wanted = false;
   let audible = true;
@@ -28,6 +28,7 @@ export function createVoice({ meter, counters, speak, onFailed, onBlocked }) {
     wanted = true;
     speak(cancelAudio());
     speaker.stop();
+    claim();
     try {
       const opened = await openMicrophone(sendChunk);
       if (wanted && microphone === null) microphone = opened;

@@ -1,6 +1,7 @@
 // The parts of the page that need no browser.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fromBase64, toBase64 } from "../../web/base64.js";
 import en from "../../web/locales/en.js";
@@ -38,6 +39,19 @@ test("the queue moves up when its first run starts", () => {
 
 test("a removed run leaves the queue", () => {
   assert.deepEqual(runsAfter(started, queued(5, 1), queued(6, 2), queued(5, null)).queue, [6]);
+});
+
+test("a chat has no markers: each answer ends one run and starts the next", () => {
+  const answer = queued(null, null);
+  const waiting = runsAfter(queued(5, 1), queued(6, 2));
+  assert.equal(waiting.running, true);
+  assert.deepEqual(runsAfter(queued(5, 1), queued(6, 2), answer).queue, [6]);
+  assert.equal(isBusy(runsAfter(queued(5, 1), queued(6, 2), answer, answer)), true);
+  assert.equal(isBusy(runsAfter(queued(5, 1), queued(6, 2), answer, answer, answer)), false);
+});
+
+test("an agent's answer does not move its queue", () => {
+  assert.deepEqual(runsAfter(started, queued(5, 1), finished, queued(null, null)).queue, [5]);
 });
 
 test("close codes say whether to come back", () => {
@@ -101,6 +115,12 @@ test("resampling keeps the length and a voice, and removes what would fold back"
 test("base64 survives a round trip longer than one slice", () => {
   const bytes = Uint8Array.from({ length: 20_000 }, (_, index) => index % 256);
   assert.deepEqual(fromBase64(toBase64(bytes)), bytes);
+});
+
+test("every text that the page names exists", () => {
+  const html = readFileSync(new URL("../../web/index.html", import.meta.url), "utf8");
+  const named = [...html.matchAll(/data-(?:text|label|hint)="(\w+)"/g)].map(([, key]) => key);
+  assert.deepEqual(named.filter((key) => !(key in en)), []);
 });
 
 test("both languages have the same texts and the same places to fill", () => {

@@ -7,7 +7,6 @@ export const SESSION_PARAMETER = "セッションID";
 export const SOCKETS = Object.freeze(["input", "audio", "file", "0", "1", "2", "3", "4"]);
 export const CHAT = "0";
 export const AGENTS = Object.freeze(["1", "2", "3", "4"]);
-export const MODES = Object.freeze(["chat", "live", "code1", "code2", "code3", "code4"]);
 
 export const KEYS = Object.freeze({
   session: "セッションID",
