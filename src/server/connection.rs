@@ -61,7 +61,10 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.stalled = None;
+            // A peer that makes room again is alive; while it was full, nobody could ask it.
+            if self.stalled.take().is_some() {
+                self.heard.touch();
+            }
             return written;
         }
         let patience = self.patience;

@@ -1,8 +1,7 @@
 //! `kill -9` of the real binary: whatever was seen or acknowledged is back.
 
-use crate::support::{
-    BODY, CHANNEL, Client, Frontend, Home, KIND, Process, RESUMED, SEQ, cursor, seq,
-};
+use crate::process::Process;
+use crate::support::{BODY, CHANNEL, Client, Frontend, Home, KIND, RESUMED, SEQ, cursor, seq};
 use serde_json::{Value, json};
 
 /// Reads a stream up to so many packets; all that was delivered.
@@ -17,7 +16,7 @@ async fn take(client: &mut Client, count: usize) -> Vec<Value> {
 #[tokio::test]
 async fn four_streams_survive_kill_9() {
     let home = Home::new();
-    let process = Process::start(&home);
+    let process = Process::start(&home, "");
     let mut front = Frontend::open(process.addr, None).await;
     let session = front.session().to_owned();
     for pane in ["1", "2", "3", "4"] {
@@ -39,7 +38,7 @@ async fn four_streams_survive_kill_9() {
     }
     process.kill();
 
-    let process = Process::start(&home);
+    let process = Process::start(&home, "");
     for (index, pane) in ["1", "2", "3", "4"].into_iter().enumerate() {
         let last = seq(delivered[index].last().unwrap());
         let more = cursor(&front.agents[index].init, last);
@@ -81,7 +80,7 @@ async fn an_acknowledged_command_is_never_lost() {
     let mut session: Option<String> = None;
     let mut acknowledged = Vec::new();
     for round in 0..4 {
-        let process = Process::start(&home);
+        let process = Process::start(&home, "");
         let mut input = Client::open(process.addr, "input", session.as_deref()).await;
         session = Some(input.session().to_owned());
         for number in 0..(5 + round * 7) {
@@ -94,7 +93,7 @@ async fn an_acknowledged_command_is_never_lost() {
         }
         process.kill();
     }
-    let process = Process::start(&home);
+    let process = Process::start(&home, "");
     let mut chat = Client::open(process.addr, "0", session.as_deref()).await;
     let history = chat.collect_until(|packet| packet[KIND] == "welcome_text").await;
     let said: Vec<&str> = history

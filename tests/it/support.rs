@@ -11,7 +11,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::CancellationToken;
@@ -24,12 +24,13 @@ pub(crate) const SEQ: &str = "連番";
 pub(crate) const EPOCH: &str = "世代";
 pub(crate) const RESUMED: &str = "再開";
 pub(crate) const CODE: &str = "コード";
+pub(crate) const REQUEST: &str = "要求番号";
 
 /// Percent-encoded as browsers send it.
 pub(crate) const SOCKET_PATH: &str = "/core/ws/AI%E3%82%B3%E3%82%A2";
 
 /// Long enough for a loaded machine; nothing waits this long unless it is broken.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The directories of a gateway; they outlive it, so that it can be started again.
 #[derive(Debug)]
@@ -191,6 +192,13 @@ impl Client {
         }
     }
 
+    /// The very next packet, which must be of this kind.
+    pub(crate) async fn nothing_until(&mut self, kind: &str) -> Value {
+        let packet = self.next().await;
+        assert_eq!(packet[KIND], kind, "{packet}");
+        packet
+    }
+
     pub(crate) async fn close(mut self) {
         let _ = self.ws.close(None).await;
     }
@@ -251,44 +259,13 @@ pub(crate) fn brief(packets: &[Value]) -> Vec<(String, String)> {
     packets.iter().map(|packet| (text(&packet[KIND]), text(&packet[BODY]))).collect()
 }
 
-/// The real binary, ended with its process.
-#[derive(Debug)]
-pub(crate) struct Process {
-    child: std::process::Child,
-    pub(crate) addr: SocketAddr,
-}
-
-impl Process {
-    pub(crate) fn start(home: &Home) -> Self {
-        use std::io::{BufRead, BufReader};
-        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_kakehashi"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--project"])
-            .arg(home.project.path())
-            .arg("--data")
-            .arg(home.data.path())
-            .env("HOME", home.data.path())
-            .env("KAKEHASHI_LOG", "warn")
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let addr = line.trim().strip_prefix("listening on http://").unwrap().trim_end_matches('/');
-        Self { child, addr: addr.parse().unwrap() }
-    }
-
-    /// `kill -9`: no destructor of the gateway runs.
-    pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+pub(crate) async fn eventually(mut condition: impl FnMut() -> bool) {
+    let waiting = async {
+        while !condition() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, waiting).await.expect("it never came true");
 }
 
 /// The number of a logged packet.
