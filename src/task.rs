@@ -46,3 +46,18 @@ where
         error!(task = name, "task panicked; what it served ends with it");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_ends_its_own_task_only() {
+        let tasks = Tasks::default();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        tasks.spawn("clumsy", async { panic!("on purpose") });
+        tasks.spawn("careful", async move { drop(sender.send("still here")) });
+        assert_eq!(receiver.await, Ok("still here"));
+        tasks.finish().await;
+    }
+}
