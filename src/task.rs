@@ -56,7 +56,9 @@ mod tests {
         let tasks = Tasks::default();
         let (sender, receiver) = tokio::sync::oneshot::channel();
         tasks.spawn("clumsy", async { panic!("on purpose") });
-        tasks.spawn("careful", async move { drop(sender.send("still here")) });
+        tasks.spawn("careful", async move {
+            let _ = sender.send("still here");
+        });
         assert_eq!(receiver.await, Ok("still here"));
         tasks.finish().await;
     }

@@ -3,7 +3,7 @@
 
 use super::Submitted;
 use super::actor::Session;
-use super::job::{self, Asker, JobDone};
+use super::job::{self, Asker, JobDone, Way};
 use super::journal::{Effect, Step};
 use super::lane::lane_index;
 use super::voice::WORDS_CAPACITY;
@@ -128,7 +128,7 @@ impl Session {
             return self.acknowledge_again(submitted.connection, request);
         }
         self.desk.close_gate(&submitted.inbound.command);
-        self.jobs.spawn(job::look_up(self.env.clone(), self.key, request, submitted));
+        self.jobs.spawn(job::look_up(self.env.clone(), self.key, request, submitted, Way::InOrder));
     }
 
     /// Overtakes everything that waits, unless it is meant for something that waits.
@@ -143,12 +143,8 @@ impl Session {
                 self.acknowledge_again(submitted.connection, request);
             }
             Some(request) => {
-                self.jobs.spawn(job::look_up_cancel(
-                    self.env.clone(),
-                    self.key,
-                    request,
-                    submitted,
-                ));
+                let (env, way) = (self.env.clone(), Way::Overtaking);
+                self.jobs.spawn(job::look_up(env, self.key, request, submitted, way));
             }
             None => self.cancel_early(submitted),
         }
@@ -170,17 +166,7 @@ impl Session {
 
     pub(super) fn on_job(&mut self, done: JobDone) {
         match done {
-            JobDone::LookedUp { submitted, known } => {
-                self.desk.gate = None;
-                if let Some(submitted) = self.sort_out(submitted, known) {
-                    self.carry_out(submitted);
-                }
-            }
-            JobDone::CancelLookedUp { submitted, known } => {
-                if let Some(submitted) = self.sort_out(submitted, known) {
-                    self.cancel_early(submitted);
-                }
-            }
+            JobDone::LookedUp { submitted, known, way } => self.on_looked_up(submitted, known, way),
             JobDone::Stored { asker, channel, saved } => self.on_stored(asker, channel, saved),
             JobDone::ImageStored { asker, image, saved } => {
                 self.on_image_stored(asker, image, saved)
@@ -206,24 +192,17 @@ impl Session {
         self.on_no_list(askers, &FileError::Internal);
     }
 
-    /// Gives a command back that is to be carried out now.
-    fn sort_out(
-        &mut self,
-        submitted: Submitted,
-        known: Result<bool, StoreError>,
-    ) -> Option<Submitted> {
-        match (known, submitted.inbound.request.clone()) {
-            (Ok(true), Some(request)) => {
-                self.acknowledge_again(submitted.connection, request);
-                None
-            }
-            (Ok(_), _) => Some(submitted),
-            (Err(err), _) => {
-                self.refuse(
-                    Asker::of(submitted),
-                    Problem::NotCarriedOut { reason: err.to_string() },
-                );
-                None
+    fn on_looked_up(&mut self, submitted: Submitted, known: Result<bool, StoreError>, way: Way) {
+        if way == Way::InOrder {
+            self.desk.gate = None;
+        }
+        match (known, submitted.inbound.request.clone(), way) {
+            (Ok(true), Some(request), _) => self.acknowledge_again(submitted.connection, request),
+            (Ok(_), _, Way::InOrder) => self.carry_out(submitted),
+            (Ok(_), _, Way::Overtaking) => self.cancel_early(submitted),
+            (Err(err), _, _) => {
+                let problem = Problem::NotCarriedOut { reason: err.to_string() };
+                self.refuse(Asker::of(submitted), problem);
             }
         }
     }

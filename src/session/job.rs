@@ -30,17 +30,22 @@ impl Asker {
     }
 }
 
+/// How a command goes on after it was looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The commands behind it wait for it.
+    InOrder,
+    /// It has overtaken the others.
+    Overtaking,
+}
+
 #[derive(Debug)]
 pub(super) enum JobDone {
     /// Whether this command was carried out before.
     LookedUp {
         submitted: Submitted,
         known: Result<bool, StoreError>,
-    },
-    /// The same for a cancel, which has overtaken the others.
-    CancelLookedUp {
-        submitted: Submitted,
-        known: Result<bool, StoreError>,
+        way: Way,
     },
     Stored {
         asker: Asker,
@@ -68,19 +73,10 @@ pub(super) async fn look_up(
     key: SessionKey,
     request: RequestNo,
     submitted: Submitted,
+    way: Way,
 ) -> JobDone {
     let known = env.store.knows_request(key, request).await;
-    JobDone::LookedUp { submitted, known }
-}
-
-pub(super) async fn look_up_cancel(
-    env: Env,
-    key: SessionKey,
-    request: RequestNo,
-    submitted: Submitted,
-) -> JobDone {
-    let known = env.store.knows_request(key, request).await;
-    JobDone::CancelLookedUp { submitted, known }
+    JobDone::LookedUp { submitted, known, way }
 }
 
 pub(super) async fn store_file(
