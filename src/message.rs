@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Names one session for as long as its data exists: `ws-` and at least 128 random bits in hex.
@@ -131,10 +132,24 @@ pub struct RunId(pub u64);
 
 /// The client's own name for one command, so that it is carried out once however often it is sent.
 /// It goes back to the client in the form it came in; 5 and "5" name the same command.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone)]
 pub enum RequestNo {
     Number(u64),
     Text(Arc<str>),
+}
+
+impl PartialEq for RequestNo {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for RequestNo {}
+
+impl Hash for RequestNo {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.to_string().hash(state);
+    }
 }
 
 impl fmt::Display for RequestNo {

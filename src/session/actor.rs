@@ -70,7 +70,7 @@ impl Session {
         commands: mpsc::Receiver<Submitted>,
         urgent: mpsc::Receiver<Urgent>,
     ) -> Self {
-        let providers = Providers::from(env.config.models);
+        let providers = Providers::of(&env.config);
         let agent = |slot| Lane::agent(slot, providers.agent.clone(), &env.config.project);
         let [one, two, three, four] = AgentSlot::ALL.map(agent);
         let mut session = Self {
@@ -89,7 +89,7 @@ impl Session {
             urgent,
             last_lane: 0,
             last_run: record.last_run,
-            recent: RecentFiles::default(),
+            recent: RecentFiles::restored(record.recent_files),
             jobs: JoinSet::new(),
             idle_since: None,
             env,

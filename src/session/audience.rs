@@ -11,9 +11,11 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 const LOG_CAPACITY: usize = 256;
 /// The same by payload, because a thumbnail weighs as much as a thousand lines.
 const LOG_BYTES: usize = 1024 * 1024;
-/// Passing signals waiting for one socket, mostly audio. Full: the socket is too slow and is closed; it comes
-/// back and resumes.
-const SIGNAL_CAPACITY: usize = 64;
+/// Passing signals waiting for one socket; more than all answers that can be due at once. Full: the socket is too
+/// slow and is closed; it comes back and resumes.
+const SIGNAL_CAPACITY: usize = 1024;
+/// Sound waiting for one socket, about 20 seconds. Full: as above.
+const SOUND_BYTES: usize = 1024 * 1024;
 
 /// Whether a socket may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub enum Role {
 #[derive(Debug)]
 pub(super) struct Lanes {
     pub(super) log: LogLane,
-    pub(super) signals: mpsc::Receiver<Signal>,
+    pub(super) signals: SignalLane,
     /// Set when the session drops this socket and not the other way round.
     pub(super) slow: Arc<OnceLock<()>>,
 }
@@ -46,6 +48,38 @@ impl LogLane {
         let entry = self.entries.recv().await?;
         self.queued.fetch_sub(weight(&entry.event), Ordering::Relaxed);
         Some(entry)
+    }
+}
+
+/// Passing signals on their way to one socket.
+#[derive(Debug)]
+pub(super) struct SignalLane {
+    signals: mpsc::Receiver<Signal>,
+    sound: Arc<AtomicUsize>,
+}
+
+impl SignalLane {
+    pub(super) async fn recv(&mut self) -> Option<Signal> {
+        let signal = self.signals.recv().await?;
+        self.sound.fetch_sub(sound_in(&signal), Ordering::Relaxed);
+        Some(signal)
+    }
+
+    pub(super) fn try_recv(&mut self) -> Option<Signal> {
+        let signal = self.signals.try_recv().ok()?;
+        self.sound.fetch_sub(sound_in(&signal), Ordering::Relaxed);
+        Some(signal)
+    }
+}
+
+fn sound_in(signal: &Signal) -> usize {
+    match signal {
+        Signal::Audio(chunk) => chunk.pcm.len(),
+        Signal::StopPlayback(_)
+        | Signal::Heartbeat { .. }
+        | Signal::Ack { .. }
+        | Signal::Failed { .. }
+        | Signal::System(_) => 0,
     }
 }
 
@@ -74,6 +108,7 @@ struct Peer {
     /// `None` while the socket lags.
     log: Option<LogSender>,
     signals: mpsc::Sender<Signal>,
+    sound: Arc<AtomicUsize>,
     slow: Arc<OnceLock<()>>,
     told_not_holder: bool,
 }
@@ -127,16 +162,18 @@ impl Audience {
         let lane = &mut self.lanes[channel.index()];
         let (log, entries) = log_lane(lane.published);
         let (signals, incoming) = mpsc::channel(SIGNAL_CAPACITY);
+        let sound = Arc::new(AtomicUsize::new(0));
         let slow = Arc::new(OnceLock::new());
         lane.peers.push(Peer {
             connection,
             role,
             log: Some(log),
             signals,
+            sound: Arc::clone(&sound),
             slow: Arc::clone(&slow),
             told_not_holder: false,
         });
-        Lanes { log: entries, signals: incoming, slow }
+        Lanes { log: entries, signals: SignalLane { signals: incoming, sound }, slow }
     }
 
     /// A new lane for a socket that lagged behind; `None` if the session has dropped it meanwhile.
@@ -219,9 +256,14 @@ impl Audience {
             if !wanted(peer) {
                 return true;
             }
+            let sound = sound_in(signal);
+            if sound > 0 && peer.sound.fetch_add(sound, Ordering::Relaxed) > SOUND_BYTES {
+                let _ = peer.slow.set(());
+                return false;
+            }
             match peer.signals.try_send(signal.clone()) {
                 Ok(()) => true,
-                // A heartbeat says that we are alive; who has sixty signals waiting knows.
+                // A heartbeat says that we are alive; who has a thousand signals waiting knows.
                 Err(TrySendError::Full(Signal::Heartbeat { .. })) => true,
                 Err(TrySendError::Full(_)) => {
                     let _ = peer.slow.set(());

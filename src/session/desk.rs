@@ -9,7 +9,7 @@ use super::lane::lane_index;
 use super::voice::WORDS_CAPACITY;
 use crate::files::{FileError, SavedFile};
 use crate::message::{
-    Channel, Command, ConnectionId, ControlValue, Controls, Event, FileNote, Inbound, ListKind,
+    CancelScope, Channel, Command, ConnectionId, ControlValue, Controls, Event, Inbound, ListKind,
     Problem, RequestNo, Route,
 };
 use crate::provider::live::LiveInput;
@@ -31,6 +31,10 @@ pub(super) struct Desk {
     gate: Option<Gate>,
     /// Who waits for which list; one list answers them all.
     lists: HashMap<(ListKind, Channel), Vec<Asker>>,
+    /// Numbers of cancels that are being looked up, each with those that were sent again meanwhile.
+    overtaking: HashMap<RequestNo, Vec<Submitted>>,
+    /// Work asked for on a channel before this moment is not wanted any more.
+    cancelled_before: HashMap<Channel, u64>,
     pub(super) controls: Controls,
 }
 
@@ -41,7 +45,14 @@ struct Gate {
 
 impl Desk {
     pub(super) fn new(controls: Controls) -> Self {
-        Self { backlog: VecDeque::new(), gate: None, lists: HashMap::new(), controls }
+        Self {
+            backlog: VecDeque::new(),
+            gate: None,
+            lists: HashMap::new(),
+            overtaking: HashMap::new(),
+            cancelled_before: HashMap::new(),
+            controls,
+        }
     }
 
     pub(super) fn has_room(&self) -> bool {
@@ -66,6 +77,11 @@ impl Desk {
         let earlier = self.backlog.iter().filter(|submitted| submitted.order < order);
         let waiting = earlier.filter_map(|submitted| target(&submitted.inbound.command));
         gated.into_iter().chain(waiting).any(|target| target == channel)
+    }
+
+    /// Whether a cancel of everything came after this work was asked for.
+    pub(super) fn is_cancelled(&self, channel: Channel, order: u64) -> bool {
+        self.cancelled_before.get(&channel).is_some_and(|before| order < *before)
     }
 
     /// Gives an overtaker its place back.
@@ -143,6 +159,12 @@ impl Session {
                 self.acknowledge_again(submitted.connection, request);
             }
             Some(request) => {
+                // Sent again while the first is being looked up: it has its turn after the first.
+                if let Some(repeated) = self.desk.overtaking.get_mut(&request) {
+                    repeated.push(submitted);
+                    return;
+                }
+                self.desk.overtaking.insert(request.clone(), Vec::new());
                 let (env, way) = (self.env.clone(), Way::Overtaking);
                 self.jobs.spawn(job::look_up(env, self.key, request, submitted, way));
             }
@@ -155,6 +177,9 @@ impl Session {
         let idle = lane_index(channel).is_none_or(|index| self.lanes[index].is_idle());
         if idle && self.desk.expects_work_on(channel, submitted.order) && self.desk.has_room() {
             return self.desk.put_in_order(submitted);
+        }
+        if scope == CancelScope::All {
+            self.desk.cancelled_before.insert(channel, submitted.order);
         }
         let asker = Asker::of(submitted);
         if self.journal.is_stuck() {
@@ -180,7 +205,7 @@ impl Session {
                     Err(err) => self.on_no_list(askers, &err),
                 }
             }
-            JobDone::Described { channel, notes } => self.on_described(channel, notes),
+            JobDone::Described { channel, run, note } => self.on_described(channel, run, note),
         }
     }
 
@@ -193,9 +218,13 @@ impl Session {
     }
 
     fn on_looked_up(&mut self, submitted: Submitted, known: Result<bool, StoreError>, way: Way) {
-        if way == Way::InOrder {
-            self.desk.gate = None;
-        }
+        let repeated = match (way, &submitted.inbound.request) {
+            (Way::Overtaking, Some(request)) => self.desk.overtaking.remove(request),
+            (Way::InOrder, _) | (_, None) => {
+                self.desk.gate = None;
+                None
+            }
+        };
         match (known, submitted.inbound.request.clone(), way) {
             (Ok(true), Some(request), _) => self.acknowledge_again(submitted.connection, request),
             (Ok(_), _, Way::InOrder) => self.carry_out(submitted),
@@ -205,6 +234,7 @@ impl Session {
                 self.refuse(Asker::of(submitted), problem);
             }
         }
+        repeated.into_iter().flatten().for_each(|again| self.desk.put_in_order(again));
     }
 
     /// Goes through the journal, so that a repeated command is acknowledged after the original is committed.
@@ -237,11 +267,14 @@ impl Session {
                 self.jobs.spawn(job::store_image(env, principal, asker, bytes));
             }
             Command::SendAudio(chunk) => {
-                self.on_audio(asker.connection, chunk);
-                self.record_for(asker, Step::default());
+                if self.hear(asker.connection, chunk) {
+                    self.record_for(asker, Step::default());
+                } else {
+                    self.refuse(asker, Problem::NotHolder);
+                }
             }
             Command::StopPlayback => {
-                self.voice.interrupt();
+                self.on_stop_playback(asker.connection);
                 self.record_for(asker, Step::default());
             }
             Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),
@@ -332,21 +365,6 @@ impl Session {
         }
         let effects = vec![Effect::Show(LiveInput::Image(image))];
         self.record_for(asker, Step { changes: Vec::new(), effects });
-    }
-
-    /// Starts making thumbnails of what a run made; `on_described` tells about them.
-    pub(super) fn describe(&mut self, channel: Channel, paths: Vec<String>) {
-        self.jobs.spawn(job::describe(self.env.clone(), channel, paths));
-    }
-
-    fn on_described(&mut self, channel: Channel, notes: Vec<FileNote>) {
-        let mut step = Step::default();
-        for note in notes {
-            let without_picture = FileNote { thumbnail: None, ..note.clone() };
-            self.append(&mut step, channel, Event::FileMade(note));
-            self.append(&mut step, Channel::Input, Event::FileMade(without_picture));
-        }
-        self.journal.record(step);
     }
 }
 

@@ -3,7 +3,9 @@
 
 use super::{Env, Submitted};
 use crate::files::{FileError, SavedFile};
-use crate::message::{Channel, ConnectionId, FileList, FileNote, ListKind, Principal, RequestNo};
+use crate::message::{
+    Channel, ConnectionId, FileList, FileNote, ListKind, Principal, RequestNo, RunId,
+};
 use crate::store::{SessionKey, StoreError};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -64,7 +66,8 @@ pub(super) enum JobDone {
     },
     Described {
         channel: Channel,
-        notes: Vec<FileNote>,
+        run: RunId,
+        note: FileNote,
     },
 }
 
@@ -112,11 +115,13 @@ pub(super) async fn list(
     JobDone::Listed { kind, answer_on, list }
 }
 
-/// Files that a run made, with pictures small enough to show.
-pub(super) async fn describe(env: Env, channel: Channel, paths: Vec<String>) -> JobDone {
-    let notes =
-        blocking(move || Ok(paths.iter().map(|path| env.files.describe(path)).collect())).await;
-    JobDone::Described { channel, notes: notes.unwrap_or_default() }
+/// A file that a run made, with a picture small enough to show.
+pub(super) async fn describe(env: Env, channel: Channel, run: RunId, path: String) -> JobDone {
+    let (files, shown) = (env.files, path.clone());
+    let described = blocking(move || Ok(files.describe(&shown))).await;
+    let note =
+        described.unwrap_or(FileNote { name: path.clone(), path: Some(path), thumbnail: None });
+    JobDone::Described { channel, run, note }
 }
 
 async fn blocking<T: Send + 'static>(

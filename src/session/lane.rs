@@ -1,6 +1,6 @@
 //! Work on one channel: one run at a time, a bounded queue behind it, and the link to whoever does the work.
 
-use crate::message::{AgentSlot, Channel, Run, RunId};
+use crate::message::{AgentSlot, Channel, FileNote, Run, RunId, RunOutcome};
 use crate::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt,
 };
@@ -42,8 +42,43 @@ pub(super) struct Current {
     pub(super) order: u64,
     pub(super) phase: Phase,
     pub(super) answer: String,
+    /// A part of the answer has been told already.
+    pub(super) in_parts: bool,
     pub(super) changed: Vec<String>,
-    pub(super) made: Vec<String>,
+    /// Files that this run made, as they will be told.
+    pub(super) made: Vec<FileNote>,
+    /// How many more of them are still being looked at.
+    pub(super) describing: usize,
+    /// How it ended, while it waits for them.
+    pub(super) ending: Option<Ending>,
+}
+
+/// How a run ended, with what is to be said about it.
+#[derive(Debug)]
+pub(super) enum Ending {
+    Finished,
+    Cancelled,
+    Failed(String),
+}
+
+impl Ending {
+    pub(super) fn outcome(&self) -> RunOutcome {
+        match self {
+            Self::Finished => RunOutcome::Finished,
+            Self::Cancelled => RunOutcome::Cancelled,
+            Self::Failed(_) => RunOutcome::Failed,
+        }
+    }
+}
+
+impl From<AgentEnd> for Ending {
+    fn from(end: AgentEnd) -> Self {
+        match end {
+            AgentEnd::Finished => Self::Finished,
+            AgentEnd::Cancelled => Self::Cancelled,
+            AgentEnd::Failed { reason } => Self::Failed(reason),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,9 +143,18 @@ impl Lane {
 
     /// Gives the channel to a run; its worker starts with [`Lane::begin`].
     pub(super) fn take(&mut self, waiting: Waiting) {
-        let (answer, changed, made) = (String::new(), Vec::new(), Vec::new());
         let Waiting { run, order } = waiting;
-        self.current = Some(Current { run, order, phase: Phase::Starting, answer, changed, made });
+        self.current = Some(Current {
+            run,
+            order,
+            phase: Phase::Starting,
+            answer: String::new(),
+            in_parts: false,
+            changed: Vec::new(),
+            made: Vec::new(),
+            describing: 0,
+            ending: None,
+        });
     }
 
     /// Starts the worker on a run that is still wanted. False: the worker does not take it.
@@ -147,6 +191,9 @@ impl Lane {
     /// Stops the current run, whatever it is doing.
     pub(super) fn stop(&mut self) -> Stop {
         let Some(current) = &mut self.current else { return Stop::Done };
+        if current.ending.is_some() {
+            return Stop::Pending;
+        }
         match (&mut self.worker, current.phase) {
             (_, Phase::Starting) => Stop::Done,
             (Worker::Chat { turn, .. }, Phase::Running | Phase::Stopping { .. }) => {
@@ -182,7 +229,9 @@ impl Lane {
         self.current.take()
     }
 
-    /// True: this end of a prompt is the late answer to a cancel, and nothing ends by it.
+    /// True: this end of a prompt is the late answer to a cancel, and nothing ends by it. An agent answers every
+    /// cancel with exactly one `Done(Cancelled)`, so a prompt that ended by itself while it was being stopped
+    /// leaves one such answer behind.
     pub(super) fn is_stray(&mut self, end: &AgentEnd) -> bool {
         let stopping = self.deadline().is_some();
         match end {

@@ -125,7 +125,7 @@ impl SessionHandle {
     ) -> Result<(), SessionClosed> {
         let urgent = match (inbound.request, inbound.command) {
             (None, Command::SendAudio(chunk)) => Urgent::Audio { connection, chunk },
-            (None, Command::StopPlayback) => Urgent::StopPlayback,
+            (None, Command::StopPlayback) => Urgent::StopPlayback { connection },
             (request, command @ Command::CancelRun { .. }) => {
                 let inbound = Inbound { request, command };
                 Urgent::Cancel(Submitted {
@@ -207,7 +207,7 @@ fn payload(command: &Command) -> usize {
 #[derive(Debug)]
 enum Urgent {
     Audio { connection: ConnectionId, chunk: AudioChunk },
-    StopPlayback,
+    StopPlayback { connection: ConnectionId },
     Cancel(Submitted),
     Attach { attach: Attach, reply: oneshot::Sender<Result<Attached, AttachError>> },
     CatchUp { channel: Channel, connection: ConnectionId, reply: oneshot::Sender<Option<LogLane>> },

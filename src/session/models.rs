@@ -1,7 +1,7 @@
 //! Which providers a session talks to, as the operator chose.
 
-use crate::config::Models;
-use crate::provider::agent::AgentConfig;
+use crate::config::{Config, Models};
+use crate::provider::agent::{self, AgentConfig};
 use crate::provider::chat::ChatConfig;
 use crate::provider::live::LiveConfig;
 
@@ -12,13 +12,13 @@ pub(super) struct Providers {
     pub(super) agent: AgentConfig,
 }
 
-impl From<Models> for Providers {
-    fn from(models: Models) -> Self {
-        match models {
+impl Providers {
+    pub(super) fn of(config: &Config) -> Self {
+        match config.models {
             Models::Scripted => Self {
                 chat: ChatConfig::Scripted,
                 live: LiveConfig::Scripted,
-                agent: AgentConfig::Scripted,
+                agent: AgentConfig::Scripted { owner: agent::owner(&config.data) },
             },
         }
     }

@@ -4,7 +4,7 @@ use super::actor::Session;
 use super::journal::Step;
 use super::reader::Start;
 use super::{Attach, AttachError, Attached, Urgent};
-use crate::message::{Channel, Greeting, Problem, Seq, Signal, SystemNotice};
+use crate::message::{Channel, ConnectionId, Greeting, Problem, Seq, Signal, SystemNotice};
 use crate::store::Change;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl Session {
     pub(super) fn on_urgent(&mut self, urgent: Urgent) {
         match urgent {
             Urgent::Audio { connection, chunk } => self.on_audio(connection, chunk),
-            Urgent::StopPlayback => self.voice.interrupt(),
+            Urgent::StopPlayback { connection } => self.on_stop_playback(connection),
             Urgent::Cancel(submitted) => self.on_cancel(submitted),
             // A socket that is gone already does not wait for the answer.
             Urgent::Attach { attach, reply } => drop(reply.send(self.on_attach(&attach))),
@@ -86,6 +86,9 @@ impl Session {
             overview: None,
         };
         let lanes = self.audience.attach(attach.channel, attach.connection, attach.role);
+        if attach.channel == Channel::Input {
+            self.tell_trouble(attach.connection);
+        }
         self.note_use();
         Ok(Attached { greeting, start, lanes })
     }
@@ -113,6 +116,16 @@ impl Session {
         let (count, uptime_seconds) =
             (self.presence.heartbeats, self.presence.born.elapsed().as_secs_f64());
         self.audience.signal_all(Channel::Input, &Signal::Heartbeat { count, uptime_seconds });
+    }
+
+    /// Somebody who comes while storage does not answer learns why nothing happens.
+    fn tell_trouble(&mut self, connection: ConnectionId) {
+        let reason = self.presence.trouble.borrow().clone();
+        if let Some(reason) = reason {
+            let problem = Problem::StoreStalled { reason };
+            let signal = Signal::Failed { problem, request: None };
+            self.audience.signal(Channel::Input, connection, signal);
+        }
     }
 
     pub(super) fn on_trouble(&mut self) {

@@ -2,7 +2,7 @@
 //! Passing signals overtake the history. A socket that falls behind catches up from the store by itself.
 
 use super::SessionHandle;
-use super::audience::{Lanes, LogLane};
+use super::audience::{Lanes, LogLane, SignalLane};
 use crate::files::Files;
 use crate::message::{
     Channel, ConnectionId, Delivery, Entry, Event, FileList, ListKind, Principal, Seq, Signal,
@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use tokio::sync::mpsc;
 
 /// What comes next on a socket.
 #[derive(Debug)]
@@ -57,7 +56,7 @@ pub struct Reader {
     /// Kept across calls, so that `next` may be cancelled at any point.
     loading: Option<Loading>,
     log: LogLane,
-    signals: mpsc::Receiver<Signal>,
+    signals: SignalLane,
     slow: Arc<OnceLock<()>>,
     caught_up: bool,
 }
@@ -102,7 +101,7 @@ impl Reader {
     /// Waits for what comes next. Loses nothing when it is cancelled.
     pub async fn next(&mut self) -> Result<Step, ReaderEnd> {
         loop {
-            if let Ok(signal) = self.signals.try_recv() {
+            if let Some(signal) = self.signals.try_recv() {
                 return Ok(Step::Deliver(Delivery::Passing(signal)));
             }
             if let Some(entry) = self.page.pop_front() {

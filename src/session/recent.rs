@@ -23,6 +23,15 @@ pub(super) struct RecentFiles {
 }
 
 impl RecentFiles {
+    /// What was sent to an earlier process, and how long ago.
+    pub(super) fn restored(files: Vec<(Channel, String, Duration)>) -> Self {
+        let now = Instant::now();
+        let files = files.into_iter().filter_map(|(channel, path, age)| {
+            Some(RecentFile { channel, path, at: now.checked_sub(age)? })
+        });
+        Self { files: files.collect() }
+    }
+
     pub(super) fn add(&mut self, channel: Channel, path: String) {
         if self.files.len() >= CAPACITY {
             self.files.remove(0);

@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::files::{FileLimits, Files};
 use crate::message::{Channel, Epoch, Principal, Seq, SessionId, SystemNotice};
 use crate::metrics::Metrics;
+use crate::provider::agent;
 use crate::store::{SessionRecord, Store, StoreError};
 use crate::task::Tasks;
 use dashmap::DashMap;
@@ -61,6 +62,11 @@ impl Registry {
         tasks: Tasks,
     ) -> Result<Arc<Self>, StartError> {
         std::fs::create_dir_all(&config.data)?;
+        // Runs that were cut off are announced as such; their processes must not go on in secret.
+        let left = agent::end_all(&agent::owner(&config.data));
+        if left > 0 {
+            warn!(processes = left, "ended what agents of a former gateway had left running");
+        }
         let committed = metrics.clone();
         let observe = move |events, took| committed.batch_committed(events, took);
         let store = Store::open(&config.data.join("kakehashi.db"), observe)?;
@@ -187,6 +193,7 @@ impl Registry {
             last_run: 0,
             waiting: Vec::new(),
             running: Vec::new(),
+            recent_files: Vec::new(),
         })
     }
 

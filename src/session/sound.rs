@@ -11,16 +11,29 @@ use tracing::info;
 
 impl Session {
     pub(super) fn on_audio(&mut self, connection: ConnectionId, chunk: AudioChunk) {
+        // Told once: a microphone sends many chunks a second.
+        if !self.hear(connection, chunk) && self.audience.tell_not_holder(connection) {
+            self.refuse(Asker::new(connection), Problem::NotHolder);
+        }
+    }
+
+    /// False: this socket does not hold the microphone.
+    pub(super) fn hear(&mut self, connection: ConnectionId, chunk: AudioChunk) -> bool {
         if self.audience.holder() != Some(connection) {
-            // Once is enough: a microphone sends many chunks a second.
-            if self.audience.tell_not_holder(connection) {
-                self.refuse(Asker::new(connection), Problem::NotHolder);
-            }
-            return;
+            return false;
         }
         let dropped = self.voice.hear(chunk);
         if dropped > 0 {
             self.env.metrics.audio_dropped(dropped);
+        }
+        true
+    }
+
+    /// Existing clients answer every stop with one of their own, also when another socket took over from them:
+    /// only the holder can silence the model.
+    pub(super) fn on_stop_playback(&mut self, connection: ConnectionId) {
+        if self.audience.holder() == Some(connection) {
+            self.voice.interrupt();
         }
     }
 

@@ -59,7 +59,7 @@ impl Voice {
         let words = self.waiting.iter().filter(|input| !matches!(input, LiveInput::Audio { .. }));
         let bytes = words.clone().map(|input| match input {
             LiveInput::Image(image) => image.len(),
-            LiveInput::Text(text) => text.len(),
+            LiveInput::Text(text) | LiveInput::Report(text) => text.len(),
             LiveInput::Audio { .. } | LiveInput::Interrupt => 0,
         });
         words.count() < WORDS_CAPACITY && bytes.sum::<usize>() < WORDS_BYTES
@@ -158,7 +158,7 @@ mod tests {
             match input {
                 LiveInput::Audio { chunk, gap } => heard.push((chunk.pcm[0], gap)),
                 LiveInput::Text(_) => texts += 1,
-                LiveInput::Image(_) | LiveInput::Interrupt => {}
+                LiveInput::Report(_) | LiveInput::Image(_) | LiveInput::Interrupt => {}
             }
             voice.feed();
         }

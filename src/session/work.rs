@@ -1,14 +1,14 @@
 //! Runs: how requests become work on a channel, wait, start, speak, end and are cancelled.
 
 use super::actor::Session;
-use super::job::Asker;
+use super::job::{self, Asker};
 use super::journal::{Effect, Step};
-use super::lane::{LaneOutput, Stop, Waiting, lane_index};
+use super::lane::{Ending, LaneOutput, Stop, Waiting, lane_index};
 use crate::message::{
-    AgentReport, AgentSlot, CancelScope, Channel, Event, Notice, Problem, ReportStage, Run, RunId,
-    RunOrigin, RunOutcome,
+    AgentReport, AgentSlot, CancelScope, Channel, Event, FileNote, Notice, Problem, ReportStage,
+    Run, RunId, RunOrigin, RunOutcome,
 };
-use crate::provider::agent::{AgentEnd, AgentOutput};
+use crate::provider::agent::AgentOutput;
 use crate::provider::chat::ChatOutput;
 use crate::provider::live::LiveInput;
 use crate::store::{Change, RunState};
@@ -20,33 +20,6 @@ const OUTPUT_BATCH: usize = 64;
 const LONGEST_ANSWER: usize = 1024 * 1024;
 /// How much of a request is repeated when it was cut off.
 const REMINDER_CHARS: usize = 500;
-
-/// How a run ended, with what is to be said about it.
-enum Ending {
-    Finished,
-    Cancelled,
-    Failed(String),
-}
-
-impl Ending {
-    fn outcome(&self) -> RunOutcome {
-        match self {
-            Self::Finished => RunOutcome::Finished,
-            Self::Cancelled => RunOutcome::Cancelled,
-            Self::Failed(_) => RunOutcome::Failed,
-        }
-    }
-}
-
-impl From<AgentEnd> for Ending {
-    fn from(end: AgentEnd) -> Self {
-        match end {
-            AgentEnd::Finished => Self::Finished,
-            AgentEnd::Cancelled => Self::Cancelled,
-            AgentEnd::Failed { reason } => Self::Failed(reason),
-        }
-    }
-}
 
 impl Session {
     /// Goes on where the last process ended: what ran is told to be cut off, what waited is started.
@@ -136,6 +109,13 @@ impl Session {
         let Some(index) = lane_index(channel) else { return };
         self.last_run += 1;
         let run = Run { id: RunId(self.last_run), channel, origin, text, attachments };
+        if self.desk.is_cancelled(channel, order) {
+            return self.append(
+                step,
+                channel,
+                Event::Notice(Notice::QueuedCancelled { run: run.id }),
+            );
+        }
         if self.lanes[index].is_idle() {
             return self.start(step, index, Waiting { run, order });
         }
@@ -209,11 +189,7 @@ impl Session {
                     self.append(step, channel, Event::RunLine(line));
                 }
             }
-            LaneOutput::Agent(AgentOutput::FileMade(path)) => {
-                if let Some(current) = &mut self.lanes[index].current {
-                    current.made.push(path);
-                }
-            }
+            LaneOutput::Agent(AgentOutput::FileMade(path)) => self.describe(index, path),
             LaneOutput::Agent(AgentOutput::FilesChanged(paths)) => {
                 if let Some(current) = &mut self.lanes[index].current {
                     current.changed.extend(paths);
@@ -234,6 +210,7 @@ impl Session {
         let Some(current) = &mut self.lanes[index].current else { return };
         current.answer.push_str(text);
         if current.answer.len() > LONGEST_ANSWER {
+            current.in_parts = true;
             let (text, run) = (std::mem::take(&mut current.answer), Some(current.run.id));
             self.append(step, channel, Event::Text { text, run });
         }
@@ -250,7 +227,48 @@ impl Session {
         self.end_run(step, index, ending);
     }
 
+    /// Looks at a file that a run made; the run is over when all of its files have been looked at.
+    fn describe(&mut self, index: usize, path: String) {
+        let channel = self.lanes[index].channel;
+        let Some(current) = &mut self.lanes[index].current else { return };
+        current.describing += 1;
+        let run = current.run.id;
+        self.jobs.spawn(job::describe(self.env.clone(), channel, run, path));
+    }
+
+    pub(super) fn on_described(&mut self, channel: Channel, run: RunId, note: FileNote) {
+        let mut step = Step::default();
+        let Some(index) = lane_index(channel) else { return };
+        let current = self.lanes[index].current.as_mut();
+        match current.filter(|current| current.run.id == run) {
+            Some(current) => {
+                current.describing -= 1;
+                current.made.push(note);
+                if let Some(ending) = current.ending.take() {
+                    self.end_run(&mut step, index, ending);
+                }
+            }
+            // The run was cut off meanwhile; its file is there all the same.
+            None => self.tell_file(&mut step, channel, note),
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
+    fn tell_file(&mut self, step: &mut Step, channel: Channel, note: FileNote) {
+        let without_picture = FileNote { thumbnail: None, ..note.clone() };
+        self.append(step, channel, Event::FileMade(note));
+        self.append(step, Channel::Input, Event::FileMade(without_picture));
+    }
+
     fn end_run(&mut self, step: &mut Step, index: usize, ending: Ending) {
+        if let Some(current) = &mut self.lanes[index].current
+            && current.describing > 0
+        {
+            current.ending = Some(ending);
+            return;
+        }
         let Some(done) = self.lanes[index].release() else { return };
         let run = done.run;
         step.changes.push(Change::RunOver(run.id));
@@ -259,7 +277,9 @@ impl Session {
             self.append(step, run.channel, Event::RunEnded(ending.outcome()));
         }
         // A stopped chat has said something too: what there is of an answer is shown before the notice.
-        if matches!(ending, Ending::Finished) || !done.answer.is_empty() {
+        let silent =
+            done.answer.is_empty() && (done.in_parts || !matches!(ending, Ending::Finished));
+        if !silent {
             let text = done.answer.clone();
             self.append(step, run.channel, Event::Text { text, run: Some(run.id) });
         }
@@ -283,8 +303,8 @@ impl Session {
             self.append(step, run.channel, Event::FilesChanged(done.changed.clone()));
             self.append(step, Channel::Chat, Event::FilesChanged(done.changed));
         }
-        if !done.made.is_empty() {
-            self.describe(run.channel, done.made);
+        for note in done.made {
+            self.tell_file(step, run.channel, note);
         }
         self.start_next(step, index);
     }
@@ -307,7 +327,7 @@ impl Session {
         // A model with too much to read misses a remark; the report itself is in the log.
         if self.voice.is_open() && self.voice.has_room() {
             step.effects
-                .push(Effect::Show(LiveInput::Text(self.env.config.language.report(&report))));
+                .push(Effect::Show(LiveInput::Report(self.env.config.language.report(&report))));
         }
         self.append(step, Channel::Input, Event::AgentReport(report));
     }

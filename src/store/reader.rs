@@ -1,16 +1,22 @@
 //! Queries. Each runs on a connection of its own, so that a long history never waits for the writer or holds it up.
 
+use super::writer::now_millis;
 use super::{SessionKey, StoreError, record};
-use crate::message::{Channel, Controls, Entry, Epoch, Principal, RequestNo, Run, Seq, SessionId};
+use crate::message::{
+    Channel, Controls, Entry, Epoch, Event, FileNote, Principal, RequestNo, Run, Seq, SessionId,
+};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tracing::error;
 
 /// Rows in one page: enough to keep a socket busy, few enough to stay out of the way of others.
 const PAGE_ROWS: i64 = 256;
 /// A page ends early when its payload passes this.
 const PAGE_BYTES: usize = 512 * 1024;
+/// How far back a file can belong to the next text.
+const RECENT_MILLIS: i64 = 60_000;
 /// Idle connections kept for the next query.
 const SPARE_CONNECTIONS: usize = 4;
 
@@ -25,6 +31,8 @@ pub struct SessionRecord {
     pub tops: [Seq; Channel::COUNT],
     pub last_run: u64,
     pub waiting: Vec<Run>,
+    /// Files sent so shortly before that the next text takes them along: channel, path, and how long ago.
+    pub recent_files: Vec<(Channel, String, Duration)>,
     /// Work that was cut off.
     pub running: Vec<Run>,
 }
@@ -92,6 +100,7 @@ pub(super) fn load(
             last_run: row.get::<_, i64>(4)?.cast_unsigned(),
             waiting: Vec::new(),
             running: Vec::new(),
+            recent_files: Vec::new(),
         })
     });
     let Some(mut session) = found.optional()? else { return Ok(None) };
@@ -99,6 +108,7 @@ pub(super) fn load(
         session.tops[channel.index()] = top(connection, session.key, channel)?;
     }
     load_runs(connection, &mut session)?;
+    load_recent_files(connection, &mut session)?;
     Ok(Some(session))
 }
 
@@ -122,6 +132,33 @@ fn load_runs(connection: &Connection, session: &mut SessionRecord) -> Result<(),
             Some(run) if state == "waiting" => session.waiting.push(run),
             Some(run) => session.running.push(run),
             None => error!(run = id, "a stored run cannot be read and is left alone"),
+        }
+    }
+    Ok(())
+}
+
+/// Looks at the newest events only: a session may have a million older ones.
+fn load_recent_files(
+    connection: &Connection,
+    session: &mut SessionRecord,
+) -> Result<(), StoreError> {
+    let now = now_millis();
+    let mut query = connection.prepare_cached(
+        "SELECT at, kind, body FROM events WHERE session = ?1 AND channel = ?2 ORDER BY seq DESC LIMIT 64",
+    )?;
+    for channel in Channel::ALL.into_iter().filter(|channel| channel.runs_work()) {
+        let mut rows = query.query(params![session.key.0, record::channel_number(channel)])?;
+        while let Some(row) = rows.next()? {
+            let (at, kind, body): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            if now - at > RECENT_MILLIS {
+                break;
+            }
+            if let Some(Event::UserFile(FileNote { path: Some(path), .. })) =
+                record::read_event(&kind, &body, None)
+            {
+                let age = Duration::from_millis(u64::try_from(now - at).unwrap_or(0));
+                session.recent_files.push((channel, path, age));
+            }
         }
     }
     Ok(())

@@ -25,6 +25,8 @@ pub enum LiveInput {
         gap: bool,
     },
     Text(String),
+    /// News to pass on to the user by voice, not to be answered.
+    Report(String),
     /// An encoded picture, as the client sent it.
     Image(Bytes),
     /// Stop speaking now.

@@ -62,6 +62,10 @@ impl Model {
             // A gap needs no care: an echo has it too.
             LiveInput::Audio { chunk, gap: _ } => self.on_audio(chunk).await,
             LiveInput::Text(text) => self.on_text(&text).await,
+            LiveInput::Report(text) => {
+                self.tone = Some(Tone::for_text(&text));
+                Ok(())
+            }
             LiveInput::Image(bytes) => {
                 let seen = tokio::task::spawn_blocking(move || describe(bytes)).await;
                 let text = seen.unwrap_or_else(|_| "echo: not an image".to_owned());
