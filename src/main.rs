@@ -6,9 +6,11 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use kakehashi::config::{self, Config, Overrides};
 use kakehashi::data_dir::DataDir;
+use kakehashi::provider::agent;
 use kakehashi::server::{self, control};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -123,10 +125,12 @@ fn serve(overrides: Overrides) -> Result<()> {
             .await
             .with_context(|| format!("cannot listen on {}", config.listen))?;
         let stop = CancellationToken::new();
-        stop_on_signals(&stop)?;
+        stop_on_signals(&stop, &config)?;
         start_logging(filter);
-        announce(&listener, &config)?;
-        anyhow::Ok(server::run(listener, config, stop).await?)
+        let address = listener.local_addr()?;
+        let announced = Arc::clone(&config);
+        let ready = move || announce(address, &announced);
+        anyhow::Ok(server::run(listener, config, stop, ready).await?)
     });
     // Everything that matters has been waited for; what still blocks a thread must not keep the process.
     runtime.shutdown_background();
@@ -157,8 +161,7 @@ fn start_logging(filter: EnvFilter) {
 }
 
 /// Scripts and tests read the first line of stdout to learn the port.
-fn announce(listener: &TcpListener, config: &Config) -> Result<()> {
-    let address = listener.local_addr()?;
+fn announce(address: SocketAddr, config: &Config) {
     // A closed stdout is no reason not to serve.
     let _ = writeln!(stdout(), "listening on http://{address}/");
     let version = env!("CARGO_PKG_VERSION");
@@ -170,7 +173,6 @@ fn announce(listener: &TcpListener, config: &Config) -> Result<()> {
             wanted, "fewer open files are allowed than limits.connections; see `ulimit -Hn`"
         );
     }
-    Ok(())
 }
 
 /// One connection is one open file, and the usual soft limit of 1024 is meant for programs that use `select`.
@@ -183,17 +185,23 @@ fn raise_file_limit() -> Option<usize> {
     getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok())
 }
 
-fn stop_on_signals(stop: &CancellationToken) -> Result<()> {
+fn stop_on_signals(stop: &CancellationToken, config: &Config) -> Result<()> {
+    let owner = agent::owner(&config.data);
     for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
-        kakehashi::task::spawn("signals", obey(signal(kind)?, kind, stop.clone()));
+        kakehashi::task::spawn(
+            "signals",
+            obey(signal(kind)?, kind, stop.clone(), Arc::clone(&owner)),
+        );
     }
     Ok(())
 }
 
 /// The first signal asks, the second does not wait for an answer.
-async fn obey(mut signals: Signal, kind: SignalKind, stop: CancellationToken) {
+async fn obey(mut signals: Signal, kind: SignalKind, stop: CancellationToken, owner: Arc<str>) {
     while signals.recv().await.is_some() {
         if stop.is_cancelled() {
+            // Nobody is left to end them politely.
+            agent::end_all(&owner);
             std::process::exit(128 + kind.as_raw_value());
         }
         stop.cancel();

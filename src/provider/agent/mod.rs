@@ -4,7 +4,9 @@
 mod process;
 mod scripted;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Prompts and cancels waiting for the agent; the session sends one prompt at a time, so this never fills.
@@ -14,7 +16,10 @@ pub const AGENT_OUTPUT_CAPACITY: usize = 256;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentConfig {
-    Scripted,
+    Scripted {
+        /// Marks every process, so that the next gateway finds what this one could not end.
+        owner: Arc<str>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,9 +62,21 @@ pub struct AgentLink {
     pub output: mpsc::Receiver<AgentOutput>,
 }
 
+/// The mark of all agents of one data directory.
+pub fn owner(data: &Path) -> Arc<str> {
+    let mut hasher = DefaultHasher::new();
+    data.hash(&mut hasher);
+    format!("{:016x}", hasher.finish()).into()
+}
+
+/// Kills what agents of this owner have left running, and returns how many processes that were. Blocking.
+pub fn end_all(owner: &str) -> usize {
+    process::end_all(owner)
+}
+
 /// Starts an agent that works below `workplace`. Returns at once; trouble arrives as a failed prompt.
 pub fn start(config: &AgentConfig, workplace: &Path) -> AgentLink {
     match config {
-        AgentConfig::Scripted => scripted::start(workplace.to_owned()),
+        AgentConfig::Scripted { owner } => scripted::start(workplace.to_owned(), owner),
     }
 }

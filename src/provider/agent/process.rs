@@ -48,8 +48,14 @@ pub(super) enum RunError {
 }
 
 impl Processes {
-    pub(super) fn new(workplace: PathBuf) -> Self {
-        Self { workplace, mark: fresh_mark(), running: None, known: Vec::new(), any_started: false }
+    pub(super) fn new(workplace: PathBuf, owner: &str) -> Self {
+        Self {
+            workplace,
+            mark: fresh_mark(owner),
+            running: None,
+            known: Vec::new(),
+            any_started: false,
+        }
     }
 
     /// Runs one shell command until both of its pipes are closed and it has exited. Dropping the future leaves
@@ -178,10 +184,19 @@ fn signal_all(group: Option<Pid>, processes: &[Process], signal: Signal) {
     }
 }
 
-/// Not a secret, only different from every other agent on this machine.
-fn fresh_mark() -> String {
+/// Kills everything that agents of this owner have started, in this process or in one that is gone. Reads many files.
+pub(super) fn end_all(owner: &str) -> usize {
+    let search = Search { variable: format!("{MARK}={owner}."), group: None, known: Vec::new() };
+    let found = tree::living(&search);
+    signal_all(None, &found, Signal::KILL);
+    found.len()
+}
+
+/// Not a secret, only different from every other agent on this machine. It begins with the owner, and no mark
+/// begins with another.
+fn fresh_mark(owner: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("{}.{now}.{count}", std::process::id())
+    format!("{owner}.{}.{now}.{count}.", std::process::id())
 }

@@ -19,13 +19,13 @@ use tokio::sync::mpsc;
 use tracing::error;
 use workplace::Workplace;
 
-pub(super) fn start(workplace: PathBuf) -> AgentLink {
+pub(super) fn start(workplace: PathBuf, owner: &str) -> AgentLink {
     let (input, requests) = mpsc::channel(AGENT_INPUT_CAPACITY);
     let (answers, output) = mpsc::channel(AGENT_OUTPUT_CAPACITY);
     let agent = Agent {
         inbox: Inbox { requests, held: VecDeque::new() },
         answers,
-        processes: Processes::new(workplace.clone()),
+        processes: Processes::new(workplace.clone(), owner),
         workplace: Workplace::new(workplace),
     };
     task::spawn("agent-scripted", agent.run());

@@ -16,7 +16,7 @@ pub(super) struct Process {
 
 #[derive(Debug, Clone)]
 pub(super) struct Search {
-    /// `NAME=VALUE` in the environment of everything that was started.
+    /// How `NAME=VALUE` begins in the environment of everything that was started.
     pub(super) variable: String,
     /// The group of the running command.
     pub(super) group: Option<Pid>,
@@ -92,7 +92,9 @@ fn parse_stat(pid: i32, stat: &str) -> Option<Entry> {
 /// Processes of other users cannot be read and are not ours.
 fn has_variable(pid: Pid, variable: &str) -> bool {
     let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero()));
-    environment.is_ok_and(|all| all.split(|&byte| byte == 0).any(|one| one == variable.as_bytes()))
+    environment.is_ok_and(|all| {
+        all.split(|&byte| byte == 0).any(|one| one.starts_with(variable.as_bytes()))
+    })
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ async fn no_output_of_a_command_is_lost() {
 
 #[tokio::test]
 async fn missing_workplace_fails_the_prompt() {
-    let mut link = start("/nonexistent/workplace".into());
+    let mut link = start("/nonexistent/workplace".into(), "test");
     prompt(&link, "run true").await;
     let [AgentOutput::Done(AgentEnd::Failed { reason })] = &until_done(&mut link).await[..] else {
         panic!("not failed")
@@ -210,7 +210,7 @@ impl Place {
     }
 
     fn start(&self) -> AgentLink {
-        start(self.path().to_owned())
+        start(self.path().to_owned(), "test")
     }
 
     async fn all(&self, text: &str) -> Vec<AgentOutput> {
