@@ -1,6 +1,7 @@
 //! SQLite: sessions, their switches, the log of every channel, work that is not finished, request numbers.
 //! One thread writes in batches; readers have connections of their own. Knows nothing of sockets or actors.
 
+mod place;
 mod reader;
 mod record;
 mod schema;
@@ -10,6 +11,7 @@ pub use reader::{Page, SessionRecord};
 pub use writer::{Change, Progress, RunState, SessionWriter};
 
 use crate::message::{Channel, Epoch, Principal, RequestNo, Seq, SessionId};
+use place::Place;
 use reader::Readers;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,6 +30,8 @@ pub enum StoreError {
     Sqlite(#[from] rusqlite::Error),
     #[error("the database was written by a newer version (schema {found}, this one knows {known})")]
     TooNew { found: i64, known: i64 },
+    #[error("database: {0}")]
+    File(#[from] std::io::Error),
     #[error("the writer has stopped")]
     Stopped,
 }
@@ -52,7 +56,7 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let connection = schema::open(path)?;
         let readers = Arc::new(Readers::new(path));
-        let (jobs, health) = writer::start(connection, observe);
+        let (jobs, health) = writer::start(connection, Place::of(path)?, observe);
         Ok(Self { jobs, places: Arc::new(Semaphore::new(READERS)), readers, health })
     }
 

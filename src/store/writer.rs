@@ -1,6 +1,7 @@
 //! The one thread that writes. It takes whatever has piled up, commits it in one transaction, and tells each
 //! session how far it got. A disk that does not take the batch is asked again until it does: nothing is dropped.
 
+use super::place::Place;
 use super::{SessionKey, record, schema};
 use crate::message::{Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId};
 use rusqlite::{Connection, ErrorCode, Transaction, params};
@@ -129,13 +130,14 @@ impl SessionWriter {
 /// Starts the thread; it ends with [`Job::Close`] or when every handle is gone.
 pub(super) fn start(
     connection: Connection,
+    place: Place,
     observe: impl Fn(usize, Duration) + Send + 'static,
 ) -> (Jobs, watch::Receiver<Option<String>>) {
     let (jobs, queue) = mpsc::channel(QUEUE_CAPACITY);
     let (trouble, health) = watch::channel(None);
     let lost = trouble.clone();
     thread::spawn(move || {
-        let writer = Writer { connection, queue, trouble };
+        let writer = Writer { connection, place, queue, trouble };
         if catch_unwind(AssertUnwindSafe(|| writer.run(observe))).is_err() {
             error!("the thread that writes to the database has panicked; restart the gateway");
             lost.send_replace(Some("the writer has failed".to_owned()));
@@ -146,6 +148,7 @@ pub(super) fn start(
 
 struct Writer {
     connection: Connection,
+    place: Place,
     queue: mpsc::Receiver<Job>,
     trouble: watch::Sender<Option<String>>,
 }
@@ -193,6 +196,9 @@ impl Writer {
     }
 
     fn commit_until_done(&mut self, writes: &[Write]) {
+        while let Err(reason) = self.place.check() {
+            self.stall(reason);
+        }
         loop {
             match commit(&mut self.connection, writes) {
                 Ok(()) => {
@@ -242,7 +248,10 @@ impl Writer {
     }
 
     fn wait_out(&self, err: &rusqlite::Error) {
-        let reason = err.to_string();
+        self.stall(err.to_string());
+    }
+
+    fn stall(&self, reason: String) {
         // Told once, not at every try.
         self.trouble.send_if_modified(|trouble| {
             let news = trouble.as_ref() != Some(&reason);
@@ -295,7 +304,7 @@ impl Writer {
 fn commit(connection: &mut Connection, writes: &[Write]) -> Result<(), rusqlite::Error> {
     let batch = connection.transaction()?;
     let now = now_millis();
-    for write in writes {
+    for write in writes.iter().filter(|write| !write.progress.borrow().failed) {
         for change in &write.changes {
             apply(&batch, write.key, change, now)?;
         }
@@ -395,7 +404,7 @@ fn may_pass(err: &rusqlite::Error) -> bool {
     )
 }
 
-fn now_millis() -> i64 {
+pub(super) fn now_millis() -> i64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX)
 }

@@ -1,0 +1,55 @@
+//! Whether the database is still where it was opened. A removed file takes writes as before, and loses them all.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    file: FileId,
+}
+
+/// Device and number of a file: what makes it that file and no other.
+type FileId = (u64, u64);
+
+impl Place {
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.to_owned(), file: file_id(path)? })
+    }
+
+    /// The reason if the file is gone or another one.
+    pub(super) fn check(&self) -> Result<(), String> {
+        match file_id(&self.path) {
+            Ok(file) if file == self.file => Ok(()),
+            Ok(_) => Err("the database file was replaced; restart the gateway".to_owned()),
+            Err(_) => {
+                Err("the database file was removed; restore it or restart the gateway".to_owned())
+            }
+        }
+    }
+}
+
+fn file_id(path: &Path) -> io::Result<FileId> {
+    let about = fs::metadata(path)?;
+    Ok((about.dev(), about.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removed_or_replaced_file_is_noticed() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("x.db");
+        fs::write(&path, "1").unwrap();
+        let place = Place::of(&path).unwrap();
+        assert_eq!(place.check(), Ok(()));
+        fs::rename(&path, home.path().join("away.db")).unwrap();
+        assert!(place.check().unwrap_err().contains("removed"));
+        fs::write(&path, "2").unwrap();
+        assert!(place.check().unwrap_err().contains("replaced"));
+    }
+}
