@@ -162,7 +162,11 @@ async fn accept(
         cursor: connect.cursor,
         history: connect.history,
     };
-    let (session, mut greeting, reader) = open(state, &principal, connect, &attach).await?;
+    // A store that does not answer must not leave a client without a word.
+    let opened = timeout(limits.handshake, open(state, &principal, connect, &attach)).await;
+    let stalled =
+        || Rejection::Stalled { reason: state.registry.store_health().err().unwrap_or_default() };
+    let (session, mut greeting, reader) = opened.unwrap_or_else(|_| Err(stalled()))?;
     if connect.channel == Channel::Input && !greeting.resumed {
         greeting.overview = state.registry.overview().await;
     }

@@ -26,6 +26,7 @@ use axum::routing::get;
 use axum::{Router, middleware};
 use guard::Guard;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, timeout_at};
@@ -53,20 +54,22 @@ pub struct AppState {
 pub enum RunError {
     #[error("the listening socket is unusable: {0}")]
     Listener(#[from] io::Error),
-    #[error("sessions cannot be restored: {0}")]
-    Registry(String),
+    #[error("cannot use the data in {}: {reason}; move it away or choose another --data", data.display())]
+    Registry { data: PathBuf, reason: String },
 }
 
-/// Serves until `stop` is cancelled, and returns at most `limits.shutdown` later.
+/// Serves until `stop` is cancelled, and returns at most `limits.shutdown` later. Calls `ready` once everything that
+/// can go wrong at the start has gone right.
 pub async fn run(
     listener: TcpListener,
     config: Arc<Config>,
     stop: CancellationToken,
+    ready: impl FnOnce(),
 ) -> Result<(), RunError> {
     let port = listener.local_addr()?.port();
     let (metrics, tasks) = (Metrics::new(), Tasks::default());
     let registry = Registry::start(&config, &metrics, tasks.clone())
-        .map_err(|err| RunError::Registry(err.to_string()))?;
+        .map_err(|err| RunError::Registry { data: config.data.clone(), reason: err.to_string() })?;
     let state = AppState {
         config,
         registry,
@@ -76,6 +79,7 @@ pub async fn run(
         sockets_stop: CancellationToken::new(),
     };
     control::start(&state, &tasks);
+    ready();
     let acceptor = Acceptor::new(router(&state, port), &state, tasks.clone());
     acceptor.run(listener).await;
     finish(&state, &acceptor, &tasks).await;

@@ -341,7 +341,9 @@ fn read_rate(packet: &CommandPacket<'_>) -> Result<u32, DecodeError> {
 }
 
 fn read_cancel(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
-    let channel = destination(packet)?.filter(|channel| channel.runs_work());
+    let named = destination(packet)?
+        .ok_or(DecodeError::BadField { field: field::CHANNEL, expected: "0, 1, 2, 3 or 4" })?;
+    let channel = Some(named).filter(|channel| channel.runs_work());
     let channel = channel.ok_or_else(|| wrong_channel(packet, "0, 1, 2, 3, 4"))?;
     let scope = match packet.run {
         None => CancelScope::Current,

@@ -30,9 +30,9 @@ pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
         Notice::QueuedCancelled { run } => say("queued_cancelled", &[("run", &run.0.to_string())]),
         Notice::NothingToCancel => say("nothing_to_cancel", &[]),
         Notice::RunCancelled { .. } => say("run_cancelled", &[]),
-        Notice::RunFailed { reason, .. } => say("run_failed", &[("reason", reason)]),
+        Notice::RunFailed { reason, .. } => say("run_failed", &[("reason", &locale.word(reason))]),
         Notice::RunInterrupted { request } => say("run_interrupted", &[("request", request)]),
-        Notice::LiveDown { reason } => say("live_down", &[("reason", reason)]),
+        Notice::LiveDown { reason } => say("live_down", &[("reason", &locale.word(reason))]),
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
         Problem::FileRefused { reason }
         | Problem::ListFailed { reason }
         | Problem::StoreStalled { reason }
-        | Problem::NotCarriedOut { reason } => say(&[("reason", reason)]),
+        | Problem::NotCarriedOut { reason } => say(&[("reason", &locale.word(reason))]),
         Problem::TooManyControls { limit } => say(&[("limit", &limit.to_string())]),
         Problem::ReadOnly | Problem::NotHolder => say(&[]),
     }
@@ -76,13 +76,13 @@ pub(super) fn decode_error(locale: Locale, error: &DecodeError) -> String {
             say(&[("value", value), ("allowed", allowed)])
         }
         DecodeError::BadField { field, expected } => {
-            say(&[("field", field), ("expected", expected)])
+            say(&[("field", field), ("expected", &locale.word(expected))])
         }
         DecodeError::TooLarge { size, limit } => {
             say(&[("size", &size.to_string()), ("limit", &limit.to_string())])
         }
         DecodeError::BadBase64 { field } => say(&[("field", field)]),
-        DecodeError::BadAudio(reason) => say(&[("reason", reason)]),
+        DecodeError::BadAudio(reason) => say(&[("reason", &locale.word(reason))]),
         DecodeError::NotAnObject | DecodeError::MissingKind | DecodeError::Binary => say(&[]),
     }
 }

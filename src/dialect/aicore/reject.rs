@@ -19,6 +19,8 @@ pub enum Rejection {
     SessionRefused,
     #[error("{scope} takes at most {limit} sockets")]
     TooManySockets { scope: &'static str, limit: usize },
+    #[error("storage does not answer: {reason}")]
+    Stalled { reason: String },
     #[error("the gateway stops")]
     Stopping,
     #[error("internal error")]
@@ -35,6 +37,7 @@ impl Rejection {
             Self::SessionRefused => 3504,
             // Half-open sockets of the same client may hold the places; they go by themselves.
             Self::TooManySockets { .. } => 3005,
+            Self::Stalled { .. } => 3006,
             Self::Stopping => 3001,
             Self::Internal => 1011,
         }
@@ -47,6 +50,7 @@ impl Rejection {
             Self::UnknownSocket(_) => "unknown_socket",
             Self::SessionRefused => "session_refused",
             Self::TooManySockets { .. } => "too_many_sockets",
+            Self::Stalled { .. } => "store_stalled",
             Self::Stopping => "stopping",
             Self::Internal => "internal",
         }
@@ -71,6 +75,7 @@ impl Rejection {
         match self {
             Self::Silent { seconds } => say(&[("seconds", &seconds.to_string())]),
             Self::Malformed(error) => phrase::decode_error(locale, error),
+            Self::Stalled { reason } => say(&[("reason", reason)]),
             Self::UnknownSocket(value) => say(&[("value", value)]),
             Self::TooManySockets { scope, limit } => {
                 say(&[("scope", scope), ("limit", &limit.to_string())])

@@ -19,6 +19,7 @@ pub(super) const STREAM_FAILED: &str = "!";
 pub(super) const CANCEL_TAKEN: &str = "処理中断！";
 
 pub(super) mod field {
+    pub(in super::super) const CHANNEL: &str = "チャンネル";
     pub(in super::super) const BODY: &str = "メッセージ内容";
     pub(in super::super) const FILE_NAME: &str = "ファイル名";
     pub(in super::super) const MODE: &str = "送信モード";
