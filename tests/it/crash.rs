@@ -1,7 +1,9 @@
 //! `kill -9` of the real binary: whatever was seen or acknowledged is back.
 
 use crate::process::Process;
-use crate::support::{BODY, CHANNEL, Client, Frontend, Home, KIND, RESUMED, SEQ, cursor, seq};
+use crate::support::{
+    BODY, CHANNEL, Client, Frontend, Home, KIND, RESUMED, SEQ, cursor, eventually, seq,
+};
 use serde_json::{Value, json};
 
 /// Reads a stream up to so many packets; all that was delivered.
@@ -102,4 +104,36 @@ async fn an_acknowledged_command_is_never_lost() {
         .map(|packet| packet[BODY].as_str().unwrap())
         .collect();
     assert_eq!(said, acknowledged);
+}
+
+#[tokio::test]
+async fn what_a_killed_gateway_left_behind_is_cleared_away() {
+    let home = Home::new();
+    let process = Process::start(&home, "");
+    let mut front = Frontend::open(process.addr, None).await;
+    let session = front.session().to_owned();
+    let mark = format!("8{}.25", std::process::id());
+    front.type_in("1", &format!("run (setsid sleep {mark} &); sleep {mark}; touch too-late")).await;
+    eventually(|| sleeping(&mark) == 2).await;
+    front
+        .input
+        .send(&json!({CHANNEL: "2", KIND: "input_file", BODY: "aGk=", "ファイル名": "a.txt"}))
+        .await;
+    front.agents[1].until("input_file").await;
+    process.kill();
+    assert_eq!(sleeping(&mark), 2, "nobody could end them yet");
+    let process = Process::start(&home, "");
+    assert_eq!(sleeping(&mark), 0);
+    // A file sent just before still goes with the next text.
+    let mut front = Frontend::open(process.addr, Some(&session)).await;
+    front.type_in("2", "say look").await;
+    let said = front.agents[1].until_where(|packet| packet[KIND] == "input_text").await;
+    assert!(said[BODY].as_str().unwrap().contains("a.txt"), "{said}");
+}
+
+fn sleeping(mark: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let commands =
+        processes.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+    commands.filter(|command| command.starts_with("sleep") && command.contains(mark)).count()
 }

@@ -462,7 +462,7 @@ async fn a_wrong_channel_or_value_is_named() {
         (json!({KIND: "input_text", CHANNEL: "0", BODY: "a", "送信モード": "Code5"}), "bad_field"),
         (json!({KIND: "input_request", CHANNEL: "file", BODY: "a"}), "wrong_channel"),
         (json!({KIND: "cancel_run", CHANNEL: "input"}), "wrong_channel"),
-        (json!({KIND: "cancel_run"}), "wrong_channel"),
+        (json!({KIND: "cancel_run"}), "bad_field"),
         (json!({KIND: "cancel_run", CHANNEL: "1", "実行番号": "some"}), "bad_field"),
         (json!({KIND: "input_file", CHANNEL: "file", BODY: "AAEC"}), "wrong_channel"),
         (json!({KIND: "input_file", CHANNEL: "0", BODY: "not base64!"}), "bad_base64"),

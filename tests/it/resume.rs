@@ -285,3 +285,30 @@ async fn a_limited_history_of_an_empty_channel_does_not_disturb_what_follows() {
         assert_eq!(numbers, expected);
     }
 }
+
+#[tokio::test]
+async fn many_numbered_commands_at_once_are_all_acknowledged() {
+    const COUNT: usize = 3000;
+    let gateway = Gateway::start().await;
+    let mut input = Client::open(gateway.addr, "input", None).await;
+    for number in 0..COUNT {
+        let body = json!({"ボタン": {"マイク": number % 2 == 0}});
+        input.send(&json!({KIND: "operations", BODY: body, "要求番号": number})).await;
+    }
+    for number in 0..COUNT {
+        assert_eq!(input.until("ack").await["要求番号"], number);
+    }
+}
+
+#[tokio::test]
+async fn a_number_and_its_text_name_the_same_command() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let packet = |request: Value| json!({CHANNEL: "0", KIND: "input_text", BODY: "once", "要求番号": request});
+    for number in 0..20 {
+        front.input.send(&packet(json!(number))).await;
+        front.input.send(&packet(json!(number.to_string()))).await;
+        assert_eq!(front.input.until("ack").await["重複"], false);
+        assert_eq!(front.input.until("ack").await["重複"], true);
+    }
+}

@@ -260,3 +260,54 @@ async fn a_numbered_cancel_sent_right_behind_its_request_stops_it() {
         front.agents[0].until_where(says("output_text", "処理を中断しました。")).await;
     }
 }
+
+#[tokio::test]
+async fn a_cancel_sent_twice_stops_one_run() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    for seconds in ["sleep 30", "sleep 31", "say third"] {
+        front.type_in("1", seconds).await;
+    }
+    front.agents[0].until_where(|packet| packet["待ち順"] == 2).await;
+    let cancel = json!({CHANNEL: "1", KIND: "cancel_run", "要求番号": "c1"});
+    front.input.send(&cancel).await;
+    front.input.send(&cancel).await;
+    let acks = [front.input.until("ack").await, front.input.until("ack").await];
+    assert_eq!(acks.map(|ack| ack["重複"].clone()), [json!(false), json!(true)]);
+    // The second run has the channel now, and a new cancel reaches it.
+    front.agents[0].until_where(says("output_stream", "<<< 処理開始 >>>")).await;
+    front.cancel("1").await;
+    let seen = front.agents[0].collect_until(says("output_text", "third")).await;
+    let cancels = texts(&seen).iter().filter(|text| text.starts_with("cancel_run")).count();
+    assert_eq!(cancels, 1, "{seen:#?}");
+}
+
+#[tokio::test]
+async fn cancelling_everything_reaches_what_was_asked_for_just_before() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    for round in 0..10 {
+        front.type_in("1", "sleep 30").await;
+        front.agents[0].until_where(says("output_stream", "<<< 処理開始 >>>")).await;
+        let text = json!({CHANNEL: "1", KIND: "input_text", BODY: "sleep 40", "要求番号": format!("t{round}")});
+        front.input.send(&text).await;
+        front.input.send(&json!({CHANNEL: "1", KIND: "cancel_run", "実行番号": "all"})).await;
+        front.input.until("ack").await;
+        front.type_in("1", "say free").await;
+        front.agents[0].until_where(says("output_text", "free")).await;
+    }
+}
+
+#[tokio::test]
+async fn files_of_a_run_are_told_before_the_next_run_starts() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    front.type_in("1", "sleep 0.2\nimage one.png\nimage two.png").await;
+    front.type_in("1", "say next").await;
+    let seen = front.agents[0].collect_until(says("output_text", "next")).await;
+    let starts: Vec<usize> =
+        (0..seen.len()).filter(|at| seen[*at][BODY] == "<<< 処理開始 >>>").collect();
+    let files: Vec<usize> = (0..seen.len()).filter(|at| seen[*at][KIND] == "output_file").collect();
+    assert_eq!(files.len(), 2);
+    assert!(files.iter().all(|at| *at > starts[0] && *at < starts[1]), "{seen:#?}");
+}

@@ -137,3 +137,25 @@ async fn the_newest_audio_socket_holds_microphone_and_speaker() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_socket_that_lost_the_speaker_cannot_silence_the_one_that_got_it() {
+    let gateway = Gateway::start().await;
+    let mut input = Client::open(gateway.addr, "input", None).await;
+    let session = input.session().to_owned();
+    let mut first = Client::open(gateway.addr, "audio", Some(&session)).await;
+    let mut second = Client::open(gateway.addr, "audio", Some(&session)).await;
+    input.send(&json!({CHANNEL: "input", KIND: "input_text", BODY: "x".repeat(20)})).await;
+    second.until("output_audio").await;
+    // The existing client answers the take-over like this, and with every chunk of a microphone left on.
+    first.until("cancel_audio").await;
+    first.send(&json!({CHANNEL: "audio", KIND: "cancel_audio", BODY: null, FILE_NAME: null})).await;
+    let mut numbered = audio("audio/pcm;rate=24000", &[5]);
+    numbered["要求番号"] = json!("n");
+    first.send(&numbered).await;
+    let refused = first.until("error").await;
+    assert_eq!((&refused["コード"], &refused["要求番号"]), (&json!("not_holder"), &json!("n")));
+    for _ in 0..10 {
+        assert_eq!(second.next().await[KIND], "output_audio");
+    }
+}
