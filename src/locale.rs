@@ -32,6 +32,12 @@ impl Locale {
         }
     }
 
+    /// A phrase of our own code, translated; a phrase of anybody else stays as it is.
+    pub fn word(self, english: &str) -> String {
+        let known = self.texts().get("words").and_then(|words| words.get(english));
+        known.map_or(english, String::as_str).to_owned()
+    }
+
     /// How an agent fares, for people and for a live model that passes it on by voice.
     pub fn report(self, report: &AgentReport) -> String {
         let agent = report.agent.number().to_string();
@@ -103,7 +109,8 @@ mod tests {
         };
         let shape = |locale: Locale| -> Vec<(String, String, Vec<String>)> {
             let texts = locale.texts();
-            let rows = texts.iter().flat_map(|(section, names)| {
+            let texts = texts.iter().filter(|(section, _)| *section != "words");
+            let rows = texts.flat_map(|(section, names)| {
                 names
                     .iter()
                     .map(move |(name, text)| (section.clone(), name.clone(), placeholders(text)))
@@ -117,6 +124,40 @@ mod tests {
     #[test]
     fn a_value_that_looks_like_a_placeholder_is_left_alone() {
         assert_eq!(fill("{a} and {b}", &[("a", "{b}"), ("b", "x")]), "{b} and x");
+    }
+
+    /// Phrases that the code hands over in English, found where they are written.
+    fn phrases() -> Vec<String> {
+        let decode = include_str!("dialect/aicore/decode.rs");
+        let connect = include_str!("dialect/aicore/connect.rs");
+        let value = include_str!("dialect/aicore/value.rs");
+        let files = include_str!("files/error.rs").split("#[cfg(test)]").next().unwrap();
+        let quoted = |text: &str, before: &str| -> Vec<String> {
+            let parts = text.split(before).skip(1);
+            parts
+                .filter_map(|part| {
+                    Some(part.trim_start().strip_prefix('"')?.split_once('"')?.0.to_owned())
+                })
+                .collect()
+        };
+        let mut found = Vec::new();
+        for text in [decode, connect, value] {
+            found.extend(quoted(text, "expected:"));
+            found.extend(quoted(text, "BadAudio("));
+        }
+        found.extend(quoted(files, "#[error("));
+        found.retain(|phrase| !phrase.contains('{'));
+        found
+    }
+
+    #[test]
+    fn every_phrase_has_its_japanese_word() {
+        let phrases = phrases();
+        assert!(phrases.len() > 20, "{phrases:?}");
+        for phrase in phrases {
+            assert_ne!(Locale::Ja.word(&phrase), phrase);
+            assert_eq!(Locale::En.word(&phrase), phrase);
+        }
     }
 
     #[test]
