@@ -144,6 +144,11 @@ fn every_close_code_has_a_row() {
         .filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse::<u16>().ok())
         .map(|code| code.to_string())
         .collect();
+    assert_eq!(rows, close_codes());
+}
+
+/// The close codes that stand anywhere in the code.
+pub(crate) fn close_codes() -> BTreeSet<String> {
     let mut used = BTreeSet::new();
     for path in files_below("src/server").into_iter().chain(files_below("src/dialect")) {
         let text = std::fs::read_to_string(&path).unwrap();
@@ -155,7 +160,7 @@ fn every_close_code_has_a_row() {
         });
         used.extend(codes.map(str::to_owned));
     }
-    assert_eq!(rows, used);
+    used
 }
 
 #[test]
@@ -232,7 +237,7 @@ fn kind(frame: &str) -> String {
 }
 
 /// The seed's placeholders stand for any base64.
-fn filled(frame: &str) -> String {
+pub(crate) fn filled(frame: &str) -> String {
     frame.replace("<base64_pcm>", "AAEC/w==").replace("<base64_image>", "AAEC/w==")
 }
 
@@ -248,7 +253,7 @@ fn dialect(own: Channel) -> AicoreDialect {
     AicoreDialect::new(SessionId::from_random(0), own, Locale::Ja)
 }
 
-fn fixtures() -> Vec<(String, Value)> {
+pub(crate) fn fixtures() -> Vec<(String, Value)> {
     let read = |path: PathBuf| {
         let frame = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         (path.display().to_string(), frame)
@@ -256,11 +261,11 @@ fn fixtures() -> Vec<(String, Value)> {
     files_below("tests/fixtures/aicore").into_iter().map(read).collect()
 }
 
-fn toml_file(path: &str) -> toml::Table {
+pub(crate) fn toml_file(path: &str) -> toml::Table {
     read(path).parse().unwrap()
 }
 
-fn keys(table: &toml::Value) -> BTreeSet<String> {
+pub(crate) fn keys(table: &toml::Value) -> BTreeSet<String> {
     table.as_table().unwrap().keys().cloned().collect()
 }
 
@@ -268,7 +273,7 @@ fn page() -> String {
     read("docs/aicore.md")
 }
 
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|err| panic!("{path}: {err}"))
 }
 
@@ -276,7 +281,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn files_below(directory: &str) -> Vec<PathBuf> {
+pub(crate) fn files_below(directory: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut todo = vec![root().join(directory)];
     while let Some(dir) = todo.pop() {

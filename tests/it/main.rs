@@ -6,6 +6,7 @@
 )]
 #![expect(clippy::non_ascii_literal, reason = "frames of the packet dialect")]
 
+mod asyncapi;
 mod crash;
 mod docs;
 mod edge;
@@ -14,7 +15,9 @@ mod fuzz;
 mod golden;
 mod handshake;
 mod isolation;
+mod openapi;
 mod process;
+mod protocol;
 mod rawsocket;
 mod resume;
 mod routing;

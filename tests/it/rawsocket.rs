@@ -1,5 +1,6 @@
 //! Sockets whose frames a test reads by hand, when and if it wants to.
 
+use crate::protocol::Witness;
 use crate::support::{KIND, PATIENCE, SESSION, SOCKET_PATH};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -44,7 +45,9 @@ pub(crate) async fn hear(socket: &mut Socket) -> Heard {
         loop {
             match socket.next().await {
                 Some(Ok(Message::Text(text))) => {
-                    return Heard::Packet(serde_json::from_str(&text).unwrap());
+                    let packet = serde_json::from_str(&text).unwrap();
+                    Witness::default().heard(&packet);
+                    return Heard::Packet(packet);
                 }
                 Some(Ok(Message::Close(Some(frame)))) => {
                     return Heard::Closed(frame.code.into(), frame.reason.to_string());

@@ -1,5 +1,6 @@
 //! A gateway on a free port, and a client that speaks to it as a frontend would.
 
+use crate::protocol::Witness;
 use futures_util::{SinkExt, StreamExt};
 use kakehashi::config::Config;
 use kakehashi::server;
@@ -91,6 +92,8 @@ impl Gateway {
 pub(crate) struct Client {
     ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
     pub(crate) init: Value,
+    /// Whatever goes over this socket is held against the protocol document.
+    witness: Witness,
 }
 
 impl Client {
@@ -98,7 +101,7 @@ impl Client {
     pub(crate) async fn dial(addr: SocketAddr) -> Self {
         let (ws, _) =
             tokio_tungstenite::connect_async(format!("ws://{addr}{SOCKET_PATH}")).await.unwrap();
-        Self { ws, init: Value::Null }
+        Self { ws, init: Value::Null, witness: Witness::default() }
     }
 
     /// Connects as the existing client does, and takes `init`.
@@ -131,6 +134,9 @@ impl Client {
     }
 
     pub(crate) async fn send_raw(&mut self, message: Message) {
+        if let Message::Text(text) = &message {
+            self.witness.said(text);
+        }
         timeout(PATIENCE, self.ws.send(message)).await.unwrap().unwrap();
     }
 
@@ -150,7 +156,11 @@ impl Client {
     pub(crate) async fn next_of_any_kind(&mut self) -> Value {
         loop {
             match timeout(PATIENCE, self.ws.next()).await.expect("no packet in time") {
-                Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).unwrap(),
+                Some(Ok(Message::Text(text))) => {
+                    let packet = serde_json::from_str(&text).unwrap();
+                    self.witness.heard(&packet);
+                    return packet;
+                }
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 other => panic!("no packet but {other:?}"),
             }
@@ -185,6 +195,9 @@ impl Client {
             match timeout(PATIENCE, self.ws.next()).await.expect("no close in time") {
                 Some(Ok(Message::Close(Some(frame)))) => {
                     return (frame.code.into(), frame.reason.to_string());
+                }
+                Some(Ok(Message::Text(text))) => {
+                    self.witness.heard(&serde_json::from_str(&text).unwrap());
                 }
                 Some(Ok(_)) => {}
                 other => panic!("no close but {other:?}"),
