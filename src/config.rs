@@ -122,13 +122,18 @@ impl Config {
     }
 }
 
+/// The file that is read, if there is one.
+pub fn file(overrides: &Overrides) -> Option<PathBuf> {
+    overrides.config.clone().or_else(platform_file)
+}
+
 /// The data directory alone, for commands that only talk to a running gateway.
 pub fn data(overrides: Overrides) -> Result<PathBuf, ConfigError> {
     data_directory(&merged(overrides)?.data)
 }
 
 fn merged(overrides: Overrides) -> Result<RawConfig, ConfigError> {
-    let mut raw = match overrides.config.or_else(platform_file) {
+    let mut raw = match file(&overrides) {
         Some(path) => read(&path)?,
         None => RawConfig::default(),
     };

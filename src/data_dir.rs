@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+const LOCK: &str = "kakehashi.lock";
+
 /// Keeps other gateways out; the system gives the lock back even after `kill -9`.
 #[derive(Debug)]
 pub struct DataDir {
@@ -35,10 +37,29 @@ impl DataDir {
     }
 }
 
+/// Whether a running gateway holds the directory. Nothing is made for this, and nothing is kept: only a gateway that
+/// starts in this very moment could be turned away.
+pub fn is_taken(path: &Path) -> io::Result<bool> {
+    let lock = match File::open(path.join(LOCK)) {
+        Ok(lock) => lock,
+        Err(err)
+            if matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(false);
+        }
+        Err(err) => return Err(err),
+    };
+    match lock.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(reason)) => Err(reason),
+    }
+}
+
 fn lock_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true).mode(0o600);
-    options.open(path.join("kakehashi.lock"))
+    options.open(path.join(LOCK))
 }
 
 /// The lock file may be older than a change of rights, so only a new file shows that we can still make one.
@@ -56,10 +77,13 @@ mod tests {
     fn a_directory_has_one_owner_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/data");
+        assert!(!is_taken(&path).unwrap());
         let first = DataDir::open(&path).unwrap();
+        assert!(is_taken(&path).unwrap());
         let refused = DataDir::open(&path).unwrap_err();
         assert!(matches!(refused, DataDirError::InUse(_)), "{refused}");
         drop(first);
+        assert!(!is_taken(&path).unwrap());
         DataDir::open(&path).unwrap();
     }
 

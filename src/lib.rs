@@ -8,6 +8,7 @@ pub mod audio;
 pub mod config;
 pub mod data_dir;
 pub mod dialect;
+pub mod doctor;
 pub mod files;
 pub mod locale;
 pub mod message;

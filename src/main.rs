@@ -6,6 +6,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use kakehashi::config::{self, Config, Overrides};
 use kakehashi::data_dir::DataDir;
+use kakehashi::doctor::{self, Screen};
 use kakehashi::provider::agent;
 use kakehashi::server::{self, control};
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -27,6 +28,7 @@ Examples:
   kakehashi serve --project ~/app       let agents work on ~/app
   kakehashi --listen 127.0.0.1:0        take any free port and print it
   kakehashi say \"Restart in 5 minutes\"  tell every session of the running gateway
+  kakehashi doctor                      find out what is missing, with the same flags as serve
 
 Logs go to stderr: KAKEHASHI_LOG=debug shows more, KAKEHASHI_LOG=warn less.
 Every setting with its default and a comment is in config/kakehashi.toml.";
@@ -49,6 +51,12 @@ enum Command {
     Say {
         /// What to tell.
         text: String,
+    },
+    /// Look at everything the gateway needs and say what to do; changes nothing. Exit code 1: something fails.
+    Doctor {
+        /// Print JSON for programs.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -93,11 +101,12 @@ impl From<Flags> for Overrides {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
-        None | Some(Command::Serve) => serve(cli.flags.into()),
-        Some(Command::Say { text }) => say(cli.flags.into(), &text),
+        None | Some(Command::Serve) => serve(cli.flags.into()).map(|()| ExitCode::SUCCESS),
+        Some(Command::Say { text }) => say(cli.flags.into(), &text).map(|()| ExitCode::SUCCESS),
+        Some(Command::Doctor { json }) => doctor(cli.flags.into(), json),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(err) => {
             let line = format!("{err:#}").replace('\n', "; ");
             // Without a stderr there is nobody to tell; the exit code is all that is left.
@@ -113,6 +122,31 @@ fn say(overrides: Overrides, text: &str) -> Result<()> {
     let plural = if sessions == 1 { "" } else { "s" };
     writeln!(stdout(), "told {sessions} session{plural}")?;
     Ok(())
+}
+
+/// Everything it finds is its answer; only an answer that cannot be given is an error.
+fn doctor(overrides: Overrides, json: bool) -> Result<ExitCode> {
+    let report = doctor::examine(overrides, &screen());
+    if json {
+        writeln!(stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
+    } else {
+        write!(stdout(), "{report}")?;
+    }
+    Ok(ExitCode::from(u8::from(!report.healthy())))
+}
+
+fn screen() -> Screen {
+    let value = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+    let is_set = |name| value(name).is_some();
+    // The first of the three that is set counts.
+    let language = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(value).unwrap_or_default();
+    let language = language.to_ascii_lowercase();
+    Screen {
+        terminal: stdout().is_terminal(),
+        utf8: language.contains("utf-8") || language.contains("utf8"),
+        display: is_set("DISPLAY") || is_set("WAYLAND_DISPLAY"),
+        remote: is_set("SSH_CONNECTION"),
+    }
 }
 
 fn serve(overrides: Overrides) -> Result<()> {

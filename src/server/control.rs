@@ -84,7 +84,8 @@ pub(super) fn start(state: &AppState, tasks: &Tasks) {
     }
 }
 
-fn path(data: &Path) -> PathBuf {
+/// Where the socket of the gateway with this data directory is.
+pub fn path(data: &Path) -> PathBuf {
     data.join("control.sock")
 }
 

@@ -7,7 +7,7 @@ use crate::files::{FileLimits, Files};
 use crate::message::{Channel, Epoch, Principal, Seq, SessionId, SystemNotice};
 use crate::metrics::Metrics;
 use crate::provider::agent;
-use crate::store::{SessionRecord, Store, StoreError};
+use crate::store::{self, SessionRecord, Store, StoreError};
 use crate::task::Tasks;
 use dashmap::DashMap;
 use std::io;
@@ -69,7 +69,7 @@ impl Registry {
         }
         let committed = metrics.clone();
         let observe = move |events, took| committed.batch_committed(events, took);
-        let store = Store::open(&config.data.join("kakehashi.db"), observe)?;
+        let store = Store::open(&config.data.join(store::FILE), observe)?;
         let limits = FileLimits { max_pixels: config.limits.image_pixels };
         let files = Files::new(&config.project, &config.data, limits)?;
         let env = Env { config: Arc::clone(config), store, files, metrics: metrics.clone() };

@@ -1,12 +1,14 @@
 //! SQLite: sessions, their switches, the log of every channel, work that is not finished, request numbers.
 //! One thread writes in batches; readers have connections of their own. Knows nothing of sockets or actors.
 
+mod inspect;
 mod place;
 mod reader;
 mod record;
 mod schema;
 mod writer;
 
+pub use inspect::{Inspection, inspect};
 pub use reader::{Page, SessionRecord};
 pub use writer::{Change, Progress, RunState, SessionWriter};
 
@@ -18,6 +20,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot, watch};
 use writer::{Job, Jobs};
+
+/// Name of the database in the data directory.
+pub const FILE: &str = "kakehashi.db";
 
 /// Where a session's rows hang; small, so that it can be part of every key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -54,6 +54,11 @@ CREATE TABLE requests (
 CREATE INDEX requests_by_age ON requests (at);
 "];
 
+/// The schema that this version writes.
+pub(super) fn newest() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
 /// Opens the database for writing and brings its tables up to date.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     keep_private(path);
@@ -80,7 +85,7 @@ fn keep_private(path: &Path) {
 }
 
 fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let known = newest();
     let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if found > known {
         return Err(StoreError::TooNew { found, known });

@@ -9,6 +9,7 @@
 mod asyncapi;
 mod crash;
 mod docs;
+mod doctor;
 mod edge;
 mod faults;
 mod fuzz;

@@ -22,6 +22,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "session",
         ],
     ),
+    ("doctor", &["config", "data_dir", "store", "server", "doctor"]),
     (
         "server",
         &[

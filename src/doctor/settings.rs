@@ -1,0 +1,59 @@
+//! Where the settings come from, and which of them the file changes.
+
+use super::Finding;
+use crate::config::ConfigError;
+use std::path::Path;
+
+const CHECK: &str = "config";
+
+pub(super) fn finding(file: Option<&Path>, error: Option<&ConfigError>) -> Finding {
+    if let Some(error) = error {
+        return Finding::fail(
+            CHECK,
+            error.to_string(),
+            "correct it and ask again; config/kakehashi.toml lists every setting",
+        );
+    }
+    let Some(file) = file else {
+        return Finding::ok(CHECK, "no file; defaults, flags and KAKEHASHI_ variables count");
+    };
+    // It has just been read without a mistake, so what cannot be read now sets nothing.
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let keys = keys(&text.parse().unwrap_or_default());
+    let sets = if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") };
+    Finding::ok(CHECK, format!("{} sets {sets}", file.display()))
+}
+
+/// Names of settings; values may be nobody else's business.
+fn keys(table: &toml::Table) -> Vec<String> {
+    let row = |(key, value): (&String, &toml::Value)| match value.as_table() {
+        Some(section) => section.keys().map(|inner| format!("{key}.{inner}")).collect(),
+        None => vec![key.clone()],
+    };
+    table.iter().flat_map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Verdict;
+
+    #[test]
+    fn the_file_and_its_keys_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("kakehashi.toml");
+        std::fs::write(&file, "language = \"en\"\n[limits]\nsockets = 5\n").unwrap();
+        let found = finding(Some(&file), None);
+        assert_eq!(found.verdict, Verdict::Ok);
+        assert!(found.found.ends_with("kakehashi.toml sets language, limits.sockets"), "{found:?}");
+        std::fs::write(&file, "").unwrap();
+        assert!(finding(Some(&file), None).found.ends_with(" sets nothing"));
+    }
+
+    #[test]
+    fn a_mistake_is_a_failure() {
+        let found = finding(None, Some(&ConfigError::NoHome));
+        assert_eq!(found.verdict, Verdict::Fail);
+        assert!(found.found.contains("--data"), "{found:?}");
+    }
+}

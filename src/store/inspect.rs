@@ -1,0 +1,123 @@
+//! A look at a database that may be in use, without leaving a trace beside it.
+
+use super::{StoreError, schema};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// A larger one takes too long to check.
+const CHECKED_KIB: u64 = 64 * 1024;
+
+/// What was found in a database.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Inspection {
+    pub schema: i64,
+    /// The newest schema that this version can read.
+    pub known: i64,
+    pub sessions: i64,
+    pub kib: u64,
+    /// What SQLite says about it, if it is not well.
+    pub damage: Option<String>,
+}
+
+/// Reads only. What a running or killed gateway has not moved into the database yet counts.
+pub fn inspect(path: &Path) -> Result<Inspection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(address(path), flags)?;
+    let schema = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let kib = path.metadata().map_or(0, |about| about.len() / 1024);
+    let damage = if kib <= CHECKED_KIB { check(&connection)? } else { None };
+    Ok(Inspection {
+        schema,
+        known: schema::newest(),
+        sessions: if schema == 0 { 0 } else { count(&connection)? },
+        kib,
+        damage,
+    })
+}
+
+/// Without a log there is nothing to wait for, and SQLite must not make one; with a log it is read as it is.
+fn address(path: &Path) -> String {
+    let beside = |end: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        Path::new(&name).metadata().is_ok_and(|about| about.len() > 0)
+    };
+    let manner = if beside("-wal") && beside("-shm") { "readonly_shm=1" } else { "immutable=1" };
+    let mut address = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        // A path may hold any byte; an address may not.
+        let _ = match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                write!(address, "{}", char::from(*byte))
+            }
+            _ => write!(address, "%{byte:02X}"),
+        };
+    }
+    address + "?mode=ro&" + manner
+}
+
+fn check(connection: &Connection) -> Result<Option<String>, StoreError> {
+    let found: Option<String> =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).optional()?;
+    Ok(found.filter(|found| found != "ok"))
+}
+
+fn count(connection: &Connection) -> Result<i64, StoreError> {
+    Ok(connection.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn files(dir: &Path) -> BTreeMap<std::ffi::OsString, Vec<u8>> {
+        let entries = std::fs::read_dir(dir).unwrap().map(Result::unwrap);
+        entries.map(|entry| (entry.file_name(), std::fs::read(entry.path()).unwrap())).collect()
+    }
+
+    #[track_caller]
+    fn check_inspection(path: &Path, sessions: i64) {
+        let before = files(path.parent().unwrap());
+        let found = inspect(path).unwrap();
+        assert_eq!((found.schema, found.sessions, found.damage), (found.known, sessions, None));
+        assert!(files(path.parent().unwrap()) == before, "files beside {} changed", path.display());
+    }
+
+    fn add(connection: &Connection, id: &str) {
+        let row = "INSERT INTO sessions (id, principal, epoch, created_at, used_at) VALUES (?1, 'local', 1, 1, 1)";
+        connection.execute(row, [id]).unwrap();
+    }
+
+    #[test]
+    fn a_look_leaves_no_trace() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a ?#%\u{3042}.db");
+        let connection = schema::open(&path).unwrap();
+        add(&connection, "a");
+        // Open: the rows are still in the log. Within one process SQLite shares more than with another, so the files
+        // are compared in the tests of the command.
+        assert_eq!(inspect(&path).unwrap().sessions, 1);
+        // Killed: a copy of the files as they are, which nobody has open.
+        let left = tempfile::tempdir().unwrap();
+        for (name, bytes) in files(dir.path()) {
+            std::fs::write(left.path().join(name), bytes).unwrap();
+        }
+        check_inspection(&left.path().join(path.file_name().unwrap()), 1);
+        // Closed: there is no log.
+        drop(connection);
+        check_inspection(&path, 1);
+    }
+
+    #[test]
+    fn a_newer_schema_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new.db");
+        let connection = schema::open(&path).unwrap();
+        connection.execute_batch("PRAGMA user_version = 99").unwrap();
+        drop(connection);
+        assert_eq!(inspect(&path).unwrap().schema, 99);
+    }
+}

@@ -1,0 +1,206 @@
+//! `kakehashi doctor` as a process: what it says, what it returns, and that it leaves everything as it was.
+
+use crate::process::Process;
+use crate::support::{Client, Home};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::SystemTime;
+
+/// Asks with the directories of `home` and these further arguments.
+fn ask(home: &Home, more: &[&str]) -> Output {
+    let file = home.data.path().join("settings.toml");
+    std::fs::write(&file, "language = \"en\"\n").unwrap();
+    let before = [seen(home.data.path()), seen(home.project.path())];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
+    command.arg("doctor").args(more);
+    for (flag, path) in
+        [("--project", home.project.path()), ("--data", home.data.path()), ("--config", &file)]
+    {
+        if !more.contains(&flag) {
+            command.arg(flag).arg(path);
+        }
+    }
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let output = command.output().unwrap();
+    let after = [seen(home.data.path()), seen(home.project.path())];
+    assert!(before == after, "{}", String::from_utf8_lossy(&output.stdout));
+    output
+}
+
+/// Everything about the files below a directory that a look must not change.
+fn seen(directory: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    let mut todo = vec![directory.to_owned()];
+    while let Some(path) = todo.pop() {
+        let modified = path.symlink_metadata().unwrap().modified().unwrap();
+        if path.is_dir() {
+            todo.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+        // A socket cannot be read.
+        let bytes = std::fs::read(&path).unwrap_or_default();
+        found.insert(path, (modified, bytes));
+    }
+    found
+}
+
+/// The report of a call that had this exit code, by the names of its checks.
+#[track_caller]
+fn report(home: &Home, more: &[&str], code: i32) -> BTreeMap<String, Value> {
+    let output = ask(home, &[more, &["--json"]].concat());
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert_eq!(output.stderr, b"");
+    let report: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(report["healthy"], code == 0);
+    assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));
+    let findings = report["findings"].as_array().unwrap();
+    let named = |row: &Value| (row["check"].as_str().unwrap().to_owned(), row.clone());
+    let named: BTreeMap<String, Value> = findings.iter().map(named).collect();
+    assert_eq!(named.len(), findings.len(), "two checks of one name: {said}");
+    for finding in findings {
+        assert!(finding["found"].is_string(), "{finding}");
+        let fine = finding["verdict"] == "ok";
+        assert!(fine || finding["advice"].is_string(), "nothing to do: {finding}");
+    }
+    named
+}
+
+#[track_caller]
+fn check(found: &BTreeMap<String, Value>, name: &str, verdict: &str, part: &str) {
+    let finding = &found[name];
+    assert_eq!(finding["verdict"], verdict, "{finding}");
+    assert!(finding["found"].as_str().unwrap().contains(part), "{finding}");
+}
+
+fn free_port() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+#[test]
+fn a_machine_that_has_everything_is_healthy() {
+    let home = Home::new();
+    std::fs::create_dir(home.project.path().join(".git")).unwrap();
+    std::fs::write(home.project.path().join("main.py"), "print()").unwrap();
+    let address = free_port().to_string();
+    let found = report(&home, &["--listen", &address], 0);
+    let checks: Vec<&str> = found.keys().map(String::as_str).collect();
+    let expected = [
+        "browser",
+        "config",
+        "control",
+        "data",
+        "database",
+        "files",
+        "gateway",
+        "git",
+        "models",
+        "open files",
+        "port",
+        "project",
+        "space",
+        "terminal",
+        "watches",
+    ];
+    assert_eq!(checks, expected);
+    check(&found, "config", "ok", "settings.toml sets language");
+    check(&found, "port", "ok", &format!("{address} is free"));
+    check(&found, "git", "ok", "repository at ");
+    check(&found, "files", "ok", "1 files in 1 directories");
+    check(&found, "gateway", "ok", "none is running");
+    check(&found, "database", "ok", "there is none yet");
+}
+
+#[test]
+fn people_get_one_line_for_each_finding() {
+    let home = Home::new();
+    let output = ask(&home, &["--listen", "127.0.0.1:0"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    let (sum, findings) = lines.split_last().unwrap();
+    for line in findings {
+        let verdict = line.split(' ').next().unwrap();
+        assert!(matches!(verdict, "ok" | "warn" | "fail"), "{line}");
+    }
+    assert!(sum.ends_with(" 0 fail"), "{said}");
+    let git = lines.iter().find(|line| line.contains("git ")).unwrap();
+    assert!(git.starts_with("warn  git") && git.ends_with(" -> run `git init` in it"), "{git}");
+}
+
+#[tokio::test]
+async fn a_running_gateway_is_recognised_and_not_disturbed() {
+    let home = Home::new();
+    let process = Process::start(&home, "");
+    let mut client = Client::open(process.addr, "input", None).await;
+    client.until("welcome_text").await;
+    let address = process.addr.to_string();
+    let found = report(&home, &["--listen", &address], 0);
+    check(&found, "port", "ok", "in use by the running gateway, which is ready");
+    check(&found, "gateway", "ok", "one is running");
+    check(&found, "database", "ok", "schema 1, 1 sessions");
+    let elsewhere = free_port().to_string();
+    let found = report(&home, &["--listen", &elsewhere], 0);
+    check(&found, "port", "ok", "is free");
+    assert!(found["port"]["advice"].as_str().unwrap().contains("listens elsewhere"));
+    // The same port from another data directory.
+    check(
+        &report(&Home::new(), &["--listen", &address], 1),
+        "port",
+        "fail",
+        "another data directory",
+    );
+
+    process.kill();
+    let found = report(&home, &["--listen", &address], 0);
+    check(&found, "gateway", "ok", "none is running");
+    check(&found, "database", "ok", "schema 1, 1 sessions");
+}
+
+#[test]
+fn a_port_of_another_program_is_a_failure() {
+    let home = Home::new();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    // It never answers.
+    check(&report(&home, &["--listen", &address], 1), "port", "fail", "another program");
+}
+
+#[test]
+fn broken_settings_are_found_with_their_line() {
+    let home = Home::new();
+    let file = home.project.path().join("bad.toml");
+    std::fs::write(&file, "\nport = 1\n").unwrap();
+    let found = report(&home, &["--config", file.to_str().unwrap()], 1);
+    check(&found, "config", "fail", "bad.toml:2: unknown key `port`");
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn a_missing_project_hides_nothing_else() {
+    let home = Home::new();
+    let found = report(&home, &["--project", "/no/such", "--listen", "127.0.0.1:0"], 1);
+    check(&found, "project", "fail", "/no/such is not a directory");
+    check(&found, "config", "ok", "settings.toml");
+    assert!(found["data"]["found"].as_str().unwrap().contains("is writable"));
+    assert!(!found.contains_key("files"));
+}
+
+#[test]
+fn a_directory_that_does_not_exist_is_not_made() {
+    let home = Home::new();
+    let data = home.project.path().join("data");
+    let found = report(&home, &["--data", data.to_str().unwrap(), "--listen", "127.0.0.1:0"], 0);
+    check(&found, "data", "ok", "does not exist yet and will be made");
+    check(&found, "project", "warn", "holds the data directory");
+}
+
+#[test]
+fn a_damaged_or_foreign_database_is_a_failure() {
+    let home = Home::new();
+    std::fs::write(home.data.path().join("kakehashi.db"), "not a database, whatever it says")
+        .unwrap();
+    let found = report(&home, &["--listen", "127.0.0.1:0"], 1);
+    check(&found, "database", "fail", "cannot be opened");
+}
