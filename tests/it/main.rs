@@ -6,6 +6,7 @@
 )]
 #![expect(clippy::non_ascii_literal, reason = "frames of the packet dialect")]
 
+mod agreement;
 mod asyncapi;
 mod crash;
 mod docs;

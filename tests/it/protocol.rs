@@ -104,6 +104,12 @@ impl Protocol {
         ours.flat_map(|(_, kinds)| kinds.keys().map(String::as_str))
     }
 
+    /// Whether the document knows such a packet.
+    pub(crate) fn allows(&self, socket: &str, way: Way, kind: &str, packet: &Value) -> bool {
+        let form = self.forms.get(&(socket.to_owned(), way)).and_then(|kinds| kinds.get(kind));
+        form.is_some_and(|form| form.validator.is_valid(packet))
+    }
+
     /// Panics unless the document allows `packet` on this socket.
     #[track_caller]
     pub(crate) fn check(&self, socket: &str, way: Way, kind: &str, packet: &Value) {
