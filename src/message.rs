@@ -211,6 +211,7 @@ pub enum Command {
     },
     ListFiles {
         kind: ListKind,
+        scope: ListScope,
         answer_on: Channel,
     },
 }
@@ -253,6 +254,13 @@ pub enum ListKind {
     Backup,
     /// Recent uploads and results.
     Temp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ListScope {
+    /// Of uploads and results those of the last hour.
+    Usual,
+    All,
 }
 
 /// A file list as shown to people: local times, forward slashes, sorted by path.

@@ -9,6 +9,23 @@ pub(super) fn shown(time: SystemTime) -> String {
     local(time).strftime("%Y/%m/%d %H:%M:%S").to_string()
 }
 
+/// Times of many files, of which a lot are often of the same second.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    last: Option<(u64, String)>,
+}
+
+impl Shown {
+    pub(super) fn of(&mut self, time: SystemTime) -> String {
+        let Ok(since) = time.duration_since(SystemTime::UNIX_EPOCH) else { return shown(time) };
+        let second = since.as_secs();
+        match &self.last {
+            Some((last, text)) if *last == second => text.clone(),
+            Some(_) | None => self.last.insert((second, shown(time))).1.clone(),
+        }
+    }
+}
+
 /// `YYYYMMDD.HHMMSS`, so that names sort by time.
 pub(super) fn stamp(time: SystemTime) -> String {
     local(time).strftime("%Y%m%d.%H%M%S").to_string()

@@ -1,127 +1,141 @@
-//! Lists of the project's files and of a user's recent ones.
+//! Lists of the project's files and of a user's recent ones, each from the catalog of its root.
 
-use super::{FileError, Files, clock};
-use crate::message::{FileList, ListKind, ListRoots, ListedFile, Principal};
-use ignore::{DirEntry, WalkBuilder};
-use std::path::{Component, Path};
-use std::time::{Duration, SystemTime};
+use super::catalog::{Catalog, Head, Listed};
+use super::rules::Rules;
+use super::tree::Root;
+use super::{FileError, Files};
+use crate::message::{ListKind, ListRoots, ListScope, Principal};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use tokio::sync::watch;
 
-/// Older uploads and results are no longer news.
-const RECENT: Duration = Duration::from_secs(3_600);
-/// Made by tools or by the gateway; compared with whole names, never with parts of them. Directories that begin
-/// with a dot are left out too.
-const GENERATED: [&str; 10] = [
-    "__pycache__",
-    "venv",
-    "node_modules",
-    "dist",
-    "build",
-    "target",
-    "backup",
-    "temp",
-    "logs",
-    "_data",
-];
-const DESKTOP_FILES: [&str; 2] = [".DS_Store", "Thumbs.db"];
+/// What is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    Project,
+    Temp(Principal),
+}
+
+impl Place {
+    fn of(kind: ListKind, principal: &Principal) -> Self {
+        match kind {
+            ListKind::Backup => Self::Project,
+            ListKind::Temp => Self::Temp(principal.clone()),
+        }
+    }
+}
 
 impl Files {
-    pub fn list(&self, kind: ListKind, principal: &Principal) -> Result<FileList, FileError> {
-        match kind {
-            ListKind::Backup => self.list_project(),
-            ListKind::Temp => Ok(self.list_recent(principal)),
-        }
+    /// A list that is there already. Does not block; `None` means that the disk has to be asked.
+    pub fn ready(&self, kind: ListKind, scope: ListScope, principal: &Principal) -> Option<Listed> {
+        let place = Place::of(kind, principal);
+        let catalog = Arc::clone(self.catalogs().get(&place)?);
+        catalog.ready(&self.head(kind), scope)
     }
 
-    fn list_project(&self) -> Result<FileList, FileError> {
-        if !self.project().is_dir() {
-            return Err(FileError::ProjectMissing);
-        }
-        let name =
-            self.project().file_name().map_or("project".into(), |name| name.to_string_lossy());
-        let backup = self.data().join("backup").join(name.as_ref());
-        let roots = ListRoots::Backup {
-            project: self.project().to_string_lossy().into_owned(),
-            backup: backup.to_string_lossy().into_owned(),
-        };
-        let found = project_walk(self.project(), self.data())
-            .build()
-            .filter_map(|entry| found_file(&entry.ok()?, self.project(), ""));
-        Ok(FileList { roots, newest: None, files: shown(found) })
+    /// The list as it is now. The first use of a root reads all of it, later ones what has changed.
+    pub fn list(
+        &self,
+        kind: ListKind,
+        scope: ListScope,
+        principal: &Principal,
+    ) -> Result<Listed, FileError> {
+        let place = Place::of(kind, principal);
+        let listed = self.catalog(&place).list(&self.head(kind), scope);
+        listed.map_err(|err| lost(&place, err))
     }
 
-    fn list_recent(&self, principal: &Principal) -> FileList {
-        let root = self.temp(principal);
-        let oldest = SystemTime::now().checked_sub(RECENT).unwrap_or(SystemTime::UNIX_EPOCH);
-        let mut walk = WalkBuilder::new(&root);
-        // Hidden files are uploads that are not complete yet.
-        walk.standard_filters(false).hidden(true);
-        let entries = walk.build().filter_map(|entry| found_file(&entry.ok()?, &root, "temp/"));
-        let found: Vec<Found> = entries.filter(|file| file.modified >= oldest).collect();
-        let newest = found.iter().map(|file| file.modified).max().map(clock::shown);
-        FileList { roots: ListRoots::Temp, newest, files: shown(found) }
+    /// Counts changes, at least one for every change of the list; a list of recent files also changes with time.
+    pub fn watch(&self, kind: ListKind, principal: &Principal) -> watch::Receiver<u64> {
+        self.catalog(&Place::of(kind, principal)).index.subscribe()
     }
-}
 
-struct Found {
-    path: String,
-    modified: SystemTime,
-}
+    /// True: [`Files::forget_unused`] would do something.
+    pub fn has_unused(&self) -> bool {
+        self.catalogs().values().any(|catalog| catalog.is_unused())
+    }
 
-/// Only the project's own `.gitignore` files count, with or without a repository around it.
-fn project_walk(project: &Path, data: &Path) -> WalkBuilder {
-    let data = data.to_owned();
-    let mut walk = WalkBuilder::new(project);
-    walk.standard_filters(false)
-        .git_ignore(true)
-        .require_git(false)
-        .follow_links(false)
-        .filter_entry(move |entry| {
-            entry.depth() == 0 || (is_wanted(entry) && entry.path() != data)
+    /// Gives up indexes, and the watches that belong to them, that nobody has used for a while.
+    pub fn forget_unused(&self) {
+        let mut unused = Vec::new();
+        self.catalogs().retain(|_, catalog| {
+            let keep = !catalog.is_unused();
+            if !keep {
+                unused.push(Arc::clone(catalog));
+            }
+            keep
         });
-    walk
-}
+        // A large index takes a moment to go, and nobody should wait for the map meanwhile.
+        drop(unused);
+    }
 
-fn is_wanted(entry: &DirEntry) -> bool {
-    let name = entry.file_name().to_string_lossy();
-    if entry.file_type().is_some_and(|kind| kind.is_dir()) {
-        !name.starts_with('.') && !GENERATED.contains(&name.as_ref())
-    } else {
-        !DESKTOP_FILES.contains(&name.as_ref())
+    pub(super) fn catalog(&self, place: &Place) -> Arc<Catalog> {
+        let make = || Arc::new(self.open_catalog(place));
+        Arc::clone(self.catalogs().entry(place.clone()).or_insert_with(make))
+    }
+
+    /// Tells the index of a user's files, if there is one, what we have done ourselves.
+    pub(super) fn note_temp(&self, principal: &Principal, path: &std::path::Path) {
+        let catalog = self.catalogs().get(&Place::Temp(principal.clone())).cloned();
+        if let Some(catalog) = catalog {
+            catalog.index.note(path);
+        }
+    }
+
+    fn open_catalog(&self, place: &Place) -> Catalog {
+        match place {
+            Place::Project => {
+                let rules = Rules::Project { data: self.data().to_owned() };
+                Catalog::new(Root { path: self.project().to_owned(), rules }, "")
+            }
+            Place::Temp(principal) => {
+                let path = self.temp(principal);
+                // Nothing can be watched that is not there; where it cannot be made, the survey says why.
+                let _ = fs::create_dir_all(&path);
+                Catalog::new(Root { path, rules: Rules::Temp }, "temp/")
+            }
+        }
+    }
+
+    fn head(&self, kind: ListKind) -> Head {
+        match kind {
+            ListKind::Backup => {
+                let backup = self.data().join("backup").join(self.project_name());
+                let roots = ListRoots::Backup {
+                    project: self.project().to_string_lossy().into_owned(),
+                    backup: backup.to_string_lossy().into_owned(),
+                };
+                Head { roots, newest: None }
+            }
+            ListKind::Temp => Head { roots: ListRoots::Temp, newest: None },
+        }
+    }
+
+    fn catalogs(&self) -> MutexGuard<'_, std::collections::HashMap<Place, Arc<Catalog>>> {
+        self.places.catalogs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// `None` for what is no regular file, or gone since its directory was read.
-fn found_file(entry: &DirEntry, root: &Path, prefix: &str) -> Option<Found> {
-    if !entry.file_type()?.is_file() {
-        return None;
+fn lost(place: &Place, err: io::Error) -> FileError {
+    match (place, err.kind()) {
+        (Place::Project, ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            FileError::ProjectMissing
+        }
+        (Place::Project | Place::Temp(_), _) => err.into(),
     }
-    let modified = entry.metadata().ok()?.modified().ok()?;
-    let below = with_slashes(entry.path().strip_prefix(root).ok()?);
-    Some(Found { path: format!("{prefix}{below}"), modified })
-}
-
-fn shown(found: impl IntoIterator<Item = Found>) -> Vec<ListedFile> {
-    let listed =
-        |file: Found| ListedFile { path: file.path, modified: clock::shown(file.modified) };
-    let mut files: Vec<ListedFile> = found.into_iter().map(listed).collect();
-    files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    files
-}
-
-fn with_slashes(path: &Path) -> String {
-    let names =
-        path.components().map(|component: Component<'_>| component.as_os_str().to_string_lossy());
-    names.collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::fixture::Fixture;
     use super::*;
+    use crate::message::FileList;
     use std::ffi::OsStr;
-    use std::fs::{self, File};
+    use std::fs::File;
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
+    use std::time::{Duration, Instant, SystemTime};
 
     #[test]
     fn project_lists_sources_and_nothing_generated() {
@@ -180,21 +194,22 @@ mod tests {
         let limits = crate::files::FileLimits { max_pixels: 1 };
         let files = Files::new(&project, &project.join("state"), limits).unwrap();
         fs::write(project.join("state/secret"), "x").unwrap();
-        let list = files.list(ListKind::Backup, &Principal::local()).unwrap();
+        let list =
+            files.list(ListKind::Backup, ListScope::Usual, &Principal::local()).unwrap().list;
         assert_eq!(paths(&list), ["a"]);
         let project = project.canonicalize().unwrap();
         let expected = ListRoots::Backup {
             project: project.to_str().unwrap().to_owned(),
             backup: project.join("state/backup/build").to_str().unwrap().to_owned(),
         };
-        assert_eq!((list.roots, list.newest), (expected, None));
+        assert_eq!((&list.roots, &list.newest), (&expected, &None));
     }
 
     #[test]
     fn missing_project_is_told() {
         let fixture = Fixture::new();
         fs::remove_dir(fixture.project()).unwrap();
-        let refused = fixture.files.list(ListKind::Backup, &Principal::local());
+        let refused = fixture.files.list(ListKind::Backup, ListScope::Usual, &Principal::local());
         assert_eq!(refused, Err(FileError::ProjectMissing));
     }
 
@@ -202,8 +217,8 @@ mod tests {
     fn recent_files_are_one_users_of_the_last_hour() {
         let fixture = Fixture::new();
         let (ann, bob) = (Principal::new("ann"), Principal::new("bob"));
-        let empty = fixture.files.list(ListKind::Temp, &ann).unwrap();
-        assert_eq!(empty, FileList { roots: ListRoots::Temp, newest: None, files: Vec::new() });
+        let recent = || fixture.files.list(ListKind::Temp, ListScope::Usual, &ann).unwrap().list;
+        assert_eq!(*recent(), FileList { roots: ListRoots::Temp, newest: None, files: Vec::new() });
         let new = fixture.files.save_upload(&ann, "new", b"x").unwrap();
         let old = fixture.files.save_upload(&ann, "old", b"x").unwrap();
         fixture.files.save_upload(&bob, "other", b"x").unwrap();
@@ -213,14 +228,84 @@ mod tests {
         fs::write(fixture.files.temp(&ann).join("input/.1.part"), "x").unwrap();
         let hour_ago = SystemTime::now() - Duration::from_secs(3_601);
         File::options().write(true).open(&old.absolute).unwrap().set_modified(hour_ago).unwrap();
-        let list = fixture.files.list(ListKind::Temp, &ann).unwrap();
-        assert_eq!(paths(&list), [&new.note.path.unwrap(), "temp/output/deep/made.png"]);
+        let new = new.note.path.unwrap();
+        eventually(|| paths(&recent()) == [&new, "temp/output/deep/made.png"]);
+        let list = recent();
         assert_eq!(list.newest.as_ref(), list.files.iter().map(|file| &file.modified).max());
+        let all = fixture.files.list(ListKind::Temp, ListScope::All, &ann).unwrap().list;
+        assert_eq!(all.files.len(), 3);
+    }
+
+    #[test]
+    fn an_unchanged_list_is_the_same_and_costs_nothing() {
+        let fixture = Fixture::new();
+        fixture.add("a", "x");
+        let local = Principal::local();
+        let usual = ListScope::Usual;
+        assert_eq!(fixture.files.ready(ListKind::Backup, usual, &local), None);
+        let first = fixture.files.list(ListKind::Backup, usual, &local).unwrap();
+        let again = fixture.files.ready(ListKind::Backup, usual, &local).unwrap();
+        assert!(Arc::ptr_eq(&first.list, &again.list));
+        fixture.add("b", "x");
+        eventually(|| {
+            let listed = fixture.files.list(ListKind::Backup, usual, &local).unwrap();
+            paths(&listed.list) == ["a", "b"]
+        });
+    }
+
+    #[test]
+    fn a_list_that_looks_like_another_says_so() {
+        let fixture = Fixture::new();
+        fixture.add("a", "x");
+        let local = Principal::local();
+        let list = || fixture.files.list(ListKind::Backup, ListScope::Usual, &local).unwrap();
+        assert!(list().unique);
+        fs::rename(fixture.project().join("a"), fixture.project().join("b")).unwrap();
+        eventually(|| paths(&list().list) == ["b"]);
+        assert!(!list().unique);
+        fixture.add("c", "x");
+        eventually(|| list().list.files.len() == 2);
+        assert!(list().unique);
+    }
+
+    #[test]
+    fn a_list_of_recent_files_gets_shorter_by_itself() {
+        let fixture = Fixture::new();
+        let local = Principal::local();
+        let list = || fixture.files.list(ListKind::Temp, ListScope::Usual, &local).unwrap().list;
+        let saved = fixture.files.save_upload(&local, "a", b"x").unwrap();
+        let soon = SystemTime::now() - Duration::from_millis(3_599_500);
+        File::options().write(true).open(saved.absolute).unwrap().set_modified(soon).unwrap();
+        assert_eq!(list().files.len(), 1);
+        eventually(|| list().files.is_empty());
+        assert_eq!(list().newest, None);
+    }
+
+    #[test]
+    fn an_unused_catalog_is_kept_while_somebody_waits() {
+        let fixture = Fixture::new();
+        let waiting = fixture.files.watch(ListKind::Backup, &Principal::local());
+        fixture.files.catalog(&Place::Project).grow_old();
+        assert!(!fixture.files.has_unused());
+        drop(waiting);
+        assert!(fixture.files.has_unused());
+        fixture.files.forget_unused();
+        assert!(fixture.files.catalogs().is_empty());
+    }
+
+    #[track_caller]
+    fn eventually(mut condition: impl FnMut() -> bool) {
+        let end = Instant::now() + Duration::from_secs(10);
+        while !condition() {
+            assert!(Instant::now() < end, "it never came true");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     #[track_caller]
     fn check(fixture: &Fixture, expected: &[&str]) {
-        let list = fixture.files.list(ListKind::Backup, &Principal::local()).unwrap();
+        let local = Principal::local();
+        let list = fixture.files.list(ListKind::Backup, ListScope::Usual, &local).unwrap().list;
         assert_eq!(paths(&list), expected);
     }
 

@@ -1,21 +1,30 @@
 //! Files on disk: what users send, small pictures of it, lists of what is there, the project's overview.
-//! Everything here blocks; callers use `spawn_blocking`. Clients never see where the directories really are.
+//! Everything here blocks unless it says otherwise; callers use `spawn_blocking`. Clients never see where the directories really are.
 
+mod catalog;
 mod clock;
 mod error;
 mod found;
+mod index;
 mod listing;
 mod name;
 mod overview;
+mod rules;
 mod thumbnail;
+mod tree;
 mod upload;
+mod watch;
 
+pub use catalog::Listed;
 pub use error::FileError;
 pub use upload::SavedFile;
 
 use crate::message::Principal;
+use catalog::Catalog;
+use listing::Place;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::{fs, io};
 
 /// The directories of one gateway; a clone is another handle to the same.
@@ -35,14 +44,20 @@ struct Places {
     project: PathBuf,
     data: PathBuf,
     limits: FileLimits,
+    /// Started at first use.
+    catalogs: Mutex<HashMap<Place, Arc<Catalog>>>,
 }
 
 impl Files {
     /// The project has to exist; the data directory is made.
     pub fn new(project: &Path, data: &Path, limits: FileLimits) -> io::Result<Self> {
         fs::create_dir_all(data.join("temp"))?;
-        let places =
-            Places { project: project.canonicalize()?, data: data.canonicalize()?, limits };
+        let places = Places {
+            project: project.canonicalize()?,
+            data: data.canonicalize()?,
+            limits,
+            catalogs: Mutex::default(),
+        };
         Ok(Self { places: Arc::new(places) })
     }
 
@@ -52,6 +67,11 @@ impl Files {
 
     fn data(&self) -> &Path {
         &self.places.data
+    }
+
+    fn project_name(&self) -> String {
+        let name = self.project().file_name();
+        name.map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
     /// Where one user's uploads (`input`) and results (`output`) are; shown to that user as `temp`.

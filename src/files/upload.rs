@@ -54,6 +54,7 @@ impl Files {
         let max_pixels = self.places.limits.max_pixels;
         let thumbnail = picture.and_then(|_| thumbnail::thumbnail(bytes, max_pixels));
         let absolute = input.join(&stored);
+        self.note_temp(principal, &absolute);
         let note = FileNote { name, path: Some(format!("temp/{INPUT}/{stored}")), thumbnail };
         Ok(SavedFile { note, absolute, is_image: picture.is_some() })
     }

@@ -3,14 +3,14 @@
 
 use super::Submitted;
 use super::actor::Session;
-use super::job::{self, Asker, JobDone, Way};
+use super::job::{self, Asker, JobDone, Wanted, Way};
 use super::journal::{Effect, Step};
 use super::lane::lane_index;
 use super::voice::WORDS_CAPACITY;
-use crate::files::{FileError, SavedFile};
+use crate::files::{FileError, Listed, SavedFile};
 use crate::message::{
-    CancelScope, Channel, Command, ConnectionId, ControlValue, Controls, Event, Inbound, ListKind,
-    Problem, RequestNo, Route,
+    CancelScope, Channel, Command, ConnectionId, ControlValue, Controls, Event, Inbound, Problem,
+    RequestNo, Route,
 };
 use crate::provider::live::LiveInput;
 use crate::store::{Change, StoreError};
@@ -30,7 +30,7 @@ pub(super) struct Desk {
     /// Closed by a command that is not done yet; the channel is where that command is going to start work.
     gate: Option<Gate>,
     /// Who waits for which list; one list answers them all.
-    lists: HashMap<(ListKind, Channel), Vec<Asker>>,
+    lists: HashMap<Wanted, Vec<Asker>>,
     /// Numbers of cancels that are being looked up, each with those that were sent again meanwhile.
     overtaking: HashMap<RequestNo, Vec<Submitted>>,
     /// Work asked for on a channel before this moment is not wanted any more.
@@ -196,12 +196,10 @@ impl Session {
             JobDone::ImageStored { asker, image, saved } => {
                 self.on_image_stored(asker, image, saved)
             }
-            JobDone::Listed { kind, answer_on, list } => {
-                let askers = self.desk.lists.remove(&(kind, answer_on)).unwrap_or_default();
+            JobDone::Listed { wanted, list } => {
+                let askers = self.desk.lists.remove(&wanted).unwrap_or_default();
                 match list {
-                    Ok(list) => {
-                        self.on_listed(askers, answer_on, Event::Files { kind, list: Some(list) });
-                    }
+                    Ok(listed) => self.on_listed(askers, wanted, listed),
                     Err(err) => self.on_no_list(askers, &err),
                 }
             }
@@ -278,7 +276,9 @@ impl Session {
                 self.record_for(asker, Step::default());
             }
             Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),
-            Command::ListFiles { kind, answer_on } => self.list_files(asker, kind, answer_on),
+            Command::ListFiles { kind, scope, answer_on } => {
+                self.list_files(asker, Wanted { kind, scope, answer_on });
+            }
         }
     }
 
@@ -317,18 +317,19 @@ impl Session {
         self.record_for(asker, step);
     }
 
-    fn list_files(&mut self, asker: Asker, kind: ListKind, answer_on: Channel) {
-        let askers = self.desk.lists.entry((kind, answer_on)).or_default();
+    fn list_files(&mut self, asker: Asker, wanted: Wanted) {
+        let askers = self.desk.lists.entry(wanted).or_default();
         askers.push(asker);
         if askers.len() == 1 {
             let (env, principal) = (self.env.clone(), self.principal.clone());
-            self.jobs.spawn(job::list(env, principal, kind, answer_on));
+            self.jobs.spawn(job::list(env, principal, wanted));
         }
     }
 
-    fn on_listed(&mut self, askers: Vec<Asker>, answer_on: Channel, event: Event) {
+    fn on_listed(&mut self, askers: Vec<Asker>, wanted: Wanted, listed: Listed) {
         let mut step = Step::default();
-        self.append(&mut step, answer_on, event);
+        let event = Event::Files { kind: wanted.kind, list: Some(listed.list) };
+        self.append(&mut step, wanted.answer_on, event);
         for asker in askers {
             self.record_for(asker, std::mem::take(&mut step));
         }

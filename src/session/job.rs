@@ -2,13 +2,12 @@
 //! Everything here may take as long as the disk does; the actor goes on meanwhile.
 
 use super::{Env, Submitted};
-use crate::files::{FileError, SavedFile};
+use crate::files::{FileError, Files, Listed, SavedFile};
 use crate::message::{
-    Channel, ConnectionId, FileList, FileNote, ListKind, Principal, RequestNo, RunId,
+    Channel, ConnectionId, FileNote, ListKind, ListScope, Principal, RequestNo, RunId,
 };
 use crate::store::{SessionKey, StoreError};
 use bytes::Bytes;
-use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// Who is waiting for an outcome.
@@ -41,6 +40,14 @@ pub(super) enum Way {
     Overtaking,
 }
 
+/// Which list, and where it is to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Wanted {
+    pub(super) kind: ListKind,
+    pub(super) scope: ListScope,
+    pub(super) answer_on: Channel,
+}
+
 #[derive(Debug)]
 pub(super) enum JobDone {
     /// Whether this command was carried out before.
@@ -60,9 +67,8 @@ pub(super) enum JobDone {
         saved: Result<SavedFile, FileError>,
     },
     Listed {
-        kind: ListKind,
-        answer_on: Channel,
-        list: Result<Arc<FileList>, FileError>,
+        wanted: Wanted,
+        list: Result<Listed, FileError>,
     },
     Described {
         channel: Channel,
@@ -105,14 +111,23 @@ pub(super) async fn store_image(
     JobDone::ImageStored { asker, image, saved }
 }
 
-pub(super) async fn list(
-    env: Env,
-    principal: Principal,
+pub(super) async fn list(env: Env, principal: Principal, wanted: Wanted) -> JobDone {
+    let list = make_list(&env.files, wanted.kind, wanted.scope, &principal).await;
+    JobDone::Listed { wanted, list }
+}
+
+/// Leaves the runtime only if the disk has to be asked.
+pub(super) async fn make_list(
+    files: &Files,
     kind: ListKind,
-    answer_on: Channel,
-) -> JobDone {
-    let list = blocking(move || env.files.list(kind, &principal)).await.map(Arc::new);
-    JobDone::Listed { kind, answer_on, list }
+    scope: ListScope,
+    principal: &Principal,
+) -> Result<Listed, FileError> {
+    if let Some(listed) = files.ready(kind, scope, principal) {
+        return Ok(listed);
+    }
+    let (files, principal) = (files.clone(), principal.clone());
+    blocking(move || files.list(kind, scope, &principal)).await
 }
 
 /// A file that a run made, with a picture small enough to show.

@@ -109,6 +109,10 @@ impl Session {
 
     pub(super) fn on_heartbeat(&mut self) {
         self.audience.sweep();
+        if self.env.files.has_unused() {
+            let files = self.env.files.clone();
+            tokio::task::spawn_blocking(move || files.forget_unused());
+        }
         if self.audience.count(Channel::Input) == 0 {
             return;
         }

@@ -3,9 +3,11 @@
 
 use super::SessionHandle;
 use super::audience::{Lanes, LogLane, SignalLane};
+use super::job;
 use crate::files::Files;
 use crate::message::{
-    Channel, ConnectionId, Delivery, Entry, Event, FileList, ListKind, Principal, Seq, Signal,
+    Channel, ConnectionId, Delivery, Entry, Event, FileList, ListKind, ListScope, Principal, Seq,
+    Signal,
 };
 use crate::store::{Page, SessionKey, Store, StoreError};
 use std::collections::VecDeque;
@@ -219,8 +221,8 @@ impl Source {
 
     /// `None` if it cannot be made.
     async fn list(&self, kind: ListKind) -> Option<Arc<FileList>> {
-        let (files, principal) = (self.files.clone(), self.principal.clone());
-        let listed = tokio::task::spawn_blocking(move || files.list(kind, &principal)).await;
-        listed.ok()?.ok().map(Arc::new)
+        let scope = ListScope::Usual;
+        let listed = job::make_list(&self.files, kind, scope, &self.principal).await;
+        listed.ok().map(|listed| listed.list)
     }
 }

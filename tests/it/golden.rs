@@ -7,8 +7,9 @@ use kakehashi::dialect::aicore::AicoreDialect;
 use kakehashi::locale::Locale;
 use kakehashi::message::{
     AgentReport, AgentSlot, AudioChunk, CancelScope, Channel, Command, Delivery, Entry, Event,
-    FileList, FileNote, Inbound, ListKind, ListRoots, ListedFile, Notice, Problem, ReportStage,
-    RequestNo, Route, RunId, RunOutcome, Seq, SessionId, Signal, Speaker, StopReason, SystemNotice,
+    FileList, FileNote, Inbound, ListKind, ListRoots, ListScope, ListedFile, Notice, Problem,
+    ReportStage, RequestNo, Route, RunId, RunOutcome, Seq, SessionId, Signal, Speaker, StopReason,
+    SystemNotice,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -60,7 +61,11 @@ fn the_seeds_client_samples_are_understood() {
     check_sent("seed_7_1_input_audio", Channel::Audio, Command::SendAudio(audio));
     let text = Command::SendText { route: Route::Chat, text: "こんにちは".to_owned() };
     check_sent("seed_7_2_input_text", Channel::Input, text);
-    let list = Command::ListFiles { kind: ListKind::Backup, answer_on: Channel::File };
+    let list = Command::ListFiles {
+        kind: ListKind::Backup,
+        scope: ListScope::Usual,
+        answer_on: Channel::File,
+    };
     check_sent("seed_7_4_files_backup_request", Channel::Input, list);
     check_sent("seed_7_7_input_image", Channel::Input, Command::ShowImage { bytes });
     let cancel = Command::CancelRun {

@@ -13,6 +13,7 @@ mod docs;
 mod doctor;
 mod edge;
 mod faults;
+mod files;
 mod fuzz;
 mod golden;
 mod handshake;

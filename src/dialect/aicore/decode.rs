@@ -5,7 +5,7 @@ use super::wire::{self, CommandPacket, field};
 use crate::dialect::{DecodeError, Refusal};
 use crate::message::{
     AgentSlot, AudioChunk, CancelScope, Channel, Command, ControlValue, Controls, Inbound,
-    ListKind, RequestNo, Route, RunId,
+    ListKind, ListScope, RequestNo, Route, RunId,
 };
 use bytes::Bytes;
 use serde::Deserialize;
@@ -363,7 +363,7 @@ fn read_cancel(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
 
 fn read_list(packet: &CommandPacket<'_>, kind: ListKind) -> Result<Command, DecodeError> {
     let answer_on = named_channel(packet.channel)?.unwrap_or(Channel::File);
-    Ok(Command::ListFiles { kind, answer_on })
+    Ok(Command::ListFiles { kind, scope: ListScope::Usual, answer_on })
 }
 
 /// A packet that stays on its own socket may leave the channel out, but must not name another.

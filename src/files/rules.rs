@@ -1,0 +1,76 @@
+//! What is left out of lists and backups: whole names, and what the project's own `.gitignore` files say.
+//! Nothing is ever compared with a part of a path.
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+pub(super) const GITIGNORE: &str = ".gitignore";
+/// Made by tools or by the gateway. Directories that begin with a dot are left out too.
+const GENERATED: [&str; 10] = [
+    "__pycache__",
+    "venv",
+    "node_modules",
+    "dist",
+    "build",
+    "target",
+    "backup",
+    "temp",
+    "logs",
+    "_data",
+];
+const DESKTOP_FILES: [&str; 2] = [".DS_Store", "Thumbs.db"];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Rules {
+    Project {
+        /// The gateway's own directory is no part of a project that happens to hold it.
+        data: PathBuf,
+    },
+    /// Hidden files are uploads that are not complete yet.
+    Temp,
+}
+
+impl Rules {
+    /// Looks at the name only; `path` is absolute.
+    pub(super) fn wants_name(&self, path: &Path, is_dir: bool) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        let hidden = name.as_encoded_bytes().starts_with(b".");
+        match self {
+            Self::Temp => !hidden,
+            Self::Project { data } if is_dir => {
+                !hidden && !is_one_of(name, &GENERATED) && path != data
+            }
+            Self::Project { .. } => !is_one_of(name, &DESKTOP_FILES),
+        }
+    }
+
+    /// Whether a file of this name changes what is wanted.
+    pub(super) fn is_rule_file(&self, name: &OsStr) -> bool {
+        match self {
+            Self::Project { .. } => name == GITIGNORE,
+            Self::Temp => false,
+        }
+    }
+}
+
+/// The directory's own rules; lines that cannot be understood are passed over.
+pub(super) fn read_gitignore(directory: &Path) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(directory);
+    let _ = builder.add(directory.join(GITIGNORE));
+    builder.build().ok().filter(|rules| !rules.is_empty())
+}
+
+/// Asks the nearest rules first; the first that know the path decide.
+pub(super) fn is_ignored<'a>(
+    rules: impl IntoIterator<Item = &'a Gitignore>,
+    path: &Path,
+    is_dir: bool,
+) -> bool {
+    let decided = rules.into_iter().map(|rules| rules.matched(path, is_dir));
+    decided.into_iter().find(|answer| !answer.is_none()).is_some_and(|answer| answer.is_ignore())
+}
+
+fn is_one_of(name: &OsStr, names: &[&str]) -> bool {
+    names.iter().any(|known| name == *known)
+}

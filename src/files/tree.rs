@@ -1,0 +1,219 @@
+//! The regular files below a root with their times, as far as the rules want them. Made by a survey of the disk
+//! and kept up to date path by path; links are never followed.
+
+use super::rules::{self, Rules};
+use ignore::gitignore::Gitignore;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Equal trees hold the same files, as far as can be told without reading them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tree {
+    /// By path below the root, which itself is the empty path.
+    directories: BTreeMap<PathBuf, Directory>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Directory {
+    /// Another number under the same name is another directory.
+    inode: u64,
+    rules: Option<Gitignore>,
+    files: BTreeMap<OsString, Stamp>,
+}
+
+/// Changes whenever a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) modified: SystemTime,
+    pub(super) size: u64,
+}
+
+/// What one look at one path has led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Update {
+    Same,
+    Changed,
+    /// More than this path is in question.
+    Unclear,
+}
+
+/// Where a tree is, and what belongs to it.
+#[derive(Debug, Clone)]
+pub(super) struct Root {
+    pub(super) path: PathBuf,
+    pub(super) rules: Rules,
+}
+
+/// Told of every directory before it is read, so that nothing is missed between a look and a watch.
+pub(super) type Enter<'a> = &'a mut dyn FnMut(&Path);
+
+impl Tree {
+    /// Reads everything. Directories that cannot be read are left out; only the root has to be there.
+    pub(super) fn survey(root: &Root, enter: Enter<'_>) -> io::Result<Self> {
+        let inode = fs::metadata(&root.path)?.ino();
+        let (mut tree, mut todo) = (Self::default(), Vec::new());
+        enter(&root.path);
+        tree.read_directory(root, PathBuf::new(), inode, &mut todo)?;
+        tree.read_all(root, todo, enter);
+        Ok(tree)
+    }
+
+    /// The files with their paths below the root, in no particular order of the whole path.
+    pub(super) fn files(&self) -> impl Iterator<Item = (PathBuf, Stamp)> + '_ {
+        self.directories.iter().flat_map(|(path, directory)| {
+            directory.files.iter().map(|(name, stamp)| (path.join(name), *stamp))
+        })
+    }
+
+    pub(super) fn same_directories(&self, other: &Self) -> bool {
+        let ours = self.directories.iter().map(|(path, directory)| (path, directory.inode));
+        ours.eq(other.directories.iter().map(|(path, directory)| (path, directory.inode)))
+    }
+
+    pub(super) fn same_files(&self, other: &Self) -> bool {
+        let full = |(_, directory): &(&PathBuf, &Directory)| !directory.files.is_empty();
+        let ours = self.directories.iter().filter(full);
+        let theirs = other.directories.iter().filter(full);
+        ours.map(|(path, directory)| (path, &directory.files))
+            .eq(theirs.map(|(path, directory)| (path, &directory.files)))
+    }
+
+    /// Looks at one path again; `removed` says that something of this name has gone, whatever is there now.
+    pub(super) fn look(
+        &mut self,
+        root: &Root,
+        path: &Path,
+        removed: bool,
+        enter: Enter<'_>,
+    ) -> Update {
+        let Ok(below) = path.strip_prefix(&root.path) else { return Update::Same };
+        let (Some(parent), Some(name)) = (below.parent(), below.file_name()) else {
+            // The root itself: only its end matters, not that its times changed.
+            return if removed { Update::Unclear } else { Update::Same };
+        };
+        if !self.directories.contains_key(parent) {
+            return Update::Same;
+        }
+        if root.rules.is_rule_file(name) {
+            return Update::Unclear;
+        }
+        let known = self.directories.get(below).map(|directory| directory.inode);
+        let found = fs::symlink_metadata(path).ok();
+        let inode = found.as_ref().filter(|about| about.is_dir()).map(Metadata::ino);
+        match (known, inode) {
+            (Some(known), Some(inode)) if known == inode && !removed => Update::Same,
+            // Its watch may have gone with it, or have gone along to another name.
+            (Some(_), _) => Update::Unclear,
+            (None, Some(inode)) => {
+                let was_file = self.forget_file(parent, name);
+                let added = self.add_directory(root, path, below, inode, enter);
+                if was_file { Update::Changed } else { added }
+            }
+            (None, None) if root.rules.wants_name(path, false) => {
+                self.look_at_file(path, parent, name, found)
+            }
+            (None, None) => Update::Same,
+        }
+    }
+
+    pub(super) fn has_directory(&self, root: &Root, path: &Path) -> bool {
+        path.strip_prefix(&root.path).is_ok_and(|below| self.directories.contains_key(below))
+    }
+
+    fn forget_file(&mut self, parent: &Path, name: &OsStr) -> bool {
+        let directory = self.directories.get_mut(parent);
+        directory.is_some_and(|directory| directory.files.remove(name).is_some())
+    }
+
+    fn look_at_file(
+        &mut self,
+        path: &Path,
+        parent: &Path,
+        name: &OsStr,
+        found: Option<Metadata>,
+    ) -> Update {
+        let stamp = found.filter(Metadata::is_file).and_then(|about| stamp(&about));
+        let stamp = stamp.filter(|_| !rules::is_ignored(self.rules_for(parent), path, false));
+        let Some(directory) = self.directories.get_mut(parent) else { return Update::Same };
+        let before = match stamp {
+            Some(stamp) => directory.files.insert(name.to_owned(), stamp),
+            None => directory.files.remove(name),
+        };
+        if before == stamp { Update::Same } else { Update::Changed }
+    }
+
+    fn add_directory(
+        &mut self,
+        root: &Root,
+        path: &Path,
+        below: &Path,
+        inode: u64,
+        enter: Enter<'_>,
+    ) -> Update {
+        let parent = below.parent().unwrap_or(Path::new(""));
+        if !root.rules.wants_name(path, true)
+            || rules::is_ignored(self.rules_for(parent), path, true)
+        {
+            return Update::Same;
+        }
+        self.read_all(root, vec![(below.to_owned(), inode)], enter);
+        Update::Changed
+    }
+
+    /// Reads directories and all below them. What has vanished or may not be read is not there.
+    fn read_all(&mut self, root: &Root, mut todo: Vec<(PathBuf, u64)>, enter: Enter<'_>) {
+        while let Some((below, inode)) = todo.pop() {
+            enter(&root.path.join(&below));
+            let _ = self.read_directory(root, below, inode, &mut todo);
+        }
+    }
+
+    fn read_directory(
+        &mut self,
+        root: &Root,
+        below: PathBuf,
+        inode: u64,
+        todo: &mut Vec<(PathBuf, u64)>,
+    ) -> io::Result<()> {
+        let path = root.path.join(&below);
+        let entries: Vec<fs::DirEntry> = fs::read_dir(&path)?.filter_map(Result::ok).collect();
+        let has_rules = entries.iter().any(|entry| root.rules.is_rule_file(&entry.file_name()));
+        let own = has_rules.then(|| rules::read_gitignore(&path)).flatten();
+        let mut directory = Directory { inode, rules: own, files: BTreeMap::new() };
+        let above = below.parent().map(|parent| self.rules_for(parent)).into_iter().flatten();
+        let chain: Vec<&Gitignore> = directory.rules.iter().chain(above).collect();
+        for entry in entries {
+            let Ok(kind) = entry.file_type() else { continue };
+            let path = entry.path();
+            let is_dir = kind.is_dir();
+            if !(is_dir || kind.is_file())
+                || !root.rules.wants_name(&path, is_dir)
+                || rules::is_ignored(chain.iter().copied(), &path, is_dir)
+            {
+                continue;
+            }
+            let name = entry.file_name();
+            if is_dir {
+                todo.push((below.join(name), entry.ino()));
+            } else if let Some(stamp) = entry.metadata().ok().and_then(|about| stamp(&about)) {
+                directory.files.insert(name, stamp);
+            }
+        }
+        self.directories.insert(below, directory);
+        Ok(())
+    }
+
+    /// From the nearest to the root's.
+    fn rules_for(&self, below: &Path) -> impl Iterator<Item = &Gitignore> {
+        below.ancestors().filter_map(|path| self.directories.get(path)?.rules.as_ref())
+    }
+}
+
+fn stamp(about: &Metadata) -> Option<Stamp> {
+    Some(Stamp { modified: about.modified().ok()?, size: about.len() })
+}
