@@ -213,6 +213,13 @@ pub enum Command {
         kind: ListKind,
         scope: ListScope,
         answer_on: Channel,
+        /// What the client has already.
+        known: Option<KnownList>,
+    },
+    /// Show lists whenever they change, or no longer.
+    WatchFiles {
+        target: WatchTarget,
+        wish: WatchWish,
     },
 }
 
@@ -261,6 +268,25 @@ pub enum ListScope {
     /// Of uploads and results those of the last hour.
     Usual,
     All,
+}
+
+/// How a client names a list that it has.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KnownList {
+    pub newest: Option<String>,
+    pub count: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WatchTarget {
+    One(ListKind),
+    Every,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WatchWish {
+    Start,
+    Stop,
 }
 
 /// A file list as shown to people: local times, forward slashes, sorted by path.
@@ -410,6 +436,7 @@ pub enum Notice {
         reason: String,
     },
     RunInterrupted {
+        run: RunId,
         request: String,
     },
     LiveDown {
@@ -434,6 +461,12 @@ pub enum Signal {
     Failed {
         problem: Problem,
         request: Option<RequestNo>,
+    },
+    /// The list that was asked for is the one that the client has.
+    FilesUnchanged {
+        kind: ListKind,
+        channel: Channel,
+        list: KnownList,
     },
     System(SystemNotice),
 }

@@ -8,7 +8,7 @@ export function advance(state, packet) {
     case "output_stream":
       return packet.marker === null ? lineSeen(state) : marked(state, packet);
     case "output_text":
-      return packet.run === null ? answered(state) : queueNotice(state, packet);
+      return textSeen(state, packet);
     default:
       return state;
   }
@@ -27,6 +27,13 @@ function marked(state, packet) {
   if (packet.marker !== "started") return { ...state, running: false, marked: true };
   const started = packet.run ?? state.queue[0];
   return { running: true, marked: true, queue: state.queue.filter((run) => run !== started) };
+}
+
+// A text without a run is said by the live model, or by the gateway about nothing in particular.
+function textSeen(state, packet) {
+  if (packet.run === null) return state;
+  const waits = packet.place !== null || state.queue.includes(packet.run);
+  return waits ? queueNotice(state, packet) : answered(state);
 }
 
 // A chat has no markers on the wire: its answer is the end of one run and the start of the next.

@@ -3,7 +3,7 @@
 use super::clock;
 use super::index::{Index, Seen};
 use super::tree::{Root, Tree};
-use crate::message::{FileList, ListRoots, ListScope, ListedFile};
+use crate::message::{FileList, KnownList, ListRoots, ListScope, ListedFile};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -32,6 +32,13 @@ pub struct Listed {
     pub list: Arc<FileList>,
     /// False: another list of the same time and length has been handed out before.
     pub unique: bool,
+}
+
+impl Listed {
+    /// Whether the client has this very list.
+    pub fn is(&self, known: &KnownList) -> bool {
+        self.unique && self.list.newest == known.newest && self.list.files.len() == known.count
+    }
 }
 
 /// What is said about a list besides its files.

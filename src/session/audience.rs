@@ -79,6 +79,7 @@ fn sound_in(signal: &Signal) -> usize {
         | Signal::Heartbeat { .. }
         | Signal::Ack { .. }
         | Signal::Failed { .. }
+        | Signal::FilesUnchanged { .. }
         | Signal::System(_) => 0,
     }
 }

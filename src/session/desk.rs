@@ -9,13 +9,14 @@ use super::lane::lane_index;
 use super::voice::WORDS_CAPACITY;
 use crate::files::{FileError, Listed, SavedFile};
 use crate::message::{
-    CancelScope, Channel, Command, ConnectionId, ControlValue, Controls, Event, Inbound, Problem,
-    RequestNo, Route,
+    CancelScope, Channel, Command, ConnectionId, ControlValue, Controls, Event, Inbound, KnownList,
+    ListKind, Problem, RequestNo, Route, Signal,
 };
 use crate::provider::live::LiveInput;
 use crate::store::{Change, StoreError};
 use bytes::Bytes;
 use std::collections::{HashMap, VecDeque};
+use tokio::task::AbortHandle;
 use tracing::error;
 
 /// Commands waiting behind one that needs the disk. Full: the sockets wait, and their clients with them.
@@ -30,7 +31,9 @@ pub(super) struct Desk {
     /// Closed by a command that is not done yet; the channel is where that command is going to start work.
     gate: Option<Gate>,
     /// Who waits for which list; one list answers them all.
-    lists: HashMap<Wanted, Vec<Asker>>,
+    lists: HashMap<Wanted, Vec<(Asker, Option<KnownList>)>>,
+    /// Lists that are shown whenever they change.
+    pub(super) followed: HashMap<ListKind, AbortHandle>,
     /// Numbers of cancels that are being looked up, each with those that were sent again meanwhile.
     overtaking: HashMap<RequestNo, Vec<Submitted>>,
     /// Work asked for on a channel before this moment is not wanted any more.
@@ -51,6 +54,7 @@ impl Desk {
             lists: HashMap::new(),
             overtaking: HashMap::new(),
             cancelled_before: HashMap::new(),
+            followed: HashMap::new(),
             controls,
         }
     }
@@ -104,7 +108,8 @@ fn target(command: &Command) -> Option<Channel> {
         | Command::SendAudio(_)
         | Command::StopPlayback
         | Command::CancelRun { .. }
-        | Command::ListFiles { .. } => None,
+        | Command::ListFiles { .. }
+        | Command::WatchFiles { .. } => None,
     }
 }
 
@@ -203,12 +208,16 @@ impl Session {
                     Err(err) => self.on_no_list(askers, &err),
                 }
             }
+            JobDone::Followed { kind, before, list } => self.on_followed(kind, before, list),
             JobDone::Described { channel, run, note } => self.on_described(channel, run, note),
         }
     }
 
-    /// Only our own bug can bring us here; the session goes on without that job's outcome.
+    /// A list is no longer followed; or it is our own bug, and the session goes on without that job's outcome.
     pub(super) fn on_lost_job(&mut self, err: &tokio::task::JoinError) {
+        if err.is_cancelled() {
+            return;
+        }
         error!(%err, "a job of a session was lost");
         self.desk.gate = None;
         let askers = self.desk.lists.drain().flat_map(|(_, askers)| askers).collect();
@@ -276,9 +285,10 @@ impl Session {
                 self.record_for(asker, Step::default());
             }
             Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),
-            Command::ListFiles { kind, scope, answer_on } => {
-                self.list_files(asker, Wanted { kind, scope, answer_on });
+            Command::ListFiles { kind, scope, answer_on, known } => {
+                self.list_files(asker, Wanted { kind, scope, answer_on }, known);
             }
+            Command::WatchFiles { target, wish } => self.watch_files(asker, target, wish),
         }
     }
 
@@ -317,26 +327,38 @@ impl Session {
         self.record_for(asker, step);
     }
 
-    fn list_files(&mut self, asker: Asker, wanted: Wanted) {
+    fn list_files(&mut self, asker: Asker, wanted: Wanted, known: Option<KnownList>) {
         let askers = self.desk.lists.entry(wanted).or_default();
-        askers.push(asker);
+        askers.push((asker, known));
         if askers.len() == 1 {
             let (env, principal) = (self.env.clone(), self.principal.clone());
             self.jobs.spawn(job::list(env, principal, wanted));
         }
     }
 
-    fn on_listed(&mut self, askers: Vec<Asker>, wanted: Wanted, listed: Listed) {
+    /// One list answers everybody, and none is shown if everybody has it already.
+    fn on_listed(
+        &mut self,
+        askers: Vec<(Asker, Option<KnownList>)>,
+        wanted: Wanted,
+        listed: Listed,
+    ) {
         let mut step = Step::default();
-        let event = Event::Files { kind: wanted.kind, list: Some(listed.list) };
-        self.append(&mut step, wanted.answer_on, event);
-        for asker in askers {
+        let Wanted { kind, answer_on: channel, .. } = wanted;
+        if askers.iter().all(|(_, known)| known.as_ref().is_some_and(|known| listed.is(known))) {
+            let list =
+                KnownList { newest: listed.list.newest.clone(), count: listed.list.files.len() };
+            self.audience.signal_all(channel, &Signal::FilesUnchanged { kind, channel, list });
+        } else {
+            self.append(&mut step, channel, Event::Files { kind, list: Some(listed.list) });
+        }
+        for (asker, _) in askers {
             self.record_for(asker, std::mem::take(&mut step));
         }
     }
 
-    fn on_no_list(&mut self, askers: Vec<Asker>, err: &FileError) {
-        for asker in askers {
+    fn on_no_list(&mut self, askers: Vec<(Asker, Option<KnownList>)>, err: &FileError) {
+        for (asker, _) in askers {
             self.refuse(asker, Problem::ListFailed { reason: err.to_string() });
         }
     }

@@ -4,11 +4,19 @@
 use super::{Env, Submitted};
 use crate::files::{FileError, Files, Listed, SavedFile};
 use crate::message::{
-    Channel, ConnectionId, FileNote, ListKind, ListScope, Principal, RequestNo, RunId,
+    Channel, ConnectionId, FileList, FileNote, ListKind, ListScope, Principal, RequestNo, RunId,
 };
 use crate::store::{SessionKey, StoreError};
 use bytes::Bytes;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{sleep, timeout};
+
+/// How often a followed list is looked at when nothing is heard of it.
+const FOLLOW_LOOK: Duration = Duration::from_secs(2);
+/// Changes seldom come alone.
+const FOLLOW_SETTLE: Duration = Duration::from_millis(100);
 
 /// Who is waiting for an outcome.
 #[derive(Debug)]
@@ -70,6 +78,12 @@ pub(super) enum JobDone {
         wanted: Wanted,
         list: Result<Listed, FileError>,
     },
+    /// A list that somebody follows is not what it was.
+    Followed {
+        kind: ListKind,
+        before: Option<Arc<FileList>>,
+        list: Arc<FileList>,
+    },
     Described {
         channel: Channel,
         run: RunId,
@@ -114,6 +128,37 @@ pub(super) async fn store_image(
 pub(super) async fn list(env: Env, principal: Principal, wanted: Wanted) -> JobDone {
     let list = make_list(&env.files, wanted.kind, wanted.scope, &principal).await;
     JobDone::Listed { wanted, list }
+}
+
+/// Waits until a list is another than `before`. Ends only then; who no longer cares aborts it.
+pub(super) async fn follow(
+    env: Env,
+    principal: Principal,
+    kind: ListKind,
+    before: Option<Arc<FileList>>,
+    pause: Duration,
+) -> JobDone {
+    sleep(pause).await;
+    let (files, user) = (env.files.clone(), principal.clone());
+    let mut news = blocking(move || Ok(files.watch(kind, &user))).await.ok();
+    loop {
+        if let Some(news) = &mut news {
+            news.mark_unchanged();
+        }
+        // A list that cannot be made now is told when it can be.
+        let made = make_list(&env.files, kind, ListScope::Usual, &principal).await;
+        let other =
+            |list: &Arc<FileList>| before.as_ref().is_none_or(|before| !Arc::ptr_eq(before, list));
+        if let Some(list) = made.ok().map(|listed| listed.list).filter(other) {
+            return JobDone::Followed { kind, before, list };
+        }
+        match &mut news {
+            // Time alone changes lists too, and not every change is noticed everywhere.
+            Some(news) => drop(timeout(FOLLOW_LOOK, news.changed()).await),
+            None => sleep(FOLLOW_LOOK).await,
+        }
+        sleep(FOLLOW_SETTLE).await;
+    }
 }
 
 /// Leaves the runtime only if the disk has to be asked.

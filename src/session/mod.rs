@@ -4,6 +4,7 @@
 mod actor;
 mod audience;
 mod desk;
+mod follow;
 mod job;
 mod journal;
 mod lane;
@@ -199,7 +200,8 @@ fn payload(command: &Command) -> usize {
         Command::SaveControls(_)
         | Command::StopPlayback
         | Command::CancelRun { .. }
-        | Command::ListFiles { .. } => 0,
+        | Command::ListFiles { .. }
+        | Command::WatchFiles { .. } => 0,
     }
 }
 

@@ -52,7 +52,10 @@ impl Session {
             Urgent::CatchUp { channel, connection, reply } => {
                 let _ = reply.send(self.audience.catch_up(channel, connection));
             }
-            Urgent::Detach { channel, connection } => self.audience.detach(channel, connection),
+            Urgent::Detach { channel, connection } => {
+                self.audience.detach(channel, connection);
+                self.stop_following_alone();
+            }
             Urgent::System(notice) => self.on_system(&notice),
         }
     }
@@ -109,6 +112,7 @@ impl Session {
 
     pub(super) fn on_heartbeat(&mut self) {
         self.audience.sweep();
+        self.stop_following_alone();
         if self.env.files.has_unused() {
             let files = self.env.files.clone();
             tokio::task::spawn_blocking(move || files.forget_unused());

@@ -34,7 +34,11 @@ impl Session {
                 }
             }
             let request = run.text.chars().take(REMINDER_CHARS).collect();
-            self.append(&mut step, run.channel, Event::Notice(Notice::RunInterrupted { request }));
+            self.append(
+                &mut step,
+                run.channel,
+                Event::Notice(Notice::RunInterrupted { run: run.id, request }),
+            );
             self.env.metrics.run_ended(RunOutcome::Interrupted);
         }
         for run in waiting {

@@ -185,7 +185,9 @@ fn notice_body(notice: &Notice) -> Value {
         Notice::RunFailed { run, reason } => {
             json!({"name": "run_failed", "run": run.0, "text": reason})
         }
-        Notice::RunInterrupted { request } => json!({"name": "run_interrupted", "text": request}),
+        Notice::RunInterrupted { run, request } => {
+            json!({"name": "run_interrupted", "run": run.0, "text": request})
+        }
         Notice::LiveDown { reason } => json!({"name": "live_down", "text": reason}),
     }
 }
@@ -209,7 +211,7 @@ fn read_notice(body: &str) -> Option<Notice> {
         "nothing_to_cancel" => Notice::NothingToCancel,
         "run_cancelled" => Notice::RunCancelled { run: RunId(body.run) },
         "run_failed" => Notice::RunFailed { run: RunId(body.run), reason: body.text },
-        "run_interrupted" => Notice::RunInterrupted { request: body.text },
+        "run_interrupted" => Notice::RunInterrupted { run: RunId(body.run), request: body.text },
         "live_down" => Notice::LiveDown { reason: body.text },
         _ => return None,
     })
@@ -326,7 +328,7 @@ mod tests {
             Notice::NothingToCancel,
             Notice::RunCancelled { run: RunId(3) },
             Notice::RunFailed { run: RunId(3), reason: "x".into() },
-            Notice::RunInterrupted { request: "y".into() },
+            Notice::RunInterrupted { run: RunId(2), request: "y".into() },
             Notice::LiveDown { reason: "z".into() },
         ] {
             check(Event::Notice(notice));

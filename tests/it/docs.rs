@@ -71,6 +71,7 @@ fn samples_of_what_clients_send_are_understood() {
         "cancel_run",
         "files_backup",
         "files_temp",
+        "files_watch",
     ];
     assert_eq!(sent, known.into_iter().map(str::to_owned).collect());
 }

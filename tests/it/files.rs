@@ -56,6 +56,146 @@ async fn a_list_follows_the_project() {
 }
 
 #[tokio::test]
+async fn a_client_that_has_the_list_is_told_so() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    upload(&mut front, "a.txt").await;
+    let list = ask(&mut front, "files_temp", json!("")).await;
+    let newest = list["作業ファイル日時"].clone();
+    let has = |count: usize| json!({"作業ファイル日時": newest, "件数": count});
+    let answer = ask(&mut front, "files_temp", has(1)).await;
+    assert_eq!(answer, json!({"変化なし": true, "作業ファイル日時": newest, "件数": 1}));
+    for other in [has(2), json!({"作業ファイル日時": "", "件数": 1}), json!({"件数": 1}), json!({})]
+    {
+        assert_eq!(ask(&mut front, "files_temp", other).await, list);
+    }
+    // A command with a number is acknowledged as always.
+    front
+        .input
+        .send(&json!({CHANNEL: "file", KIND: "files_temp", BODY: has(1), "要求番号": "n"}))
+        .await;
+    assert_eq!(front.input.until("ack").await["要求番号"], "n");
+    assert_eq!(front.file.until("files_temp").await[BODY]["変化なし"], true);
+    upload(&mut front, "b.txt").await;
+    assert_eq!(paths(&ask(&mut front, "files_temp", has(1)).await).len(), 2);
+    let empty = ask(&mut front, "files_backup", json!({"最終ファイル日時": null, "件数": 0})).await;
+    assert_eq!(empty, json!({"変化なし": true, "最終ファイル日時": null, "件数": 0}));
+}
+
+#[tokio::test]
+async fn a_change_that_its_time_and_number_do_not_show_is_told() {
+    let gateway = Gateway::start().await;
+    fs::write(gateway.project().join("a"), "x").unwrap();
+    let mut front = Frontend::open(gateway.addr, None).await;
+    until_listed(&mut front, "files_backup", &["a"]).await;
+    fs::rename(gateway.project().join("a"), gateway.project().join("b")).unwrap();
+    until_listed(&mut front, "files_backup", &["b"]).await;
+    let has = json!({"最終ファイル日時": null, "件数": 1});
+    assert_eq!(paths(&ask(&mut front, "files_backup", has).await), ["b"]);
+}
+
+#[tokio::test]
+async fn all_files_of_a_user_are_listed_on_request() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let path = upload(&mut front, "old.txt").await;
+    let stored = gateway.home.data.path().join("temp/local").join(path);
+    let old = std::time::SystemTime::now() - Duration::from_secs(4_000);
+    fs::File::options().write(true).open(stored).unwrap().set_modified(old).unwrap();
+    until_listed(&mut front, "files_temp", &[]).await;
+    assert_eq!(paths(&ask(&mut front, "files_temp", json!({"全件": true})).await).len(), 1);
+}
+
+#[tokio::test]
+async fn followed_lists_come_by_themselves_at_most_once_a_second() {
+    let gateway = Gateway::start().await;
+    fs::write(gateway.project().join("a"), "x").unwrap();
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let mut other = Frontend::open(gateway.addr, None).await;
+    for front in [&mut front, &mut other] {
+        watch(front, json!({"対象": "files_backup"})).await;
+        assert_eq!(paths(&front.file.until("files_backup").await[BODY]), ["a"]);
+    }
+    let started = Instant::now();
+    let project = gateway.project().to_owned();
+    let writing = tokio::task::spawn_blocking(move || {
+        for round in 0..30 {
+            fs::write(project.join(format!("b{round}")), "x").unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    });
+    for front in [&mut front, &mut other] {
+        let mut lists = 0;
+        while paths(&front.file.until("files_backup").await[BODY]).len() < 31 {
+            lists += 1;
+        }
+        let seconds = started.elapsed().as_secs_f64();
+        assert!(f64::from(lists) <= seconds, "{lists} lists in {seconds} s");
+    }
+    writing.await.unwrap();
+}
+
+#[tokio::test]
+async fn following_ends_when_asked_and_with_the_last_file_socket() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    watch(&mut front, json!({})).await;
+    let kinds = [front.file.next().await, front.file.next().await].map(|packet| {
+        assert_eq!(packet[BODY][LIST], json!([]));
+        packet[KIND].as_str().unwrap().to_owned()
+    });
+    assert!(kinds.contains(&"files_temp".to_owned()) && kinds.contains(&"files_backup".to_owned()));
+    watch(&mut front, json!({"対象": "files_temp", "停止": true})).await;
+    upload(&mut front, "a.txt").await;
+    fs::write(gateway.project().join("a"), "x").unwrap();
+    let next = front.file.nothing_until("files_backup").await;
+    assert_eq!(paths(&next[BODY]), ["a"]);
+    let Frontend { input, file, .. } = &mut front;
+    let last = crate::support::cursor(&file.init, crate::support::seq(&next));
+    let session = input.session().to_owned();
+    let old = std::mem::replace(
+        file,
+        crate::support::Client::open_with(gateway.addr, "file", Some(&session), last.clone()).await,
+    );
+    old.close().await;
+    // Another socket took its place, so it goes on.
+    fs::write(gateway.project().join("b"), "x").unwrap();
+    let next = file.nothing_until("files_backup").await;
+    assert_eq!(paths(&next[BODY]), ["a", "b"]);
+    let last = crate::support::cursor(&file.init, crate::support::seq(&next));
+    let old = std::mem::replace(
+        file,
+        crate::support::Client::open(gateway.addr, "0", Some(&session)).await,
+    );
+    old.close().await;
+    sleep(Duration::from_millis(300)).await;
+    *file = crate::support::Client::open_with(gateway.addr, "file", Some(&session), last).await;
+    fs::write(gateway.project().join("c"), "x").unwrap();
+    sleep(Duration::from_millis(1_500)).await;
+    input.send(&json!({CHANNEL: "file", KIND: "files_temp", BODY: ""})).await;
+    file.nothing_until("files_temp").await;
+}
+
+async fn watch(front: &mut Frontend, body: Value) {
+    front.input.send(&json!({KIND: "files_watch", BODY: body, "要求番号": fresh()})).await;
+    front.input.until("ack").await;
+}
+
+fn fresh() -> String {
+    format!("{:?}", Instant::now())
+}
+
+/// Where the file is, below the user's directory.
+async fn upload(front: &mut Frontend, name: &str) -> String {
+    front
+        .input
+        .send(&json!({CHANNEL: "0", KIND: "input_file", BODY: "aGk=", "ファイル名": name}))
+        .await;
+    let echo = front.chat.until("input_file").await;
+    echo["ファイル名"].as_str().unwrap().strip_prefix("temp/").unwrap().to_owned()
+}
+
+#[tokio::test]
 async fn files_that_come_and_go_while_they_are_listed_do_no_harm() {
     let gateway = Gateway::start().await;
     let mut front = Frontend::open(gateway.addr, None).await;

@@ -7,9 +7,9 @@ use kakehashi::dialect::aicore::AicoreDialect;
 use kakehashi::locale::Locale;
 use kakehashi::message::{
     AgentReport, AgentSlot, AudioChunk, CancelScope, Channel, Command, Delivery, Entry, Event,
-    FileList, FileNote, Inbound, ListKind, ListRoots, ListScope, ListedFile, Notice, Problem,
-    ReportStage, RequestNo, Route, RunId, RunOutcome, Seq, SessionId, Signal, Speaker, StopReason,
-    SystemNotice,
+    FileList, FileNote, Inbound, KnownList, ListKind, ListRoots, ListScope, ListedFile, Notice,
+    Problem, ReportStage, RequestNo, Route, RunId, RunOutcome, Seq, SessionId, Signal, Speaker,
+    StopReason, SystemNotice, WatchTarget, WatchWish,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -65,6 +65,7 @@ fn the_seeds_client_samples_are_understood() {
         kind: ListKind::Backup,
         scope: ListScope::Usual,
         answer_on: Channel::File,
+        known: None,
     };
     check_sent("seed_7_4_files_backup_request", Channel::Input, list);
     check_sent("seed_7_7_input_image", Channel::Input, Command::ShowImage { bytes });
@@ -73,6 +74,44 @@ fn the_seeds_client_samples_are_understood() {
         scope: CancelScope::Current,
     };
     check_sent("seed_7_8_cancel_run", Channel::Input, cancel);
+}
+
+#[test]
+fn what_a_client_has_and_wants_to_follow_is_understood() {
+    let list = |kind, scope, newest: &str, count| Command::ListFiles {
+        kind,
+        scope,
+        answer_on: Channel::File,
+        known: Some(KnownList { newest: Some(newest.to_owned()), count }),
+    };
+    check_sent(
+        "client_files_backup_known",
+        Channel::Input,
+        list(ListKind::Backup, ListScope::Usual, "2026/02/26 20:00:00", 2),
+    );
+    check_sent(
+        "client_files_temp_all",
+        Channel::Input,
+        list(ListKind::Temp, ListScope::All, "2026/02/26 20:44:53", 12),
+    );
+    let watch = |target, wish| Command::WatchFiles { target, wish };
+    check_sent(
+        "client_files_watch",
+        Channel::Input,
+        watch(WatchTarget::One(ListKind::Backup), WatchWish::Start),
+    );
+    check_sent(
+        "client_files_watch_stop",
+        Channel::Input,
+        watch(WatchTarget::Every, WatchWish::Stop),
+    );
+    for wrong in [
+        r#"{"メッセージ識別":"files_watch","メッセージ内容":{"対象":"file"}}"#,
+        r#"{"メッセージ識別":"files_temp","メッセージ内容":{"件数":"3"}}"#,
+    ] {
+        let refused = dialect(Channel::Input).decode(wrong).unwrap_err();
+        assert_eq!(refused.error.code(), "bad_field", "{wrong}");
+    }
 }
 
 #[test]
@@ -112,6 +151,12 @@ fn the_seeds_server_samples_are_what_we_send() {
 
 fn list(kind: ListKind, list: FileList) -> Event {
     Event::Files { kind, list: Some(Arc::new(list)) }
+}
+
+fn unchanged(kind: ListKind, count: usize) -> Delivery {
+    let newest = (count > 0).then(|| "2026/02/26 20:00:00".to_owned());
+    let list = KnownList { newest, count };
+    Delivery::Passing(Signal::FilesUnchanged { kind, channel: Channel::File, list })
 }
 
 fn logged(channel: Channel, event: Event) -> Delivery {
@@ -177,7 +222,12 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         (
             "interrupted",
             pane,
-            logged(pane, Event::Notice(Notice::RunInterrupted { request: "直して".into() })),
+            logged(
+                pane,
+                Event::Notice(Notice::RunInterrupted {
+                    run: RunId(3), request: "直して".into()
+                }),
+            ),
         ),
         ("output_audio", Channel::Audio, {
             Delivery::Passing(Signal::Audio(AudioChunk {
@@ -195,6 +245,8 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
             Channel::Input,
             Delivery::Passing(Signal::Heartbeat { count: 2, uptime_seconds: 10.25 }),
         ),
+        ("files_backup_unchanged", Channel::File, unchanged(ListKind::Backup, 2)),
+        ("files_temp_unchanged", Channel::File, unchanged(ListKind::Temp, 0)),
         (
             "ack",
             Channel::Input,

@@ -42,12 +42,14 @@ test("a removed run leaves the queue", () => {
 });
 
 test("a chat has no markers: each answer ends one run and starts the next", () => {
-  const answer = queued(null, null);
-  const waiting = runsAfter(queued(5, 1), queued(6, 2));
-  assert.equal(waiting.running, true);
-  assert.deepEqual(runsAfter(queued(5, 1), queued(6, 2), answer).queue, [6]);
-  assert.equal(isBusy(runsAfter(queued(5, 1), queued(6, 2), answer, answer)), true);
-  assert.equal(isBusy(runsAfter(queued(5, 1), queued(6, 2), answer, answer, answer)), false);
+  const answer = (run) => queued(run, null);
+  const waiting = [queued(5, 1), queued(6, 2)];
+  assert.equal(runsAfter(...waiting).running, true);
+  assert.deepEqual(runsAfter(...waiting, answer(4)).queue, [6]);
+  assert.equal(isBusy(runsAfter(...waiting, answer(4), answer(5))), true);
+  assert.equal(isBusy(runsAfter(...waiting, answer(4), answer(5), answer(6))), false);
+  const spoken = answer(null);
+  assert.deepEqual(runsAfter(...waiting, spoken).queue, [5, 6], "what the live model says ends no run");
 });
 
 test("an agent's answer does not move its queue", () => {

@@ -5,7 +5,7 @@ use super::wire::{self, CommandPacket, field};
 use crate::dialect::{DecodeError, Refusal};
 use crate::message::{
     AgentSlot, AudioChunk, CancelScope, Channel, Command, ControlValue, Controls, Inbound,
-    ListKind, ListScope, RequestNo, Route, RunId,
+    KnownList, ListKind, ListScope, RequestNo, Route, RunId, WatchTarget, WatchWish,
 };
 use bytes::Bytes;
 use serde::Deserialize;
@@ -74,6 +74,7 @@ fn read_command(own: Channel, packet: &CommandPacket<'_>) -> Result<Command, Dec
         Kind::CancelRun => read_cancel(packet),
         Kind::FilesBackup => read_list(packet, ListKind::Backup),
         Kind::FilesTemp => read_list(packet, ListKind::Temp),
+        Kind::FilesWatch => read_watch(packet),
     }
 }
 
@@ -90,10 +91,11 @@ enum Kind {
     CancelRun,
     FilesBackup,
     FilesTemp,
+    FilesWatch,
 }
 
 impl Kind {
-    const NAMES: [(&'static str, Self); 10] = [
+    const NAMES: [(&'static str, Self); 11] = [
         ("operations", Self::Operations),
         ("input_text", Self::InputText),
         ("input_request", Self::InputRequest),
@@ -104,6 +106,7 @@ impl Kind {
         ("cancel_run", Self::CancelRun),
         ("files_backup", Self::FilesBackup),
         ("files_temp", Self::FilesTemp),
+        ("files_watch", Self::FilesWatch),
     ];
 
     fn parse(name: &str) -> Option<Self> {
@@ -363,7 +366,45 @@ fn read_cancel(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
 
 fn read_list(packet: &CommandPacket<'_>, kind: ListKind) -> Result<Command, DecodeError> {
     let answer_on = named_channel(packet.channel)?.unwrap_or(Channel::File);
-    Ok(Command::ListFiles { kind, scope: ListScope::Usual, answer_on })
+    let body: wire::ListBody = optional_object(packet, "an object of a time, a count and a flag")?;
+    let scope = if body.all == Some(true) { ListScope::All } else { ListScope::Usual };
+    let newest = match kind {
+        ListKind::Backup => body.backup_newest,
+        ListKind::Temp => body.temp_newest,
+    };
+    // An empty list has no newest time, and is told with an empty one.
+    let newest = newest.filter(|newest| !newest.is_empty());
+    let known = body.count.map(|count| KnownList { newest, count });
+    Ok(Command::ListFiles { kind, scope, answer_on, known })
+}
+
+fn read_watch(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    let body: wire::WatchBody = optional_object(packet, "an object of a target and a flag")?;
+    let target = match body.target.as_deref() {
+        Some("files_backup") => WatchTarget::One(ListKind::Backup),
+        Some("files_temp") => WatchTarget::One(ListKind::Temp),
+        Some("all") | None => WatchTarget::Every,
+        Some(_) => {
+            return Err(DecodeError::BadField {
+                field: field::WATCH,
+                expected: "files_backup, files_temp or all",
+            });
+        }
+    };
+    let wish = if body.stop == Some(true) { WatchWish::Stop } else { WatchWish::Start };
+    Ok(Command::WatchFiles { target, wish })
+}
+
+/// Existing clients send an empty text where there may be an object.
+fn optional_object<T: Default + serde::de::DeserializeOwned>(
+    packet: &CommandPacket<'_>,
+    expected: &'static str,
+) -> Result<T, DecodeError> {
+    match packet.body.map(|body| body.get()) {
+        Some(body) if body.starts_with('{') => serde_json::from_str(body)
+            .map_err(|_| DecodeError::BadField { field: field::BODY, expected }),
+        Some(_) | None => Ok(T::default()),
+    }
 }
 
 /// A packet that stays on its own socket may leave the channel out, but must not name another.

@@ -3,12 +3,12 @@
 use super::value::channel_name;
 use super::wire::{
     self, AckPacket, BackupBody, Body, ChangedBody, ConnectionPacket, FileRow, HeartbeatBody,
-    Packet, TempBody,
+    Packet, TempBody, UnchangedBody,
 };
 use super::{AicoreDialect, phrase};
 use crate::message::{
-    AudioChunk, Channel, Entry, Event, FileList, FileNote, ListKind, ListRoots, ListedFile, Notice,
-    RunOutcome, Signal, Speaker,
+    AudioChunk, Channel, Entry, Event, FileList, FileNote, KnownList, ListKind, ListRoots,
+    ListedFile, Notice, RunOutcome, Signal, Speaker,
 };
 use base64_simd::STANDARD;
 use serde::Serialize;
@@ -100,8 +100,9 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         Notice::Queued { run, place } => Packet { run: Some(run.0), place: Some(*place), ..packet },
         Notice::QueuedCancelled { run }
         | Notice::RunCancelled { run }
-        | Notice::RunFailed { run, .. } => Packet { run: Some(run.0), ..packet },
-        Notice::NothingToCancel | Notice::RunInterrupted { .. } | Notice::LiveDown { .. } => packet,
+        | Notice::RunFailed { run, .. }
+        | Notice::RunInterrupted { run, .. } => Packet { run: Some(run.0), ..packet },
+        Notice::NothingToCancel | Notice::LiveDown { .. } => packet,
     }
 }
 
@@ -118,6 +119,15 @@ fn files(kind: ListKind, list: Option<&FileList>) -> Body<'_> {
         }
         (ListKind::Temp, _) => Body::Temp(TempBody { newest: newest.unwrap_or_default(), files }),
     }
+}
+
+fn unchanged(kind: ListKind, list: &KnownList) -> UnchangedBody<'_> {
+    let newest = list.newest.as_deref();
+    let (backup_newest, temp_newest) = match kind {
+        ListKind::Backup => (Some(newest), None),
+        ListKind::Temp => (None, Some(newest.unwrap_or_default())),
+    };
+    UnchangedBody { unchanged: true, backup_newest, temp_newest, count: list.count }
 }
 
 fn rows(files: &[ListedFile]) -> Vec<FileRow<'_>> {
@@ -166,6 +176,10 @@ pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<
                     request,
                 },
             );
+        }
+        Signal::FilesUnchanged { kind, channel, list } => {
+            let body = Body::Unchanged(unchanged(*kind, list));
+            push(frames, &without_file(dialect.packet(*channel, list_kind(*kind), body)));
         }
         Signal::System(notice) => {
             let body = phrase::system(dialect.locale, notice);

@@ -31,7 +31,7 @@ pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
         Notice::NothingToCancel => say("nothing_to_cancel", &[]),
         Notice::RunCancelled { .. } => say("run_cancelled", &[]),
         Notice::RunFailed { reason, .. } => say("run_failed", &[("reason", &locale.word(reason))]),
-        Notice::RunInterrupted { request } => say("run_interrupted", &[("request", request)]),
+        Notice::RunInterrupted { request, .. } => say("run_interrupted", &[("request", request)]),
         Notice::LiveDown { reason } => say("live_down", &[("reason", &locale.word(reason))]),
     }
 }

@@ -24,6 +24,7 @@ pub(super) mod field {
     pub(in super::super) const FILE_NAME: &str = "ファイル名";
     pub(in super::super) const MODE: &str = "送信モード";
     pub(in super::super) const CONTROLS: &str = "メッセージ内容.ボタン";
+    pub(in super::super) const WATCH: &str = "メッセージ内容.対象";
     pub(in super::super) const REQUEST: &str = "要求番号";
     pub(in super::super) const RUN: &str = "実行番号";
     pub(in super::super) const EPOCH: &str = "世代";
@@ -33,7 +34,8 @@ pub(super) mod field {
 }
 
 /// What this server adds to the seed's protocol; told in `init`.
-pub(super) const FEATURES: &[&str] = &["resume", "ack", "history", "view", "queue", "system"];
+pub(super) const FEATURES: &[&str] =
+    &["resume", "ack", "history", "view", "queue", "system", "unchanged", "files_watch"];
 
 /// The switches as existing clients expect them before anything was stored.
 pub(super) const DEFAULT_CONTROLS: &[(&str, bool)] =
@@ -91,6 +93,28 @@ pub(super) struct OperationsBody {
     pub(super) controls: BTreeMap<String, serde_json::Value>,
 }
 
+/// Content of a request for a list, if it has any.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct ListBody {
+    #[serde(rename = "最終ファイル日時", default)]
+    pub(super) backup_newest: Option<String>,
+    #[serde(rename = "作業ファイル日時", default)]
+    pub(super) temp_newest: Option<String>,
+    #[serde(rename = "件数", default)]
+    pub(super) count: Option<usize>,
+    #[serde(rename = "全件", default)]
+    pub(super) all: Option<bool>,
+}
+
+/// Content of `files_watch`.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct WatchBody {
+    #[serde(rename = "対象", default)]
+    pub(super) target: Option<String>,
+    #[serde(rename = "停止", default)]
+    pub(super) stop: Option<bool>,
+}
+
 /// The common form of what a server sends. Keys that old clients do not know are left out when empty.
 #[derive(Debug, Serialize)]
 pub(super) struct Packet<'a> {
@@ -123,6 +147,7 @@ pub(super) enum Body<'a> {
     Changed(ChangedBody<'a>),
     Backup(BackupBody<'a>),
     Temp(TempBody<'a>),
+    Unchanged(UnchangedBody<'a>),
 }
 
 #[derive(Debug, Serialize)]
@@ -148,6 +173,19 @@ pub(super) struct TempBody<'a> {
     pub(super) newest: &'a str,
     #[serde(rename = "ファイルリスト")]
     pub(super) files: Vec<FileRow<'a>>,
+}
+
+/// One of the two times is there.
+#[derive(Debug, Serialize)]
+pub(super) struct UnchangedBody<'a> {
+    #[serde(rename = "変化なし")]
+    pub(super) unchanged: bool,
+    #[serde(rename = "最終ファイル日時", skip_serializing_if = "Option::is_none")]
+    pub(super) backup_newest: Option<Option<&'a str>>,
+    #[serde(rename = "作業ファイル日時", skip_serializing_if = "Option::is_none")]
+    pub(super) temp_newest: Option<&'a str>,
+    #[serde(rename = "件数")]
+    pub(super) count: usize,
 }
 
 #[derive(Debug, Serialize)]

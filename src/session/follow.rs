@@ -1,0 +1,70 @@
+//! Lists that are shown whenever they change, as long as there is a socket to show them on.
+
+use super::actor::Session;
+use super::job::{self, Asker};
+use super::journal::Step;
+use crate::message::{Channel, Event, FileList, ListKind, WatchTarget, WatchWish};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Between two lists of one kind.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl Session {
+    pub(super) fn watch_files(&mut self, asker: Asker, target: WatchTarget, wish: WatchWish) {
+        let kinds = match target {
+            WatchTarget::One(kind) => vec![kind],
+            WatchTarget::Every => vec![ListKind::Backup, ListKind::Temp],
+        };
+        for kind in kinds {
+            match wish {
+                WatchWish::Start if self.desk.followed.contains_key(&kind) => {}
+                WatchWish::Start => self.follow(kind, None, Duration::ZERO),
+                WatchWish::Stop => self.stop_following(kind),
+            }
+        }
+        self.record_for(asker, Step::default());
+    }
+
+    pub(super) fn on_followed(
+        &mut self,
+        kind: ListKind,
+        before: Option<Arc<FileList>>,
+        list: Arc<FileList>,
+    ) {
+        let Some(job) = self.desk.followed.remove(&kind) else { return };
+        // Another one, if it was stopped and started meanwhile; one is enough.
+        job.abort();
+        if self.audience.count(Channel::File) == 0 {
+            return;
+        }
+        // Storage that does not keep up gets no more; the list is shown later, as it is then.
+        if self.journal.is_full() {
+            return self.follow(kind, before, PAUSE);
+        }
+        let mut step = Step::default();
+        self.append(&mut step, Channel::File, Event::Files { kind, list: Some(Arc::clone(&list)) });
+        self.journal.record(step);
+        self.follow(kind, Some(list), PAUSE);
+    }
+
+    /// Nobody would see the lists.
+    pub(super) fn stop_following_alone(&mut self) {
+        if !self.desk.followed.is_empty() && self.audience.count(Channel::File) == 0 {
+            self.stop_following(ListKind::Backup);
+            self.stop_following(ListKind::Temp);
+        }
+    }
+
+    fn follow(&mut self, kind: ListKind, before: Option<Arc<FileList>>, pause: Duration) {
+        let (env, principal) = (self.env.clone(), self.principal.clone());
+        let job = self.jobs.spawn(job::follow(env, principal, kind, before, pause));
+        self.desk.followed.insert(kind, job);
+    }
+
+    fn stop_following(&mut self, kind: ListKind) {
+        if let Some(job) = self.desk.followed.remove(&kind) {
+            job.abort();
+        }
+    }
+}
