@@ -11,13 +11,15 @@ use crate::locale::Locale;
 use crate::message::Settings;
 use directories::ProjectDirs;
 use origin::{Host, Origin};
-use raw::{RawConfig, RawLimits};
+use raw::{RawConfig, RawFiles, RawLimits};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+
+const DAY_SECONDS: u32 = 86_400;
 
 /// Checked settings; every field can be relied upon.
 #[derive(Debug, Clone)]
@@ -34,6 +36,7 @@ pub struct Config {
     /// In lower case, `name` or `name:port`.
     pub allowed_hosts: Vec<String>,
     pub limits: Limits,
+    pub files: FileRules,
     /// All 28 model settings in the order in which they are shown.
     pub settings: Arc<Settings>,
 }
@@ -58,6 +61,13 @@ pub struct Limits {
     pub ping: Duration,
     pub request: Duration,
     pub shutdown: Duration,
+}
+
+/// How much is kept of what users and agents leave behind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FileRules {
+    pub backup_keep: usize,
+    pub backup_age: Duration,
 }
 
 /// What the command line and the environment say; it goes before the file.
@@ -101,6 +111,7 @@ impl Config {
             allowed_origins: raw.allowed_origins.into_iter().map(|Origin(text)| text).collect(),
             allowed_hosts: raw.allowed_hosts.into_iter().map(|Host(text)| text).collect(),
             limits: limits(&raw.limits),
+            files: file_rules(&raw.files),
             settings: Arc::new(raw.settings.0),
         })
     }
@@ -117,6 +128,7 @@ impl Config {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             limits: limits(&raw.limits),
+            files: file_rules(&raw.files),
             settings: Arc::new(raw.settings.0),
         }
     }
@@ -207,6 +219,13 @@ fn limits(raw: &RawLimits) -> Limits {
         ping: raw.ping_seconds.seconds(),
         request: raw.request_hours.seconds() * 3600,
         shutdown: raw.shutdown_seconds.seconds(),
+    }
+}
+
+fn file_rules(raw: &RawFiles) -> FileRules {
+    FileRules {
+        backup_keep: raw.backup_keep.count(),
+        backup_age: raw.backup_days.seconds() * DAY_SECONDS,
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) struct RawConfig {
     pub(super) allowed_origins: Vec<Origin>,
     pub(super) allowed_hosts: Vec<Host>,
     pub(super) limits: RawLimits,
+    pub(super) files: RawFiles,
     pub(super) settings: RawSettings,
 }
 
@@ -34,6 +35,7 @@ impl Default for RawConfig {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             limits: RawLimits::default(),
+            files: RawFiles::default(),
             settings: RawSettings::default(),
         }
     }
@@ -113,6 +115,19 @@ impl Default for RawLimits {
     }
 }
 
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawFiles {
+    pub(super) backup_keep: Within<1, 100_000>,
+    pub(super) backup_days: Within<1, 36_500>,
+}
+
+impl Default for RawFiles {
+    fn default() -> Self {
+        Self { backup_keep: Within(50), backup_days: Within(30) }
+    }
+}
+
 /// A number from `LOW` to `HIGH`, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "i64")]
@@ -183,7 +198,7 @@ mod tests {
     fn the_shipped_file_lists_every_key() {
         let shipped: toml::Table = SHIPPED.parse().unwrap();
         assert_eq!(sorted(shipped.keys()), known_keys(""));
-        for section in ["limits", "settings"] {
+        for section in ["limits", "files", "settings"] {
             let keys = sorted(shipped[section].as_table().unwrap().keys());
             assert_eq!(keys, known_keys(&format!("[{section}]\n")));
         }

@@ -98,6 +98,17 @@ impl Catalog {
         Ok(self.show(&seen, head, scope))
     }
 
+    /// Length and digest of the list that these files make.
+    pub(super) fn digest(&self, tree: &Tree) -> (usize, u64) {
+        let (files, _) = self.files(tree, None);
+        (files.len(), digest(&files))
+    }
+
+    /// Takes note of a list that was handed out, or may have been.
+    pub(super) fn remember(&self, newest: Option<String>, count: usize, digest: u64) {
+        self.lock().remember(Told { newest, count, digest });
+    }
+
     pub(super) fn is_unused(&self) -> bool {
         let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.elapsed() > UNUSED && !self.index.has_subscribers()

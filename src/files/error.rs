@@ -12,6 +12,8 @@ pub enum FileError {
     ProjectMissing,
     #[error("too many files of this name arrived in one second; wait a moment or rename the file")]
     TooManySameName,
+    #[error("no backup holds this; choose another time or file")]
+    NotInBackup,
     #[error("this is not a picture the gateway knows; send PNG, JPEG, GIF, WebP or BMP")]
     NotAnImage,
     #[error(

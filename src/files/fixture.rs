@@ -5,9 +5,12 @@ use image::{DynamicImage, ImageFormat};
 use std::fs;
 use std::io::Cursor;
 use std::path::PathBuf;
+use std::time::Duration;
 use tempfile::TempDir;
 
 pub(super) const MAX_PIXELS: u64 = 40_000_000;
+pub(super) const LIMITS: FileLimits =
+    FileLimits { max_pixels: MAX_PIXELS, backup_keep: 5, backup_age: Duration::from_secs(86_400) };
 
 /// A project and a data directory that vanish with it.
 pub(super) struct Fixture {
@@ -20,8 +23,7 @@ impl Fixture {
         let directory = tempfile::tempdir().unwrap();
         let project = directory.path().join("project");
         fs::create_dir(&project).unwrap();
-        let limits = FileLimits { max_pixels: MAX_PIXELS };
-        let files = Files::new(&project, &directory.path().join("state"), limits).unwrap();
+        let files = Files::new(&project, &directory.path().join("state"), LIMITS).unwrap();
         Self { directory, files }
     }
 
@@ -31,6 +33,11 @@ impl Fixture {
 
     pub(super) fn data(&self) -> PathBuf {
         self.directory.path().join("state")
+    }
+
+    /// The same directories as another process would find them.
+    pub(super) fn reopen(&mut self) {
+        self.files = Files::new(&self.project(), &self.data(), LIMITS).unwrap();
     }
 
     /// Makes a file of the project, with its directories.

@@ -94,12 +94,27 @@ impl Index {
         Ok(state.keep(view))
     }
 
+    /// Reads everything, because what matters now must not depend on a notice that is still on its way.
+    pub(super) fn survey(&self) -> io::Result<Seen> {
+        let mut state = self.lock();
+        let view = match state.view.take() {
+            Some(view) => self.compare(&mut state, view)?,
+            None => self.build(&mut state, None)?,
+        };
+        Ok(state.keep(view))
+    }
+
+    /// Wakes who waits for changes.
+    pub(super) fn poke(&self) {
+        self.news.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
     /// A path that we have changed ourselves.
     pub(super) fn note(&self, path: &std::path::Path) {
         if let Some(View { eye: Eye::Open(watch), .. }) = &self.lock().view {
             watch.note(path);
         }
-        self.news.send_modify(|count| *count = count.wrapping_add(1));
+        self.poke();
     }
 
     pub(super) fn subscribe(&self) -> watch::Receiver<u64> {

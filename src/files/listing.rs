@@ -87,7 +87,12 @@ impl Files {
         match place {
             Place::Project => {
                 let rules = Rules::Project { data: self.data().to_owned() };
-                Catalog::new(Root { path: self.project().to_owned(), rules }, "")
+                let catalog = Catalog::new(Root { path: self.project().to_owned(), rules }, "");
+                // Clients may have this list from an earlier process.
+                if let Some(last) = self.places.backups.last() {
+                    catalog.remember(Some(last.shown), last.count, last.digest);
+                }
+                catalog
             }
             Place::Temp(principal) => {
                 let path = self.temp(principal);
@@ -101,12 +106,13 @@ impl Files {
     fn head(&self, kind: ListKind) -> Head {
         match kind {
             ListKind::Backup => {
-                let backup = self.data().join("backup").join(self.project_name());
-                let roots = ListRoots::Backup {
-                    project: self.project().to_string_lossy().into_owned(),
-                    backup: backup.to_string_lossy().into_owned(),
+                let project = self.project().to_string_lossy().into_owned();
+                let base = || self.places.backups.base().to_string_lossy().into_owned();
+                let (newest, backup) = match self.places.backups.last() {
+                    Some(last) => (Some(last.shown), last.path),
+                    None => (None, base()),
                 };
-                Head { roots, newest: None }
+                Head { roots: ListRoots::Backup { project, backup }, newest }
             }
             ListKind::Temp => Head { roots: ListRoots::Temp, newest: None },
         }
@@ -117,7 +123,7 @@ impl Files {
     }
 }
 
-fn lost(place: &Place, err: io::Error) -> FileError {
+pub(super) fn lost(place: &Place, err: io::Error) -> FileError {
     match (place, err.kind()) {
         (Place::Project, ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             FileError::ProjectMissing
@@ -191,7 +197,7 @@ mod tests {
         let project = directory.path().join("build");
         fs::create_dir(&project).unwrap();
         fs::write(project.join("a"), "x").unwrap();
-        let limits = crate::files::FileLimits { max_pixels: 1 };
+        let limits = super::super::fixture::LIMITS;
         let files = Files::new(&project, &project.join("state"), limits).unwrap();
         fs::write(project.join("state/secret"), "x").unwrap();
         let list =

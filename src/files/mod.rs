@@ -1,6 +1,7 @@
-//! Files on disk: what users send, small pictures of it, lists of what is there, the project's overview.
+//! Files on disk: what users send, small pictures of it, lists of what is there, backups, the project's overview.
 //! Everything here blocks unless it says otherwise; callers use `spawn_blocking`. Clients never see where the directories really are.
 
+mod backup;
 mod catalog;
 mod clock;
 mod error;
@@ -15,16 +16,19 @@ mod tree;
 mod upload;
 mod watch;
 
+pub use backup::{Moment, Restored, Snapshot};
 pub use catalog::Listed;
 pub use error::FileError;
 pub use upload::SavedFile;
 
 use crate::message::Principal;
+use backup::Backups;
 use catalog::Catalog;
 use listing::Place;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use std::{fs, io};
 
 /// The directories of one gateway; a clone is another handle to the same.
@@ -37,6 +41,9 @@ pub struct Files {
 pub struct FileLimits {
     /// Pictures with more than this get no thumbnail.
     pub max_pixels: u64,
+    /// Older backups than these are given up.
+    pub backup_keep: usize,
+    pub backup_age: Duration,
 }
 
 #[derive(Debug)]
@@ -46,18 +53,16 @@ struct Places {
     limits: FileLimits,
     /// Started at first use.
     catalogs: Mutex<HashMap<Place, Arc<Catalog>>>,
+    backups: Backups,
 }
 
 impl Files {
     /// The project has to exist; the data directory is made.
     pub fn new(project: &Path, data: &Path, limits: FileLimits) -> io::Result<Self> {
         fs::create_dir_all(data.join("temp"))?;
-        let places = Places {
-            project: project.canonicalize()?,
-            data: data.canonicalize()?,
-            limits,
-            catalogs: Mutex::default(),
-        };
+        let (project, data) = (project.canonicalize()?, data.canonicalize()?);
+        let backups = Backups::new(data.join("backup").join(project_name(&project)));
+        let places = Places { project, data, limits, catalogs: Mutex::default(), backups };
         Ok(Self { places: Arc::new(places) })
     }
 
@@ -69,15 +74,15 @@ impl Files {
         &self.places.data
     }
 
-    fn project_name(&self) -> String {
-        let name = self.project().file_name();
-        name.map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
-    }
-
     /// Where one user's uploads (`input`) and results (`output`) are; shown to that user as `temp`.
     fn temp(&self, principal: &Principal) -> PathBuf {
         self.data().join("temp").join(name::principal_dir(principal))
     }
+}
+
+fn project_name(project: &Path) -> String {
+    let name = project.file_name();
+    name.map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub(super) enum Rules {
     },
     /// Hidden files are uploads that are not complete yet.
     Temp,
+    /// In a backup there is only what was wanted.
+    Everything,
 }
 
 impl Rules {
@@ -37,6 +39,7 @@ impl Rules {
         let name = path.file_name().unwrap_or_default();
         let hidden = name.as_encoded_bytes().starts_with(b".");
         match self {
+            Self::Everything => true,
             Self::Temp => !hidden,
             Self::Project { data } if is_dir => {
                 !hidden && !is_one_of(name, &GENERATED) && path != data
@@ -49,7 +52,7 @@ impl Rules {
     pub(super) fn is_rule_file(&self, name: &OsStr) -> bool {
         match self {
             Self::Project { .. } => name == GITIGNORE,
-            Self::Temp => false,
+            Self::Temp | Self::Everything => false,
         }
     }
 }

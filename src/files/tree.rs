@@ -70,6 +70,35 @@ impl Tree {
         })
     }
 
+    pub(super) fn insert(&mut self, path: &Path, stamp: Stamp) {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
+        let directory = self.directories.entry(parent.to_owned()).or_default();
+        directory.files.insert(name.to_owned(), stamp);
+    }
+
+    pub(super) fn remove(&mut self, path: &Path) {
+        if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
+            self.forget_file(parent, name);
+        }
+    }
+
+    /// What was made or changed until `later`, and what is gone by then.
+    pub(super) fn differences(&self, later: &Self) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let (mut changed, mut gone) = (Vec::new(), Vec::new());
+        let nothing = BTreeMap::new();
+        for (path, directory) in &later.directories {
+            let before = self.directories.get(path).map_or(&nothing, |before| &before.files);
+            let fresh = directory.files.iter().filter(|(name, at)| before.get(*name) != Some(at));
+            changed.extend(fresh.map(|(name, _)| path.join(name)));
+        }
+        for (path, directory) in &self.directories {
+            let after = later.directories.get(path).map_or(&nothing, |after| &after.files);
+            let lost = directory.files.keys().filter(|name| !after.contains_key(*name));
+            gone.extend(lost.map(|name| path.join(name)));
+        }
+        (changed, gone)
+    }
+
     pub(super) fn same_directories(&self, other: &Self) -> bool {
         let ours = self.directories.iter().map(|(path, directory)| (path, directory.inode));
         ours.eq(other.directories.iter().map(|(path, directory)| (path, directory.inode)))

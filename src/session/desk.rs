@@ -209,6 +209,10 @@ impl Session {
                 }
             }
             JobDone::Followed { kind, before, list } => self.on_followed(kind, before, list),
+            JobDone::Prepared { channel, run, before } => self.on_prepared(channel, run, before),
+            JobDone::Concluded { channel, run, changed } => {
+                self.on_concluded(channel, run, changed);
+            }
             JobDone::Described { channel, run, note } => self.on_described(channel, run, note),
         }
     }

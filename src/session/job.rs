@@ -1,8 +1,8 @@
-//! Work that leaves the actor: looking up a request number, storing a file, making a list or a thumbnail.
+//! Work that leaves the actor: looking up a request number, storing a file, making a list, a thumbnail or a backup.
 //! Everything here may take as long as the disk does; the actor goes on meanwhile.
 
 use super::{Env, Submitted};
-use crate::files::{FileError, Files, Listed, SavedFile};
+use crate::files::{FileError, Files, Listed, SavedFile, Snapshot};
 use crate::message::{
     Channel, ConnectionId, FileList, FileNote, ListKind, ListScope, Principal, RequestNo, RunId,
 };
@@ -12,11 +12,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
+use tracing::warn;
 
 /// How often a followed list is looked at when nothing is heard of it.
 const FOLLOW_LOOK: Duration = Duration::from_secs(2);
 /// Changes seldom come alone.
 const FOLLOW_SETTLE: Duration = Duration::from_millis(100);
+/// How long a run waits for copies that are still being made.
+const COPY_PATIENCE: Duration = Duration::from_secs(1);
+/// More changed files than this are not told one by one.
+const MOST_CHANGED: usize = 1_000;
 
 /// Who is waiting for an outcome.
 #[derive(Debug)]
@@ -83,6 +88,18 @@ pub(super) enum JobDone {
         kind: ListKind,
         before: Option<Arc<FileList>>,
         list: Arc<FileList>,
+    },
+    /// The project is safe, as far as it can be made safe: the run may begin.
+    Prepared {
+        channel: Channel,
+        run: RunId,
+        before: Option<Snapshot>,
+    },
+    /// What a run has changed, whatever its agent says.
+    Concluded {
+        channel: Channel,
+        run: RunId,
+        changed: Vec<String>,
     },
     Described {
         channel: Channel,
@@ -173,6 +190,51 @@ pub(super) async fn make_list(
     }
     let (files, principal) = (files.clone(), principal.clone());
     blocking(move || files.list(kind, scope, &principal)).await
+}
+
+/// Backs the project up before a run. The run waits for the look at the project, and for the copies only so long
+/// that a large project does not keep it waiting.
+pub(super) async fn prepare(env: Env, channel: Channel, run: RunId) -> JobDone {
+    let files = env.files.clone();
+    let before = blocking(move || files.survey()).await;
+    let before = before.inspect_err(|err| warn!(%err, "no backup before a run")).ok();
+    if let Some(snapshot) = before.clone() {
+        let _ = timeout(COPY_PATIENCE, back_up(env.files.clone(), snapshot)).await;
+    }
+    JobDone::Prepared { channel, run, before }
+}
+
+/// Backs the project up after a run, and adds what the agent has not told.
+pub(super) async fn conclude(
+    env: Env,
+    channel: Channel,
+    run: RunId,
+    before: Snapshot,
+    told: Vec<String>,
+) -> JobDone {
+    let files = env.files.clone();
+    let changed = match blocking(move || files.survey()).await {
+        Ok(after) => {
+            let mut changed = before.changes_until(&after);
+            changed.extend(told);
+            let _ = timeout(COPY_PATIENCE, back_up(env.files.clone(), after)).await;
+            changed.into_iter().take(MOST_CHANGED).collect()
+        }
+        Err(err) => {
+            warn!(%err, "no backup after a run");
+            told
+        }
+    };
+    JobDone::Concluded { channel, run, changed }
+}
+
+/// Goes on by itself if nobody waits for it any more.
+async fn back_up(files: Files, snapshot: Snapshot) {
+    let made = blocking(move || {
+        // Told here, because by then nobody may be listening.
+        files.back_up(&snapshot).inspect_err(|err| warn!(%err, "the project is not backed up"))
+    });
+    let _ = made.await;
 }
 
 /// A file that a run made, with a picture small enough to show.

@@ -1,5 +1,6 @@
 //! Work on one channel: one run at a time, a bounded queue behind it, and the link to whoever does the work.
 
+use crate::files::Snapshot;
 use crate::message::{AgentSlot, Channel, FileNote, Run, RunId, RunOutcome};
 use crate::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt,
@@ -47,8 +48,10 @@ pub(super) struct Current {
     pub(super) changed: Vec<String>,
     /// Files that this run made, as they will be told.
     pub(super) made: Vec<FileNote>,
-    /// How many more of them are still being looked at.
-    pub(super) describing: usize,
+    /// The project before this run.
+    pub(super) before: Option<Snapshot>,
+    /// How many looks at its files are still under way.
+    pub(super) looking: usize,
     /// How it ended, while it waits for them.
     pub(super) ending: Option<Ending>,
 }
@@ -152,7 +155,8 @@ impl Lane {
             in_parts: false,
             changed: Vec::new(),
             made: Vec::new(),
-            describing: 0,
+            before: None,
+            looking: 0,
             ending: None,
         });
     }
@@ -215,7 +219,8 @@ impl Lane {
 
     /// When a worker that was told to stop must have done so.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        match self.current.as_ref()?.phase {
+        let current = self.current.as_ref().filter(|current| current.ending.is_none())?;
+        match current.phase {
             Phase::Stopping { deadline } => Some(deadline),
             Phase::Starting | Phase::Running => None,
         }

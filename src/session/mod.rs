@@ -13,6 +13,7 @@ mod presence;
 mod reader;
 mod recent;
 mod registry;
+mod safety;
 mod sound;
 mod voice;
 mod work;

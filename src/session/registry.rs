@@ -70,7 +70,11 @@ impl Registry {
         let committed = metrics.clone();
         let observe = move |events, took| committed.batch_committed(events, took);
         let store = Store::open(&config.data.join(store::FILE), observe)?;
-        let limits = FileLimits { max_pixels: config.limits.image_pixels };
+        let limits = FileLimits {
+            max_pixels: config.limits.image_pixels,
+            backup_keep: config.files.backup_keep,
+            backup_age: config.files.backup_age,
+        };
         let files = Files::new(&config.project, &config.data, limits)?;
         let env = Env { config: Arc::clone(config), store, files, metrics: metrics.clone() };
         let registry =

@@ -151,8 +151,17 @@ impl Session {
         self.lanes[index].take(waiting);
     }
 
-    /// The run is on disk: now its worker may begin.
+    /// The run is on disk: now its worker may begin. What an agent works on is backed up first.
     pub(super) fn begin(&mut self, channel: Channel, run: RunId) {
+        match channel {
+            Channel::Agent(_) => self.prepare(channel, run),
+            Channel::Chat | Channel::Audio | Channel::Input | Channel::File => {
+                self.launch(channel, run);
+            }
+        }
+    }
+
+    pub(super) fn launch(&mut self, channel: Channel, run: RunId) {
         let Some(index) = lane_index(channel) else { return };
         let shown =
             self.lanes[index].current.as_ref().map_or(&[][..], |current| &current.run.attachments);
@@ -231,11 +240,11 @@ impl Session {
         self.end_run(step, index, ending);
     }
 
-    /// Looks at a file that a run made; the run is over when all of its files have been looked at.
+    /// Looks at a file that a run made.
     fn describe(&mut self, index: usize, path: String) {
         let channel = self.lanes[index].channel;
         let Some(current) = &mut self.lanes[index].current else { return };
-        current.describing += 1;
+        current.looking += 1;
         let run = current.run.id;
         self.jobs.spawn(job::describe(self.env.clone(), channel, run, path));
     }
@@ -246,7 +255,7 @@ impl Session {
         let current = self.lanes[index].current.as_mut();
         match current.filter(|current| current.run.id == run) {
             Some(current) => {
-                current.describing -= 1;
+                current.looking -= 1;
                 current.made.push(note);
                 if let Some(ending) = current.ending.take() {
                     self.end_run(&mut step, index, ending);
@@ -266,9 +275,11 @@ impl Session {
         self.append(step, Channel::Input, Event::FileMade(without_picture));
     }
 
-    fn end_run(&mut self, step: &mut Step, index: usize, ending: Ending) {
+    /// A run is over when the files it made and changed have been looked at.
+    pub(super) fn end_run(&mut self, step: &mut Step, index: usize, ending: Ending) {
+        self.conclude(index);
         if let Some(current) = &mut self.lanes[index].current
-            && current.describing > 0
+            && current.looking > 0
         {
             current.ending = Some(ending);
             return;
@@ -303,10 +314,7 @@ impl Session {
         if run.origin == RunOrigin::Request {
             self.answer_request(step, &run, done.answer, ending);
         }
-        if !done.changed.is_empty() {
-            self.append(step, run.channel, Event::FilesChanged(done.changed.clone()));
-            self.append(step, Channel::Chat, Event::FilesChanged(done.changed));
-        }
+        self.tell_changes(step, run.channel, done.changed);
         for note in done.made {
             self.tell_file(step, run.channel, note);
         }

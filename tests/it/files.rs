@@ -3,6 +3,7 @@
 use crate::support::{BODY, CHANNEL, Frontend, Gateway, Home, KIND, PATIENCE};
 use serde_json::{Value, json};
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -226,6 +227,139 @@ async fn a_read_only_project_is_listed() {
     assert_eq!(paths(&ask(&mut front, "files_backup", json!("")).await), ["a"]);
     assert_eq!(fs::read_dir(gateway.project()).unwrap().count(), 1);
     fs::set_permissions(gateway.project(), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Runs this text and returns what the agent's pane shows of it, up to the answer.
+async fn run(front: &mut Frontend, text: &str) {
+    front.type_in("1", text).await;
+    front.agents[0].until("output_text").await;
+}
+
+/// The next `update_info`; it is followed by nothing but later runs.
+async fn changed_files(front: &mut Frontend) -> Value {
+    front.agents[0].until("update_info").await[BODY]["update_files"].clone()
+}
+
+#[tokio::test]
+async fn what_a_run_changes_is_told_whoever_changed_it() {
+    let gateway = Gateway::start().await;
+    fs::write(gateway.project().join("old"), "x").unwrap();
+    fs::write(gateway.project().join("doomed"), "x").unwrap();
+    let mut front = Frontend::open(gateway.addr, None).await;
+    run(&mut front, "run echo longer > old; rm doomed; mkdir sub; echo x > sub/new\nwrite told y")
+        .await;
+    let expected = json!(["doomed", "old", "sub/new", "told"]);
+    assert_eq!(changed_files(&mut front).await, expected);
+    assert_eq!(front.chat.until("update_info").await[BODY]["update_files"], expected);
+    // Nothing changed: nothing is told, so that the next to tell is the third run's.
+    run(&mut front, "read old").await;
+    run(&mut front, "run mkdir node_modules; echo x > node_modules/x").await;
+    run(&mut front, "write last z").await;
+    assert_eq!(changed_files(&mut front).await, json!(["last"]));
+}
+
+#[tokio::test]
+async fn the_project_is_backed_up_before_and_after_every_run() {
+    let gateway = Gateway::start().await;
+    fs::write(gateway.project().join("a"), "before").unwrap();
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let list = ask(&mut front, "files_backup", json!("")).await;
+    assert_eq!(list["最終ファイル日時"], Value::Null);
+    run(&mut front, "write a after\nwrite b new").await;
+    changed_files(&mut front).await;
+    let list = ask(&mut front, "files_backup", json!("")).await;
+    assert_eq!(paths(&list), ["a", "b"]);
+    let newest = list["最終ファイル日時"].as_str().unwrap();
+    assert_eq!(newest.len(), "YYYY/MM/DD HH:MM:SS".len(), "{newest}");
+    let last = Path::new(list["バックアップベースパス"].as_str().unwrap());
+    assert_eq!(fs::read_to_string(last.join("a")).unwrap(), "after");
+    assert_eq!(fs::read_to_string(last.join("b")).unwrap(), "new");
+    let name = last.file_name().unwrap().to_str().unwrap();
+    assert!(newest.replace([':', '/'], "").ends_with(&format!(" {name}")), "{newest} {name}");
+    let day = last.parent().unwrap();
+    let full = fs::read_dir(day)
+        .unwrap()
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().ends_with(".all"));
+    assert_eq!(fs::read_to_string(full.unwrap().path().join("a")).unwrap(), "before");
+    let project = gateway.project().file_name().unwrap().to_owned();
+    assert_eq!(day.parent().unwrap().file_name(), Some(project.as_os_str()));
+    // What the client has is the list after the run.
+    let has = json!({"最終ファイル日時": newest, "件数": 2});
+    assert_eq!(ask(&mut front, "files_backup", has.clone()).await["変化なし"], true);
+    run(&mut front, "say nothing").await;
+    assert_eq!(ask(&mut front, "files_backup", has.clone()).await["変化なし"], true);
+    // And still after a restart.
+    let session = front.session().to_owned();
+    let home = gateway.stop().await;
+    let gateway = Gateway::start_at(home, |_| ()).await;
+    let mut front = Frontend::open(gateway.addr, Some(&session)).await;
+    front.file.until("files_backup").await;
+    assert_eq!(ask(&mut front, "files_backup", has).await["変化なし"], true);
+}
+
+/// A small disk over a directory, for as long as it lives.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    /// `None`, and a word about it, where that is not allowed.
+    fn mount(path: &'a Path, size: &str) -> Option<Self> {
+        fs::create_dir_all(path).unwrap();
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(path);
+        let mounted = mount.output().is_ok_and(|done| done.status.success());
+        if !mounted {
+            // Past the test's own capture, so that somebody sees it.
+            let _ = writeln!(std::io::stderr(), "SKIPPED: a small disk cannot be mounted here");
+        }
+        mounted.then_some(Self(path))
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(self.0).status();
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_costs_the_backup_but_not_the_run() {
+    let home = Arc::new(Home::new());
+    fs::write(home.project.path().join("large"), vec![1; 2 * 1024 * 1024]).unwrap();
+    let path = home.data.path().join("backup");
+    let Some(_disk) = SmallDisk::mount(&path, "512k") else { return };
+    let gateway = Gateway::start_at(Arc::clone(&home), |_| ()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    run(&mut front, "write b new\nsay fine").await;
+    assert_eq!(changed_files(&mut front).await, json!(["b"]));
+    let list = ask(&mut front, "files_backup", json!("")).await;
+    assert_eq!(
+        (&list["最終ファイル日時"], paths(&list)),
+        (&Value::Null, vec!["b".into(), "large".into()])
+    );
+    // Half a backup is none, and takes no place.
+    fs::remove_file(gateway.project().join("large")).unwrap();
+    run(&mut front, "write c new").await;
+    changed_files(&mut front).await;
+    let list = ask(&mut front, "files_backup", json!("")).await;
+    assert!(list["最終ファイル日時"].is_string(), "{list}");
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_an_upload_and_leaves_nothing_of_it() {
+    let home = Arc::new(Home::new());
+    let path = home.data.path().join("temp");
+    let Some(_disk) = SmallDisk::mount(&path, "256k") else { return };
+    let gateway = Gateway::start_at(Arc::clone(&home), |_| ()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let large = base64_simd::STANDARD.encode_to_string(vec![1; 1024 * 1024]);
+    front
+        .input
+        .send(&json!({CHANNEL: "0", KIND: "input_file", BODY: large, "ファイル名": "large.bin"}))
+        .await;
+    assert_eq!(front.input.until("error").await["コード"], "file_refused");
+    upload(&mut front, "small.txt").await;
+    assert_eq!(paths(&ask(&mut front, "files_temp", json!("")).await).len(), 1);
 }
 
 #[tokio::test]
