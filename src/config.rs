@@ -68,6 +68,9 @@ pub struct Limits {
 pub struct FileRules {
     pub backup_keep: usize,
     pub backup_age: Duration,
+    /// In bytes, for each user.
+    pub temp_quota: u64,
+    pub temp_age: Duration,
 }
 
 /// What the command line and the environment say; it goes before the file.
@@ -226,6 +229,8 @@ fn file_rules(raw: &RawFiles) -> FileRules {
     FileRules {
         backup_keep: raw.backup_keep.count(),
         backup_age: raw.backup_days.seconds() * DAY_SECONDS,
+        temp_quota: u64::from(raw.temp_quota_mib.0) * 1024 * 1024,
+        temp_age: raw.temp_days.seconds() * DAY_SECONDS,
     }
 }
 
@@ -374,6 +379,8 @@ mod tests {
         assert_eq!(config.listen.to_string(), "127.0.0.1:0");
         assert_eq!(config.limits.input_frame, 32 * 1024 * 1024);
         assert_eq!(config.limits.unload, Duration::from_secs(1800));
+        assert_eq!(config.files.temp_quota, 2 * 1024 * 1024 * 1024);
+        assert_eq!(config.files.temp_age, Duration::from_secs(604_800));
         assert_eq!(config.settings.len(), 28);
     }
 }

@@ -120,11 +120,18 @@ impl Default for RawLimits {
 pub(super) struct RawFiles {
     pub(super) backup_keep: Within<1, 100_000>,
     pub(super) backup_days: Within<1, 36_500>,
+    pub(super) temp_quota_mib: Within<1, 16_777_216>,
+    pub(super) temp_days: Within<1, 36_500>,
 }
 
 impl Default for RawFiles {
     fn default() -> Self {
-        Self { backup_keep: Within(50), backup_days: Within(30) }
+        Self {
+            backup_keep: Within(50),
+            backup_days: Within(30),
+            temp_quota_mib: Within(2_048),
+            temp_days: Within(7),
+        }
     }
 }
 

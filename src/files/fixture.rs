@@ -9,8 +9,13 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 pub(super) const MAX_PIXELS: u64 = 40_000_000;
-pub(super) const LIMITS: FileLimits =
-    FileLimits { max_pixels: MAX_PIXELS, backup_keep: 5, backup_age: Duration::from_secs(86_400) };
+pub(super) const LIMITS: FileLimits = FileLimits {
+    max_pixels: MAX_PIXELS,
+    backup_keep: 5,
+    backup_age: Duration::from_secs(86_400),
+    temp_quota: 1_000_000,
+    temp_age: Duration::from_secs(7 * 86_400),
+};
 
 /// A project and a data directory that vanish with it.
 pub(super) struct Fixture {

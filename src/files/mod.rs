@@ -10,6 +10,7 @@ mod index;
 mod listing;
 mod name;
 mod overview;
+mod quota;
 mod rules;
 mod thumbnail;
 mod tree;
@@ -44,6 +45,9 @@ pub struct FileLimits {
     /// Older backups than these are given up.
     pub backup_keep: usize,
     pub backup_age: Duration,
+    /// Bytes of one user's uploads and results.
+    pub temp_quota: u64,
+    pub temp_age: Duration,
 }
 
 #[derive(Debug)]
@@ -57,13 +61,15 @@ struct Places {
 }
 
 impl Files {
-    /// The project has to exist; the data directory is made.
+    /// The project has to exist; the data directory is made, and old uploads in it are removed.
     pub fn new(project: &Path, data: &Path, limits: FileLimits) -> io::Result<Self> {
         fs::create_dir_all(data.join("temp"))?;
         let (project, data) = (project.canonicalize()?, data.canonicalize()?);
         let backups = Backups::new(data.join("backup").join(project_name(&project)));
         let places = Places { project, data, limits, catalogs: Mutex::default(), backups };
-        Ok(Self { places: Arc::new(places) })
+        let files = Self { places: Arc::new(places) };
+        files.tidy_all();
+        Ok(files)
     }
 
     fn project(&self) -> &Path {

@@ -55,6 +55,7 @@ impl Files {
         let thumbnail = picture.and_then(|_| thumbnail::thumbnail(bytes, max_pixels));
         let absolute = input.join(&stored);
         self.note_temp(principal, &absolute);
+        self.make_room(principal, &absolute);
         let note = FileNote { name, path: Some(format!("temp/{INPUT}/{stored}")), thumbnail };
         Ok(SavedFile { note, absolute, is_image: picture.is_some() })
     }

@@ -74,6 +74,8 @@ impl Registry {
             max_pixels: config.limits.image_pixels,
             backup_keep: config.files.backup_keep,
             backup_age: config.files.backup_age,
+            temp_quota: config.files.temp_quota,
+            temp_age: config.files.temp_age,
         };
         let files = Files::new(&config.project, &config.data, limits)?;
         let env = Env { config: Arc::clone(config), store, files, metrics: metrics.clone() };
