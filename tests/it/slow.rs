@@ -63,7 +63,7 @@ async fn a_stalled_socket_holds_up_nobody_and_costs_no_memory() {
 async fn a_socket_beyond_the_write_deadline_is_cut_and_resumes_exactly() {
     const LINES: u64 = 60_000;
     let home = Home::new();
-    let process = Process::start(&home, "[limits]\nwrite_seconds = 1\n");
+    let process = Process::start(&home, "[limits]\nwrite_seconds = 3\n");
     let mut front = Frontend::open(process.addr, None).await;
     let id = front.session().to_owned();
     let (init, mut stalled) = attach(process.addr, "1", Some(&id), json!({})).await;
