@@ -13,7 +13,8 @@ export function createFiles(root, { ask, counters }) {
   let timer = null;
 
   function receive(packet) {
-    const { kind, body } = packet;
+    const { kind, body, unchanged } = packet;
+    if (unchanged) return;
     const mark = `${body.newest}/${body.files.length}`;
     if (shown.get(kind) === mark) return void (counters.listsSkipped += 1);
     shown.set(kind, mark);

@@ -92,7 +92,7 @@ export function createPane(root, actions) {
 }
 
 function endsWaiting(packet) {
-  return packet.kind === "cancel_run" || (packet.kind === "output_text" && packet.run === null);
+  return packet.kind === "cancel_run" || (packet.kind === "output_text" && packet.place === null);
 }
 
 function createChip(run, place, onCancel) {

@@ -40,6 +40,7 @@ export const KEYS = Object.freeze({
   lastBackup: "最終ファイル日時",
   newestTemp: "作業ファイル日時",
   files: "ファイルリスト",
+  unchanged: "変化なし",
   path: "パス",
   modified: "更新日時",
 });
@@ -239,9 +240,12 @@ function special(packet) {
     case "update_info":
       return { body: { files: strings(body?.update_files) } };
     case "files_backup":
-      return { body: backupList(body) };
+      return { unchanged: isUnchanged(body), body: backupList(body) };
     case "files_temp":
-      return { body: { newest: body?.[KEYS.newestTemp] ?? null, files: listed(body) } };
+      return {
+        unchanged: isUnchanged(body),
+        body: { newest: body?.[KEYS.newestTemp] ?? null, files: listed(body) },
+      };
     default:
       return PLAIN_KINDS.has(packet[KEYS.kind]) ? {} : { kind: "unknown", name: String(packet[KEYS.kind]) };
   }
@@ -261,6 +265,11 @@ function controlsOf(named) {
   if (!isObject(named)) return null;
   const known = Object.entries(CONTROLS).filter(([, key]) => key in named);
   return Object.fromEntries(known.map(([name, key]) => [name, named[key]]));
+}
+
+// Another client of this session said what it has; this page draws what it has been shown.
+function isUnchanged(body) {
+  return body?.[KEYS.unchanged] === true;
 }
 
 function backupList(body) {
