@@ -314,11 +314,7 @@ fn read_image(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
 fn read_audio(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     own_channel(packet, "audio")?;
     let rate = read_rate(packet)?;
-    let text = required_string(packet.file_name, field::FILE_NAME)?;
-    let pcm = base64_simd::STANDARD
-        .decode_to_vec(text.as_bytes())
-        .or_else(|_| base64_simd::forgiving_decode_to_vec(text.as_bytes()))
-        .map_err(|_| DecodeError::BadBase64 { field: field::FILE_NAME })?;
+    let pcm = read_samples(packet)?;
     if pcm.is_empty() {
         return Err(DecodeError::BadAudio("there are no samples in it"));
     }
@@ -326,6 +322,17 @@ fn read_audio(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
         return Err(DecodeError::BadAudio("16-bit samples need an even number of bytes"));
     }
     Ok(Command::SendAudio(AudioChunk { rate, pcm: Bytes::from(pcm) }))
+}
+
+/// An escape is no base64, so samples without one are found without looking for it first.
+fn read_samples(packet: &CommandPacket<'_>) -> Result<Vec<u8>, DecodeError> {
+    let plain = packet.file_name.and_then(value::unquoted);
+    if let Some(Ok(pcm)) = plain.map(|text| base64_simd::STANDARD.decode_to_vec(text)) {
+        return Ok(pcm);
+    }
+    let text = required_string(packet.file_name, field::FILE_NAME)?;
+    base64_simd::forgiving_decode_to_vec(text.as_bytes())
+        .map_err(|_| DecodeError::BadBase64 { field: field::FILE_NAME })
 }
 
 /// `audio/pcm`, optionally with `;rate=N`.

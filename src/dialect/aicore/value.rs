@@ -7,13 +7,17 @@ use std::borrow::Cow;
 
 /// A string; `None` for anything else. Borrows from the frame unless the string has escapes.
 pub(super) fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let quoted = raw.get();
-    let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    let inner = unquoted(raw)?;
     if inner.as_bytes().contains(&b'\\') {
-        serde_json::from_str(quoted).ok().map(Cow::Owned)
+        serde_json::from_str(raw.get()).ok().map(Cow::Owned)
     } else {
         Some(Cow::Borrowed(inner))
     }
+}
+
+/// What stands between the quotes of a string, with its escapes as they are; `None` for anything else.
+pub(super) fn unquoted(raw: &RawValue) -> Option<&str> {
+    raw.get().strip_prefix('"')?.strip_suffix('"')
 }
 
 /// A string, or a number written as one: clients send socket and request numbers both ways.
