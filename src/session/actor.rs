@@ -11,15 +11,18 @@ use super::models::Providers;
 use super::presence::Presence;
 use super::recent::RecentFiles;
 use super::voice::{Voice, Wake};
-use super::{Env, Submitted, Urgent};
+use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::message::{
     AgentSlot, Channel, Entry, Epoch, Event, Principal, Problem, SessionId, Signal,
 };
 use crate::metrics::Held;
+use crate::provider::live::LIVE_OUTPUT_CAPACITY;
 use crate::store::{Change, SessionKey, SessionRecord};
+use std::future::pending;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -78,7 +81,7 @@ impl Session {
             voice: Voice::new(providers.live),
             journal: Journal::new(env.store.writer(record.key)),
             audience: Audience::new(record.tops),
-            presence: Presence::new(env.store.watch_trouble()),
+            presence: Presence::new(),
             desk: Desk::new(record.controls),
             _counted: env.metrics.session_loaded(),
             id,
@@ -99,28 +102,33 @@ impl Session {
     }
 
     pub(super) async fn run(&mut self, stop: CancellationToken) -> Ended {
+        // Kept from turn to turn: all sessions wait for these two, and joining that crowd anew in every turn would
+        // cost more than most turns do.
+        let mut stopped = pin!(stop.cancelled());
+        let mut trouble = pin!(news(self.env.store.watch_trouble()));
         loop {
             let idle_end = self.idle_end();
             let stop_deadline = self.lanes.iter().filter_map(Lane::deadline).min();
             let flowing = !self.journal.is_full();
             tokio::select! {
-                () = stop.cancelled() => return Ended::Stopped,
+                () = &mut stopped => return Ended::Stopped,
                 () = self.journal.progress() => {
                     if self.take_effect().is_err() {
                         return Ended::Diverged;
                     }
                 }
                 urgent = self.urgent.recv() => match urgent {
-                    Some(urgent) => self.on_urgent(urgent),
+                    Some(urgent) => {
+                        self.on_urgent(urgent);
+                        self.take_urgent();
+                    }
                     None => return Ended::Unloaded,
                 },
                 submitted = self.commands.recv(), if self.desk.has_room() => match submitted {
                     Some(submitted) => {
                         self.desk.put(submitted);
                         // A cancel sent before this command is in its lane by now, and goes first.
-                        while let Ok(urgent) = self.urgent.try_recv() {
-                            self.on_urgent(urgent);
-                        }
+                        self.take_urgent();
                     }
                     None => return Ended::Unloaded,
                 },
@@ -128,7 +136,10 @@ impl Session {
                     self.on_output(index, output);
                 }
                 wake = self.voice.wake(flowing) => match wake {
-                    Wake::Output(output) => self.on_live(output),
+                    Wake::Output(output) => {
+                        self.on_live(output);
+                        self.take_live();
+                    }
                     Wake::Room => self.voice.feed(),
                 },
                 Some(done) = self.jobs.join_next() => match done {
@@ -136,11 +147,34 @@ impl Session {
                     Err(err) => self.on_lost_job(&err),
                 },
                 _ = self.presence.heartbeat.tick() => self.on_heartbeat(),
-                Ok(()) = self.presence.trouble.changed() => self.on_trouble(),
+                mut told = &mut trouble => {
+                    let reason = told.borrow_and_update().clone();
+                    self.on_trouble(reason);
+                    trouble.set(news(told));
+                }
                 () = until(stop_deadline) => self.on_stop_deadline(),
                 () = until(idle_end) => return Ended::Unloaded,
             }
             self.work_off();
+        }
+    }
+
+    /// Takes what else has come, so that a burst costs one turn instead of many.
+    fn take_urgent(&mut self) {
+        for _ in 0..URGENT_CAPACITY {
+            let Ok(urgent) = self.urgent.try_recv() else { return };
+            self.on_urgent(urgent);
+        }
+    }
+
+    /// The same for what the live model has said.
+    fn take_live(&mut self) {
+        for _ in 0..LIVE_OUTPUT_CAPACITY {
+            if self.journal.is_full() {
+                return;
+            }
+            let Some(output) = self.voice.more_output() else { return };
+            self.on_live(Some(output));
         }
     }
 
@@ -222,10 +256,18 @@ impl Session {
     }
 }
 
+/// Waits until writing stops or starts working; for ever, if nobody is left to tell.
+async fn news(mut trouble: watch::Receiver<Option<String>>) -> watch::Receiver<Option<String>> {
+    if trouble.changed().await.is_err() {
+        pending::<()>().await;
+    }
+    trouble
+}
+
 /// Never, if there is no such moment.
 async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
+        None => pending().await,
     }
 }

@@ -8,7 +8,6 @@ use crate::message::{Channel, ConnectionId, Greeting, Problem, Seq, Signal, Syst
 use crate::store::Change;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 
 const HEARTBEAT: Duration = Duration::from_secs(5);
@@ -18,7 +17,6 @@ const USED_EVERY: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) struct Presence {
     pub(super) heartbeat: Interval,
-    pub(super) trouble: watch::Receiver<Option<String>>,
     heartbeats: u64,
     born: Instant,
     /// Some socket has been greeted on the input channel since the session came to life.
@@ -27,17 +25,10 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    pub(super) fn new(trouble: watch::Receiver<Option<String>>) -> Self {
+    pub(super) fn new() -> Self {
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self {
-            heartbeat,
-            trouble,
-            heartbeats: 0,
-            born: Instant::now(),
-            input_seen: false,
-            used: None,
-        }
+        Self { heartbeat, heartbeats: 0, born: Instant::now(), input_seen: false, used: None }
     }
 }
 
@@ -128,16 +119,15 @@ impl Session {
 
     /// Somebody who comes while storage does not answer learns why nothing happens.
     fn tell_trouble(&mut self, connection: ConnectionId) {
-        let reason = self.presence.trouble.borrow().clone();
-        if let Some(reason) = reason {
+        if let Some(reason) = self.env.store.trouble() {
             let problem = Problem::StoreStalled { reason };
             let signal = Signal::Failed { problem, request: None };
             self.audience.signal(Channel::Input, connection, signal);
         }
     }
 
-    pub(super) fn on_trouble(&mut self) {
-        let reason = self.presence.trouble.borrow_and_update().clone();
+    /// Writing does not work, and why; or it works again.
+    pub(super) fn on_trouble(&mut self, reason: Option<String>) {
         if let Some(reason) = reason {
             let problem = Problem::StoreStalled { reason };
             self.audience.signal_all(Channel::Input, &Signal::Failed { problem, request: None });

@@ -92,6 +92,11 @@ impl Voice {
         }
     }
 
+    /// Takes what else the model has said, if anything.
+    pub(super) fn more_output(&mut self) -> Option<LiveOutput> {
+        self.link.as_mut()?.output.try_recv().ok()
+    }
+
     /// Hands over what waits, as far as it is taken.
     pub(super) fn feed(&mut self) {
         let Some(link) = &self.link else { return };
