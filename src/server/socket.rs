@@ -6,7 +6,9 @@ use crate::message::{ConnectionId, Delivery, Greeting, Inbound, Problem, Signal,
 use crate::metrics::Metrics;
 use crate::session::{Reader, ReaderEnd, Role, SessionHandle, Step};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use futures_util::future::select;
 use futures_util::{FutureExt, SinkExt};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
@@ -90,19 +92,26 @@ impl<D: Dialect> Connection<D> {
         let mut pings = interval_at(Instant::now() + self.terms.ping, self.terms.ping);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let stop = self.terms.stop.clone();
+        // Kept from turn to turn, because all sockets share the lock of that queue.
+        let mut stopped = pin!(stop.cancelled());
+        let mut last = Side::Session;
         loop {
             tokio::select! {
-                () = stop.cancelled() => return Err(End::Stopping),
-                message = self.socket.recv() => {
-                    let message = message.ok_or(End::Peer)??;
-                    self.on_message(message, &mut frames).await?;
-                    // While the session was busy nothing could be heard; that is not the peer's silence.
-                    self.terms.heard.touch();
-                }
-                step = self.reader.next() => {
-                    self.on_step(step?, &mut frames);
-                    self.gather(&mut frames)?;
-                }
+                () = &mut stopped => return Err(End::Stopping),
+                turn = next_turn(&mut self.socket, &mut self.reader, last) => match turn {
+                    Turn::Peer(message) => {
+                        last = Side::Peer;
+                        let message = message.ok_or(End::Peer)??;
+                        self.on_message(message, &mut frames).await?;
+                        // While the session was busy nothing could be heard; that is not the peer's silence.
+                        self.terms.heard.touch();
+                    }
+                    Turn::Session(step) => {
+                        last = Side::Session;
+                        self.on_step(step?, &mut frames);
+                        self.gather(&mut frames)?;
+                    }
+                },
                 _ = pings.tick() => {
                     if self.terms.heard.silence() > self.terms.ping * 2 {
                         return Err(End::Silent);
@@ -154,11 +163,13 @@ impl<D: Dialect> Connection<D> {
             self.dialect.encode(&Delivery::Passing(signal), frames);
             return Ok(());
         }
-        let submitted = self.session.submit(self.terms.connection, inbound);
-        match self.terms.stop.run_until_cancelled(submitted).await {
-            Some(Ok(())) => Ok(()),
-            Some(Err(_)) => Err(ReaderEnd::SessionOver.into()),
-            None => Err(End::Stopping),
+        // The session first: it nearly always has room, and then nobody else needs to be asked.
+        tokio::select! {
+            biased;
+            taken = self.session.submit(self.terms.connection, inbound) => {
+                taken.map_err(|_| ReaderEnd::SessionOver.into())
+            }
+            () = self.terms.stop.cancelled() => Err(End::Stopping),
         }
     }
 
@@ -213,6 +224,31 @@ impl<D: Dialect> Connection<D> {
         };
         let _ = timeout(NOTICE_PATIENCE, notice).await;
         let _ = self.write(&mut frames).await;
+    }
+}
+
+/// The two that a connection is between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Peer,
+    Session,
+}
+
+/// What one of them has to say.
+#[derive(Debug)]
+enum Turn {
+    Peer(Option<Result<Message, axum::Error>>),
+    Session(Result<Step, ReaderEnd>),
+}
+
+/// Waits for either side. Who spoke last is asked last: neither can keep the other from its turn, and where sound
+/// goes to and fro the one that is asked first is usually the one that woke us.
+async fn next_turn(socket: &mut WebSocket, reader: &mut Reader, last: Side) -> Turn {
+    let peer = pin!(socket.recv().map(Turn::Peer));
+    let session = pin!(reader.next().map(Turn::Session));
+    match last {
+        Side::Session => select(peer, session).await.factor_first().0,
+        Side::Peer => select(session, peer).await.factor_first().0,
     }
 }
 
