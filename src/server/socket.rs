@@ -17,6 +17,8 @@ use tungstenite::error::{CapacityError, Error as WsError};
 
 /// Packets that are ready together share one write to the network, up to so many.
 const WRITE_BATCH: usize = 64;
+/// The same in bytes: the buffer they are written from stays as large as it once had to be.
+const WRITE_BYTES: usize = 8 * 1024;
 /// Longer frames are decoded off the runtime's threads, because that takes longer than others should wait.
 const INLINE_DECODE: usize = 64 * 1024;
 /// How long a peer may take to answer our close.
@@ -182,13 +184,19 @@ impl<D: Dialect> Connection<D> {
 
     /// Adds what else is ready, so that a burst costs one write instead of many.
     fn gather(&mut self, frames: &mut Vec<String>) -> Result<(), End> {
-        while frames.len() < WRITE_BATCH {
+        let mut counted = 0;
+        let mut bytes = 0;
+        loop {
+            bytes += frames[counted..].iter().map(String::len).sum::<usize>();
+            counted = frames.len();
+            if counted >= WRITE_BATCH || bytes >= WRITE_BYTES {
+                return Ok(());
+            }
             match self.reader.next().now_or_never() {
                 Some(step) => self.on_step(step?, frames),
-                None => break,
+                None => return Ok(()),
             }
         }
-        Ok(())
     }
 
     /// A peer that does not take it in time fails here: the stream below has a deadline.
