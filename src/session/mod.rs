@@ -105,7 +105,7 @@ impl SessionHandle {
         let (channel, connection) = (attach.channel, attach.connection);
         self.inner
             .urgent
-            .send(Urgent::Attach { attach, reply })
+            .send(Urgent::Attach { attach: Box::new(attach), reply })
             .await
             .map_err(|_| SessionClosed)?;
         let Attached { greeting, start, lanes } = answer.await.map_err(|_| SessionClosed)??;
@@ -130,12 +130,8 @@ impl SessionHandle {
             (None, Command::StopPlayback) => Urgent::StopPlayback { connection },
             (request, command @ Command::CancelRun { .. }) => {
                 let inbound = Inbound { request, command };
-                Urgent::Cancel(Submitted {
-                    connection,
-                    inbound,
-                    order: self.next_order(),
-                    held: None,
-                })
+                let order = self.next_order();
+                Urgent::Cancel(Box::new(Submitted { connection, inbound, order, held: None }))
             }
             (request, command) => {
                 let held = self.hold(payload(&command)).await?;
@@ -206,13 +202,14 @@ fn payload(command: &Command) -> usize {
     }
 }
 
-/// What does not wait behind commands.
+/// What does not wait behind commands. Nearly all of it is sound, and a queue reserves for each what the largest
+/// takes, so what is rare and large is boxed.
 #[derive(Debug)]
 enum Urgent {
     Audio { connection: ConnectionId, chunk: AudioChunk },
     StopPlayback { connection: ConnectionId },
-    Cancel(Submitted),
-    Attach { attach: Attach, reply: oneshot::Sender<Result<Attached, AttachError>> },
+    Cancel(Box<Submitted>),
+    Attach { attach: Box<Attach>, reply: oneshot::Sender<Result<Attached, AttachError>> },
     CatchUp { channel: Channel, connection: ConnectionId, reply: oneshot::Sender<Option<LogLane>> },
     Detach { channel: Channel, connection: ConnectionId },
     System(SystemNotice),

@@ -37,7 +37,7 @@ impl Session {
         match urgent {
             Urgent::Audio { connection, chunk } => self.on_audio(connection, chunk),
             Urgent::StopPlayback { connection } => self.on_stop_playback(connection),
-            Urgent::Cancel(submitted) => self.on_cancel(submitted),
+            Urgent::Cancel(submitted) => self.on_cancel(*submitted),
             // A socket that is gone already does not wait for the answer.
             Urgent::Attach { attach, reply } => drop(reply.send(self.on_attach(&attach))),
             Urgent::CatchUp { channel, connection, reply } => {
