@@ -69,22 +69,24 @@ pub(super) struct Connection<D> {
 
 impl<D: Dialect> Connection<D> {
     /// Carries frames both ways until either side ends, then closes with the right code.
-    pub(super) async fn run(mut self) -> End {
-        let end = match self.talk().await {
-            Ok(never) => match never {},
-            Err(end) => end,
-        };
-        if matches!(end, End::Stopping) {
-            self.last_words().await;
+    #[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments in memory twice")]
+    pub(super) fn run(mut self) -> impl Future<Output = End> + Send {
+        async move {
+            let end = match self.talk().await {
+                Ok(never) => match never {},
+                Err(end) => end,
+            };
+            if matches!(end, End::Stopping) {
+                self.last_words().await;
+            }
+            // The place in the session is free as soon as nothing is read any more.
+            drop(self.reader);
+            match close_code(&end) {
+                Some((code, reason)) => close(&mut self.socket, code, &reason).await,
+                None => wait_for_end(&mut self.socket).await,
+            }
+            end
         }
-        // The place in the session is free as soon as nothing is read any more.
-        let Self { mut socket, reader, .. } = self;
-        drop(reader);
-        match close_code(&end) {
-            Some((code, reason)) => close(&mut socket, code, &reason).await,
-            None => wait_for_end(&mut socket).await,
-        }
-        end
     }
 
     async fn talk(&mut self) -> Result<std::convert::Infallible, End> {
