@@ -431,3 +431,22 @@ fn wrong_channel(packet: &CommandPacket<'_>, allowed: &'static str) -> DecodeErr
     });
     DecodeError::WrongChannel { value, allowed }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_found_however_they_are_written() {
+        check(r#""AAD//w==""#, &[0, 0, 255, 255]);
+        check(r#""AAD\/\/w==""#, &[0, 0, 255, 255]);
+        check(r#""AAD/\n/w""#, &[0, 0, 255, 255]);
+    }
+
+    #[track_caller]
+    fn check(samples: &str, expected: &[u8]) {
+        let raw = serde_json::value::RawValue::from_string(samples.to_owned()).unwrap();
+        let packet = CommandPacket { file_name: Some(&raw), ..parse("{}").unwrap() };
+        assert_eq!(read_samples(&packet).unwrap(), expected);
+    }
+}
