@@ -1,43 +1,61 @@
-//! A client that does as little as possible: one frame made once, answers only counted.
-#![expect(clippy::non_ascii_literal, reason = "frames of the packet dialect")]
+//! A client that does as little as possible: frames made once, answers only looked at where it matters.
 
 use crate::server::Server;
+use crate::wire;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-
-const PATH: &str = "/core/ws/AI%E3%82%B3%E3%82%A2";
+use tokio::time::{Instant as Tick, interval_at};
 
 #[derive(Debug)]
 pub(crate) struct Client {
     stream: TcpStream,
     buffer: Vec<u8>,
     filled: usize,
-    /// One microphone packet as it goes over the network.
-    packet: Vec<u8>,
+}
+
+/// What one session saw of a paced conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Paced {
+    /// From writing a packet to its answer.
+    pub(crate) latencies: Vec<Duration>,
+    /// How much later than planned packets were sent; the machine's fault, not the server's.
+    pub(crate) lateness: Vec<Duration>,
 }
 
 impl Client {
-    pub(crate) async fn connect(server: &Server, pcm_bytes: usize) -> Self {
-        let stream = TcpStream::connect(server.addr).await.unwrap();
-        stream.set_nodelay(true).unwrap();
-        let samples: Vec<u8> = (0..pcm_bytes).map(|index| (index * 7 % 251) as u8).collect();
-        let pcm = base64_simd::STANDARD.encode_to_string(samples);
-        let packet = frame(&format!(
-            r#"{{"セッションID":"ws-00000000000000000000000000000000","チャンネル":"audio","メッセージ識別":"input_audio","メッセージ内容":"audio/pcm;rate=24000","ファイル名":"{pcm}","サムネイル画像":null}}"#
-        ));
-        let mut client = Self { stream, buffer: vec![0; 64 * 1024], filled: 0, packet };
-        client.upgrade(server).await;
-        if server.is_gateway {
-            let connect = frame(r#"{"type":"connect","セッションID":null,"ソケット番号":"audio"}"#);
-            client.stream.write_all(&connect).await.unwrap();
-            client.receive().await;
-        }
+    /// Opens a socket; on a gateway it becomes the `socket` of the session, or of a new one.
+    pub(crate) async fn connect(server: &Server, socket: &str, session: Option<&str>) -> Self {
+        let (client, _) = Self::join(server, socket, session).await;
         client
     }
 
+    /// The same, and the id of the session; empty on an echo.
+    pub(crate) async fn join(
+        server: &Server,
+        socket: &str,
+        session: Option<&str>,
+    ) -> (Self, String) {
+        let stream = TcpStream::connect(server.addr).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut client = Self { stream, buffer: vec![0; 16 * 1024], filled: 0 };
+        client.upgrade(server).await;
+        if !server.is_gateway {
+            return (client, String::new());
+        }
+        client.send(&frame(&wire::connect(socket, session))).await;
+        let id = wire::session_id(&client.receive_text().await);
+        (client, id)
+    }
+
     async fn upgrade(&mut self, server: &Server) {
+        let token = server
+            .token()
+            .map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
         let request = format!(
-            "GET {PATH} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+            "GET {} HTTP/1.1\r\nHost: {}\r\n{token}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+            wire::PATH,
             server.addr
         );
         self.stream.write_all(request.as_bytes()).await.unwrap();
@@ -48,53 +66,158 @@ impl Client {
         assert!(answer.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&answer));
     }
 
-    /// Sends `count` packets with at most `window` unanswered, and takes all answers.
-    pub(crate) async fn talk(mut self, count: usize, window: usize) {
+    pub(crate) async fn send(&mut self, frame: &[u8]) {
+        self.stream.write_all(frame).await.unwrap();
+    }
+
+    /// Sends `frame` so many times with at most `window` unanswered, and takes all answers.
+    pub(crate) async fn talk(mut self, frame: &[u8], count: usize, window: usize) -> Self {
         let mut sent = 0;
         while sent < window.min(count) {
-            self.stream.write_all(&self.packet).await.unwrap();
+            self.send(frame).await;
             sent += 1;
         }
         for _ in 0..count {
             self.receive().await;
             if sent < count {
-                self.stream.write_all(&self.packet).await.unwrap();
+                self.send(frame).await;
                 sent += 1;
             }
         }
+        self
     }
 
-    /// Takes one text frame and drops it; pings are passed over.
-    async fn receive(&mut self) {
-        loop {
-            if let Some((is_text, length)) = whole_frame(&self.buffer[..self.filled]) {
-                self.buffer.copy_within(length..self.filled, 0);
-                self.filled -= length;
-                if is_text {
-                    return;
+    /// Sends `frame` every `period` from `start` on, so many times, whether or not answers come.
+    pub(crate) async fn pace(
+        mut self,
+        frame: &[u8],
+        start: Instant,
+        period: Duration,
+        count: usize,
+    ) -> (Self, Paced) {
+        let mut seen = Paced::default();
+        let mut unanswered = VecDeque::new();
+        let mut sent = 0;
+        let mut ticks = interval_at(Tick::from_std(start), period);
+        while seen.latencies.len() < count {
+            tokio::select! {
+                planned = ticks.tick(), if sent < count => {
+                    let now = Instant::now();
+                    seen.lateness.push(now.saturating_duration_since(planned.into_std()));
+                    self.send(frame).await;
+                    unanswered.push_back(now);
+                    sent += 1;
                 }
-                continue;
+                read = self.stream.read(&mut self.buffer[self.filled..]) => {
+                    self.filled += checked(read);
+                    while self.take_frame().is_some() {
+                        seen.latencies.extend(unanswered.pop_front().map(|at| at.elapsed()));
+                    }
+                }
             }
-            let read = self.stream.read(&mut self.buffer[self.filled..]).await.unwrap();
-            assert!(read > 0, "the server has closed");
-            self.filled += read;
         }
+        (self, seen)
+    }
+
+    /// Takes one text and drops it.
+    pub(crate) async fn receive(&mut self) {
+        self.fill_until_text().await;
+        self.take_frame();
+    }
+
+    pub(crate) async fn receive_text(&mut self) -> String {
+        let length = self.fill_until_text().await;
+        let header = header(&self.buffer).0;
+        let text = String::from_utf8(self.buffer[header..length].to_vec()).unwrap();
+        self.take_frame();
+        text
+    }
+
+    /// Passes over texts until one of this kind, and tells how many there were before it.
+    pub(crate) async fn receive_kind(&mut self, kind: &str) -> (String, usize) {
+        let wanted = wire::kind(kind);
+        for before in 0.. {
+            let text = self.receive_text().await;
+            if text.contains(&wanted) {
+                return (text, before);
+            }
+        }
+        unreachable!("texts are counted without an end")
+    }
+
+    /// Length of the first frame with its header, once it is a whole text; pings are passed over.
+    async fn fill_until_text(&mut self) -> usize {
+        loop {
+            self.drop_pings();
+            if let Some(length) = whole(&self.buffer[..self.filled]) {
+                return length;
+            }
+            if self.filled == self.buffer.len() {
+                self.buffer.resize(self.filled * 2, 0);
+            }
+            let read = self.stream.read(&mut self.buffer[self.filled..]).await;
+            self.filled += checked(read);
+        }
+    }
+
+    /// Takes the first text out of the buffer if it is complete.
+    fn take_frame(&mut self) -> Option<()> {
+        self.drop_pings();
+        let length = whole(&self.buffer[..self.filled])?;
+        self.drop_first(length);
+        Some(())
+    }
+
+    fn drop_pings(&mut self) {
+        while self.filled > 0
+            && self.buffer[0] & 0x0f != 1
+            && let Some(length) = whole(&self.buffer[..self.filled])
+        {
+            assert_ne!(self.buffer[0] & 0x0f, 8, "the server has closed");
+            self.drop_first(length);
+        }
+    }
+
+    fn drop_first(&mut self, length: usize) {
+        self.buffer.copy_within(length..self.filled, 0);
+        self.filled -= length;
     }
 }
 
-/// Whether the first frame is a text, and its length with its header, once it is complete.
-fn whole_frame(bytes: &[u8]) -> Option<(bool, usize)> {
-    let short = usize::from(bytes.get(1)? & 0x7f);
-    let (header, payload) = match short {
-        126 => (4, usize::from(u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?))),
-        127 => (10, usize::try_from(u64::from_be_bytes(bytes.get(2..10)?.try_into().ok()?)).ok()?),
-        short => (2, short),
+fn checked(read: std::io::Result<usize>) -> usize {
+    let read = read.unwrap();
+    assert!(read > 0, "the server has closed, or the buffer is too small");
+    read
+}
+
+/// Length of the first frame with its header, once it is complete.
+fn whole(bytes: &[u8]) -> Option<usize> {
+    let needed = match bytes.get(1)? & 0x7f {
+        126 => 4,
+        127 => 10,
+        _ => 2,
     };
-    (bytes.len() >= header + payload).then_some((bytes[0] & 0x0f == 1, header + payload))
+    if bytes.len() < needed {
+        return None;
+    }
+    let (header, payload) = header(bytes);
+    (bytes.len() >= header + payload).then_some(header + payload)
+}
+
+/// Lengths of a server's frame: header and payload.
+fn header(bytes: &[u8]) -> (usize, usize) {
+    let number = |range: std::ops::Range<usize>| {
+        bytes[range].iter().fold(0, |number, byte| number << 8 | usize::from(*byte))
+    };
+    match bytes[1] & 0x7f {
+        126 => (4, number(2..4)),
+        127 => (10, number(2..10)),
+        short => (2, usize::from(short)),
+    }
 }
 
 /// A masked text frame; the mask is zero, which spares the client the work and the server none.
-fn frame(text: &str) -> Vec<u8> {
+pub(crate) fn frame(text: &str) -> Vec<u8> {
     let mut frame = vec![0x81];
     match u16::try_from(text.len()) {
         Ok(length) if length < 126 => frame.push(0x80 | length as u8),

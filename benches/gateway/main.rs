@@ -1,5 +1,6 @@
 //! What the gateway costs against a raw echo of the same frames, side by side in one run: `./scripts/bench`.
-//! Both servers are processes of their own, so that their CPU time can be read without the client's.
+//! Servers are processes of their own, so that their CPU time and memory can be read without the client's.
+//! `BENCH_GATEWAY=path` measures another build of the gateway.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -8,88 +9,117 @@
 
 mod client;
 mod echo;
+mod files;
+mod memory;
+mod report;
 mod server;
+mod traffic;
+mod wire;
+mod work;
 
-use client::Client;
-use server::Server;
-use std::time::{Duration, Instant};
+use report::Report;
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 
-/// Sessions that talk at the same time, and packets of each that are on their way.
-const SESSIONS: usize = 50;
-const WINDOW: usize = 4;
-/// Microphone packets of 4096 bytes of PCM, as base64 in JSON about 5.7 KB.
-const PCM_BYTES: usize = 4096;
-/// The servers take turns, so that a busy neighbour hits both.
-const ROUNDS: usize = 5;
+/// A measurement that takes longer says so, instead of holding up the rest.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// Measures within the time there is.
+macro_rules! bounded {
+    ($report:ident, $measuring:expr) => {
+        if timeout(LONGEST, $measuring).await.is_err() {
+            $report.skip(stringify!($measuring), "it took too long");
+        }
+    };
+}
+
+/// How much of everything.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The servers take turns, so that a busy neighbour hits both.
+    rounds: usize,
+    /// Of all sessions together, in each round.
+    packets: usize,
+    /// Of each paced session, in each round.
+    paced_packets: usize,
+    sockets: usize,
+    idle_sessions: usize,
+    scans: usize,
+    list_rounds: usize,
+    commands: usize,
+    replays: usize,
+    answers: usize,
+}
+
+const FULL: Plan = Plan {
+    rounds: 7,
+    packets: 100_000,
+    paced_packets: 125,
+    sockets: 500,
+    idle_sessions: 200,
+    scans: 5,
+    list_rounds: 15,
+    commands: 1000,
+    replays: 9,
+    answers: 200,
+};
+
+const QUICK: Plan = Plan {
+    rounds: 3,
+    packets: 20_000,
+    paced_packets: 38,
+    sockets: 150,
+    idle_sessions: 60,
+    scans: 2,
+    list_rounds: 3,
+    commands: 100,
+    replays: 3,
+    answers: 50,
+};
 
 fn main() {
-    if std::env::args().any(|arg| arg == "--echo-server") {
+    let has = |flag: &str| std::env::args().any(|arg| arg == flag);
+    if has("--echo-server") {
         return echo::serve();
     }
-    let quick = std::env::args().any(|arg| arg == "--quick");
-    let packets = if quick { 20_000 } else { 200_000 };
+    let plan = if has("--quick") { QUICK } else { FULL };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(compare(packets));
+    // `--audio`: only the path of sound, for those who work on it.
+    runtime.block_on(async {
+        tokio::select! {
+            () = measure(&plan, has("--audio")) => {}
+            // Dropping the measurement ends its servers and removes its directories.
+            () = told_to_stop() => println!("stopped"),
+        }
+    });
 }
 
-async fn compare(packets: usize) {
-    let (echo, gateway) = (Server::echo(), Server::gateway());
-    println!(
-        "{SESSIONS} sessions, {WINDOW} packets of each on their way, {PCM_BYTES} bytes of PCM, best of {ROUNDS} rounds"
-    );
-    let (mut raw, mut ours) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        raw.push(flat_out(&echo, packets).await);
-        ours.push(flat_out(&gateway, packets).await);
+async fn told_to_stop() {
+    let mut terminate = signal(SignalKind::terminate()).unwrap();
+    let mut interrupt = signal(SignalKind::interrupt()).unwrap();
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
     }
-    let best = |figures: &[Figures]| Figures {
-        cpu: figures.iter().map(|round| round.cpu).min().unwrap(),
-        per_second: figures.iter().map(|round| round.per_second).fold(0.0, f64::max),
-    };
-    let (raw, ours) = (best(&raw), best(&ours));
-    let ratio = |ours: f64, raw: f64| ours / raw;
-    println!(
-        "CPU per packet, in and out   echo {:6.2?}   gateway {:6.2?}   {:.2}x",
-        raw.cpu,
-        ours.cpu,
-        ratio(ours.cpu.as_secs_f64(), raw.cpu.as_secs_f64())
-    );
-    println!(
-        "packets per second           echo {:6.0}   gateway {:6.0}   {:.2}x",
-        raw.per_second,
-        ours.per_second,
-        ratio(ours.per_second, raw.per_second)
-    );
-    println!(
-        "memory after traffic         echo {:4} KiB   gateway {:4} KiB",
-        echo.memory_kib(),
-        gateway.memory_kib()
-    );
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Figures {
-    cpu: Duration,
-    per_second: f64,
-}
-
-/// Every session sends as fast as its answers come back.
-async fn flat_out(server: &Server, packets: usize) -> Figures {
-    let mut clients = Vec::new();
-    for _ in 0..SESSIONS {
-        clients.push(Client::connect(server, PCM_BYTES).await);
+async fn measure(plan: &Plan, only_audio: bool) {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    println!("{cpus} CPUs shared by client, echo and gateway; everything over loopback");
+    let mut report = Report::new(json!({ "cpus": cpus, "plan": format!("{plan:?}") }));
+    bounded!(report, traffic::flat_out(plan, &mut report));
+    bounded!(report, traffic::paced(plan, &mut report));
+    if !only_audio {
+        bounded!(report, memory::per_socket(plan, &mut report));
+        bounded!(report, memory::idle_session(plan, &mut report));
+        bounded!(report, files::lists(plan, &mut report));
+        bounded!(report, work::barge_in(&mut report));
+        bounded!(report, work::first_answer(plan, &mut report));
+        bounded!(report, work::stream_and_replay(plan, &mut report));
+        bounded!(report, work::commits(plan, &mut report));
     }
-    let (cpu, begun) = (server.cpu(), Instant::now());
-    let each = packets / SESSIONS;
-    let tasks: Vec<_> =
-        clients.into_iter().map(|client| tokio::spawn(client.talk(each, WINDOW))).collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-    let wall = begun.elapsed();
-    let total = each * SESSIONS;
-    Figures {
-        cpu: (server.cpu() - cpu) / u32::try_from(total).unwrap(),
-        per_second: total as f64 / wall.as_secs_f64(),
-    }
+    report.write(Path::new("bench.json"));
 }

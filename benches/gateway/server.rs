@@ -1,7 +1,10 @@
 //! A server process of the benchmark: the gateway or the echo.
 
-use std::io::{BufRead, BufReader, Write};
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -14,7 +17,34 @@ pub(crate) struct Server {
     child: Child,
     pub(crate) addr: SocketAddr,
     pub(crate) is_gateway: bool,
-    _home: Option<TempDir>,
+    data: PathBuf,
+}
+
+/// A gateway's project and data; removed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Home {
+    dir: TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("project")).unwrap();
+        fs::write(dir.path().join("kakehashi.toml"), LIMITS).unwrap();
+        Self { dir }
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.dir.path().join("project")
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    fn config(&self) -> PathBuf {
+        self.dir.path().join("kakehashi.toml")
+    }
 }
 
 impl Server {
@@ -24,38 +54,54 @@ impl Server {
         Self::start(command, None)
     }
 
-    pub(crate) fn gateway() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let config = home.path().join("kakehashi.toml");
-        std::fs::File::create(&config).unwrap().write_all(LIMITS.as_bytes()).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(config);
-        command.arg("--project").arg(home.path()).arg("--data").arg(home.path().join("data"));
-        command.env("KAKEHASHI_LOG", "error");
+    pub(crate) fn gateway(home: &Home) -> Self {
+        let binary = std::env::var_os("BENCH_GATEWAY");
+        let binary = binary.unwrap_or_else(|| env!("CARGO_BIN_EXE_kakehashi").into());
+        let mut command = Command::new(binary);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(home.config());
+        command.arg("--project").arg(home.project()).arg("--data").arg(home.data());
+        command.env("KAKEHASHI_LOG", "error").stdin(Stdio::null());
         Self::start(command, Some(home))
     }
 
-    fn start(mut command: Command, home: Option<TempDir>) -> Self {
+    fn start(mut command: Command, home: Option<&Home>) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let addr = line.trim().trim_start_matches("listening on http://").trim_end_matches('/');
-        Self { child, addr: addr.parse().unwrap(), is_gateway: home.is_some(), _home: home }
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
+        let addr = address.and_then(|address| address.trim().parse().ok());
+        Self {
+            child,
+            addr: addr.unwrap_or_else(|| panic!("the server does not say where it is: {line}")),
+            is_gateway: home.is_some(),
+            data: home.map_or_else(PathBuf::new, Home::data),
+        }
     }
 
-    /// CPU time used so far, by all threads.
-    pub(crate) fn cpu(&self) -> Duration {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
-        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
-        let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-        // The kernel counts in hundredths of a second on every system we know.
-        Duration::from_millis(ticks * 10)
+    /// The secret of the local user, on a gateway that asks for one.
+    pub(crate) fn token(&self) -> Option<String> {
+        let token = fs::read_to_string(self.data.join("token")).ok()?;
+        Some(token.trim().to_owned())
     }
 
-    pub(crate) fn memory_kib(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+    pub(crate) fn cpu(&self) -> Cpu {
+        let threads = fs::read_dir(self.proc("task")).unwrap().filter_map(|thread| {
+            let thread = thread.ok()?;
+            let stat = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            let nanos = stat.split(' ').next()?.parse().ok()?;
+            Some((thread.file_name().into_string().ok()?, nanos))
+        });
+        Cpu(threads.collect())
+    }
+
+    pub(crate) fn memory_kib(&self) -> f64 {
+        let status = fs::read_to_string(self.proc("status")).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    fn proc(&self, name: &str) -> PathBuf {
+        Path::new("/proc").join(self.child.id().to_string()).join(name)
     }
 }
 
@@ -63,5 +109,18 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Nanoseconds that each thread has run so far.
+#[derive(Debug)]
+pub(crate) struct Cpu(HashMap<String, u64>);
+
+impl Cpu {
+    /// What all threads have used since then; those that ended meanwhile are not counted.
+    pub(crate) fn since(&self, before: &Self) -> Duration {
+        let used =
+            |(thread, now): (&String, &u64)| now - before.0.get(thread).copied().unwrap_or(0);
+        Duration::from_nanos(self.0.iter().map(used).sum())
     }
 }
