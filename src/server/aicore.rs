@@ -1,6 +1,7 @@
 //! The door of the packet dialect: upgrade, first packet, session, and then the common socket loop.
 
 use super::AppState;
+use super::caller::Caller;
 use super::connection::Heard;
 use super::socket::{self, Connection, Terms};
 use super::sockets::{Crowded, SocketPlace};
@@ -38,6 +39,7 @@ async fn upgrade(
     State(state): State<AppState>,
     Path(name): Path<String>,
     Extension(heard): Extension<Heard>,
+    Caller(principal): Caller,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if aicore::SOCKET_PATH.strip_prefix("/core/ws/") != Some(&name) {
@@ -51,14 +53,16 @@ async fn upgrade(
         .max_write_buffer_size(LONGEST_WRITE)
         .max_message_size(longest)
         .max_frame_size(longest)
-        .on_upgrade(async move |socket| serve(state, socket, heard).await)
+        .on_upgrade(async move |socket| serve(state, principal, socket, heard).await)
 }
 
-async fn serve(state: AppState, mut socket: WebSocket, heard: Heard) {
+async fn serve(state: AppState, principal: Principal, mut socket: WebSocket, heard: Heard) {
     let accepted = match first_packet(&state, &mut socket).await {
         Ok(Some(connect)) => {
             let locale = connect.locale.unwrap_or(state.config.language);
-            accept(&state, &connect, locale, heard).await.map_err(|rejection| (rejection, locale))
+            accept(&state, &principal, &connect, locale, heard)
+                .await
+                .map_err(|rejection| (rejection, locale))
         }
         Ok(None) => return,
         Err(rejection) => Err((rejection, state.config.language)),
@@ -138,16 +142,15 @@ struct Accepted {
 
 async fn accept(
     state: &AppState,
+    principal: &Principal,
     connect: &Connect,
     locale: Locale,
     heard: Heard,
 ) -> Result<Accepted, Rejection> {
-    // Until there is a login, everybody who reaches this port is the local user.
-    let principal = Principal::local();
     let limits = &state.config.limits;
     let place = state
         .sockets
-        .enter(&principal, limits.sockets, limits.sockets_per_principal)
+        .enter(principal, limits.sockets, limits.sockets_per_principal)
         .map_err(|crowded| match crowded {
             Crowded::Server => Rejection::TooManySockets { scope: "server", limit: limits.sockets },
             Crowded::Principal => {
@@ -163,7 +166,7 @@ async fn accept(
         history: connect.history,
     };
     // A store that does not answer must not leave a client without a word.
-    let opened = timeout(limits.handshake, open(state, &principal, connect, &attach)).await;
+    let opened = timeout(limits.handshake, open(state, principal, connect, &attach)).await;
     let stalled =
         || Rejection::Stalled { reason: state.registry.store_health().err().unwrap_or_default() };
     let (session, mut greeting, reader) = opened.unwrap_or_else(|_| Err(stalled()))?;

@@ -4,6 +4,7 @@ mod accept;
 mod admission;
 mod aicore;
 mod assets;
+mod caller;
 mod connection;
 pub mod control;
 mod guard;
