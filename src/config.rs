@@ -2,18 +2,24 @@
 //! once at the start. Nothing else reads the environment.
 
 mod origin;
+mod project;
 mod raw;
 mod settings;
+mod user;
 
 pub use raw::{Listen, Models};
+pub use settings::{PROJECT_SETTING, check_setting};
+pub use user::{User, check_name};
 
 use crate::locale::Locale;
 use crate::message::Settings;
 use directories::ProjectDirs;
 use origin::{Host, Origin};
-use raw::{RawConfig, RawFiles, RawLimits};
+use project::ProjectName;
+use raw::{RawConfig, RawFiles, RawLimits, RawLogin};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +41,13 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// In lower case, `name` or `name:port`.
     pub allowed_hosts: Vec<String>,
+    /// Names differ. Empty: only the local user, by the token.
+    pub users: Vec<User>,
+    pub login: LoginRules,
+    /// Name and absolute path; each a directory when the gateway started.
+    pub projects: Vec<(String, PathBuf)>,
+    /// Where all this was read; `None`: nowhere.
+    pub file: Option<PathBuf>,
     pub limits: Limits,
     pub files: FileRules,
     /// All 28 model settings in the order in which they are shown.
@@ -61,6 +74,13 @@ pub struct Limits {
     pub ping: Duration,
     pub request: Duration,
     pub shutdown: Duration,
+}
+
+/// What a login is worth, and how often it may fail.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoginRules {
+    pub lifetime: Duration,
+    pub attempts: u32,
 }
 
 /// How much is kept of what users and agents leave behind.
@@ -95,6 +115,10 @@ pub enum ConfigError {
     Flag { flag: &'static str, reason: String },
     #[error("project {} is not a directory; choose one with --project", .0.display())]
     Project(PathBuf),
+    #[error("user `{0}` is there twice")]
+    UserTwice(String),
+    #[error("project `{name}` is {}, which is not a directory", path.display())]
+    OtherProject { name: String, path: PathBuf },
     #[error("this user has no home directory; say with --data where to keep data")]
     NoHome,
     #[error("data {} cannot be resolved: {reason}", path.display())]
@@ -104,7 +128,11 @@ pub enum ConfigError {
 impl Config {
     /// Reads the file and checks everything.
     pub fn load(overrides: Overrides) -> Result<Self, ConfigError> {
+        let file = file(&overrides);
         let raw = merged(overrides)?;
+        if let Some(name) = user::repeated(&raw.users) {
+            return Err(ConfigError::UserTwice(name.to_owned()));
+        }
         Ok(Self {
             listen: raw.listen.0,
             project: directory(&raw.project)?,
@@ -113,6 +141,10 @@ impl Config {
             models: raw.models,
             allowed_origins: raw.allowed_origins.into_iter().map(|Origin(text)| text).collect(),
             allowed_hosts: raw.allowed_hosts.into_iter().map(|Host(text)| text).collect(),
+            users: raw.users,
+            login: login_rules(&raw.login),
+            projects: projects(raw.projects)?,
+            file,
             limits: limits(&raw.limits),
             files: file_rules(&raw.files),
             settings: Arc::new(raw.settings.0),
@@ -130,6 +162,10 @@ impl Config {
             models: raw.models,
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
+            users: Vec::new(),
+            login: login_rules(&raw.login),
+            projects: Vec::new(),
+            file: None,
             limits: limits(&raw.limits),
             files: file_rules(&raw.files),
             settings: Arc::new(raw.settings.0),
@@ -196,6 +232,15 @@ fn directory(path: &Path) -> Result<PathBuf, ConfigError> {
     }
 }
 
+/// Each project is known by its real path, whatever the file calls it.
+fn projects(rows: BTreeMap<ProjectName, PathBuf>) -> Result<Vec<(String, PathBuf)>, ConfigError> {
+    let check = |(ProjectName(name), path): (ProjectName, PathBuf)| match directory(&path) {
+        Ok(found) => Ok((name, found)),
+        Err(_) => Err(ConfigError::OtherProject { name, path }),
+    };
+    rows.into_iter().map(check).collect()
+}
+
 fn data_directory(path: &Path) -> Result<PathBuf, ConfigError> {
     if path.as_os_str().is_empty() {
         return platform().map(|dirs| dirs.data_dir().to_owned()).ok_or(ConfigError::NoHome);
@@ -223,6 +268,10 @@ fn limits(raw: &RawLimits) -> Limits {
         request: raw.request_hours.seconds() * 3600,
         shutdown: raw.shutdown_seconds.seconds(),
     }
+}
+
+fn login_rules(raw: &RawLogin) -> LoginRules {
+    LoginRules { lifetime: raw.token_hours.seconds() * 3600, attempts: raw.attempts.0 }
 }
 
 fn file_rules(raw: &RawFiles) -> FileRules {

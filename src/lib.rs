@@ -5,6 +5,7 @@
 //! and back through the session's log (`store`) to every reader. ARCHITECTURE.md has the map and the invariants.
 
 pub mod audio;
+pub mod auth;
 pub mod config;
 pub mod data_dir;
 pub mod dialect;

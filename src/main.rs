@@ -4,6 +4,7 @@
 use anyhow::{Context, Result};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use kakehashi::auth::{self, Auth};
 use kakehashi::config::{self, Config, Overrides};
 use kakehashi::data_dir::DataDir;
 use kakehashi::doctor::{self, Screen};
@@ -78,6 +79,16 @@ struct Flags {
     /// Which models answer [default: scripted]
     #[arg(long, global = true, env = "KAKEHASHI_MODELS", value_name = "NAME")]
     models: Option<String>,
+    /// Do not open a browser when started on a terminal
+    #[arg(long, global = true)]
+    no_open: bool,
+}
+
+/// Whether a browser is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Browser {
+    Open,
+    Closed,
 }
 
 fn any_path() -> impl TypedValueParser<Value = PathBuf> {
@@ -101,7 +112,7 @@ impl From<Flags> for Overrides {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
-        None | Some(Command::Serve) => serve(cli.flags.into()).map(|()| ExitCode::SUCCESS),
+        None | Some(Command::Serve) => serve(cli.flags).map(|()| ExitCode::SUCCESS),
         Some(Command::Say { text }) => say(cli.flags.into(), &text).map(|()| ExitCode::SUCCESS),
         Some(Command::Doctor { json }) => doctor(cli.flags.into(), json),
     };
@@ -149,7 +160,9 @@ fn screen() -> Screen {
     }
 }
 
-fn serve(overrides: Overrides) -> Result<()> {
+fn serve(flags: Flags) -> Result<()> {
+    let browser = if flags.no_open { Browser::Closed } else { Browser::Open };
+    let overrides = Overrides::from(flags);
     let config = Arc::new(Config::load(overrides)?);
     let filter = log_filter()?;
     let _owned = DataDir::open(&config.data)?;
@@ -163,7 +176,7 @@ fn serve(overrides: Overrides) -> Result<()> {
         start_logging(filter);
         let address = listener.local_addr()?;
         let announced = Arc::clone(&config);
-        let ready = move || announce(address, &announced);
+        let ready = move |auth: &Auth| announce(address, &announced, auth, browser);
         anyhow::Ok(server::run(listener, config, stop, ready).await?)
     });
     // Everything that matters has been waited for; what still blocks a thread must not keep the process.
@@ -195,9 +208,19 @@ fn start_logging(filter: EnvFilter) {
 }
 
 /// Scripts and tests read the first line of stdout to learn the port.
-fn announce(address: SocketAddr, config: &Config) {
+fn announce(address: SocketAddr, config: &Config, auth: &Auth, browser: Browser) {
+    let page = format!("http://{address}/");
     // A closed stdout is no reason not to serve.
-    let _ = writeln!(stdout(), "listening on http://{address}/");
+    let _ = writeln!(stdout(), "listening on {page}");
+    match auth::local_token(&config.data) {
+        Ok(token) if !auth.has_users() => {
+            let _ = writeln!(stdout(), "open {page}?token={token}");
+            open_browser(&page, auth, browser);
+        }
+        Ok(_) | Err(_) => {
+            let _ = writeln!(stdout(), "open {page} and log in");
+        }
+    }
     let version = env!("CARGO_PKG_VERSION");
     info!(%address, version, project = %config.project.display(), data = %config.data.display(), "started");
     let (files, wanted) = (raise_file_limit(), config.limits.connections);
@@ -206,6 +229,20 @@ fn announce(address: SocketAddr, config: &Config) {
             files,
             wanted, "fewer open files are allowed than limits.connections; see `ulimit -Hn`"
         );
+    }
+}
+
+/// Only for a person who sits in front of it. Other users of this machine can see what a program is started with, so the
+/// browser gets a ticket that is good for one login instead of the token.
+fn open_browser(page: &str, auth: &Auth, browser: Browser) {
+    let screen = screen();
+    if browser == Browser::Closed || !screen.terminal || !screen.display || screen.remote {
+        return;
+    }
+    let opened =
+        auth.ticket().and_then(|ticket| open::that_detached(format!("{page}?token={ticket}")));
+    if let Err(err) = opened {
+        debug!(%err, "no browser could be opened");
     }
 }
 

@@ -553,3 +553,21 @@ pub enum SettingValue {
     Text(String),
     Number(i64),
 }
+
+/// Models that can be chosen, in the order in which they are shown.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelOffer {
+    pub chat: Vec<Offered>,
+    pub live: Vec<Offered>,
+    pub voices: Vec<Offered>,
+    pub code: Vec<Offered>,
+    /// Directories to work on: the value of the setting, and a name for people.
+    pub projects: Vec<(String, String)>,
+}
+
+/// One provider with its models: what is sent, and what people read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offered {
+    pub name: String,
+    pub models: Vec<(String, String)>,
+}

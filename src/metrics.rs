@@ -76,6 +76,13 @@ impl Metrics {
         self.0.runs_ended[outcome_index(outcome)].inc();
     }
 
+    /// Runs that have started and not ended. The interrupted ones ended before this process began.
+    pub fn busy_runs(&self) -> usize {
+        let [finished, cancelled, failed, _] = &self.0.runs_ended;
+        let ended = finished.get() + cancelled.get() + failed.get();
+        usize::try_from(self.0.runs_started.get().saturating_sub(ended)).unwrap_or(usize::MAX)
+    }
+
     /// All numbers in the OpenMetrics text format.
     pub fn text(&self) -> String {
         self.0.panics.inner().store(PANICS.load(Relaxed), Relaxed);

@@ -210,11 +210,23 @@ function showSession(id) {
 }
 
 function showRefusal(code, reason) {
+  if (code === aicore.LOGGED_OUT) return askForLogin();
   find("#refusal-text").textContent = text("refused", { code, reason });
   find("#refusal").hidden = false;
 }
 
+// The form leads back to the same session.
+function askForLogin() {
+  window.location.replace(`/login${window.location.search}`);
+}
+
+async function logOut() {
+  await fetch(aicore.LOGOUT_PATH, { method: "POST" }).catch(() => null);
+  askForLogin();
+}
+
 function wireHeader() {
+  find("#logout").addEventListener("click", logOut);
   find("#mode").addEventListener("change", (event) => switches.setByUser("mode", event.target.value));
   find("#hush").addEventListener("click", voice.hush);
   find("#copy").addEventListener("click", copySession);

@@ -2,9 +2,12 @@
 //! reported with its line.
 
 use super::origin::{Host, Origin};
+use super::project::ProjectName;
 use super::settings::RawSettings;
+use super::user::User;
 use crate::locale::Locale;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,6 +22,9 @@ pub(super) struct RawConfig {
     pub(super) models: Models,
     pub(super) allowed_origins: Vec<Origin>,
     pub(super) allowed_hosts: Vec<Host>,
+    pub(super) users: Vec<User>,
+    pub(super) login: RawLogin,
+    pub(super) projects: BTreeMap<ProjectName, PathBuf>,
     pub(super) limits: RawLimits,
     pub(super) files: RawFiles,
     pub(super) settings: RawSettings,
@@ -34,6 +40,9 @@ impl Default for RawConfig {
             models: Models::Scripted,
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
+            users: Vec::new(),
+            login: RawLogin::default(),
+            projects: BTreeMap::new(),
             limits: RawLimits::default(),
             files: RawFiles::default(),
             settings: RawSettings::default(),
@@ -66,6 +75,19 @@ impl TryFrom<String> for Listen {
             ));
         }
         Ok(Self(address))
+    }
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawLogin {
+    pub(super) token_hours: Within<1, 87_600>,
+    pub(super) attempts: Within<1, 1000>,
+}
+
+impl Default for RawLogin {
+    fn default() -> Self {
+        Self { token_hours: Within(720), attempts: Within(5) }
     }
 }
 
@@ -205,7 +227,7 @@ mod tests {
     fn the_shipped_file_lists_every_key() {
         let shipped: toml::Table = SHIPPED.parse().unwrap();
         assert_eq!(sorted(shipped.keys()), known_keys(""));
-        for section in ["limits", "files", "settings"] {
+        for section in ["login", "limits", "files", "settings"] {
             let keys = sorted(shipped[section].as_table().unwrap().keys());
             assert_eq!(keys, known_keys(&format!("[{section}]\n")));
         }

@@ -1,8 +1,10 @@
 //! The `[settings]` table: which model settings exist, in which order they are shown, and what they may be.
 
+use super::Config;
 use crate::message::{SettingValue, Settings};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
+use std::path::Path;
 
 /// The default of a setting. With scripted models no other value would change anything, so others are refused
 /// instead of being ignored; real models will open them one by one.
@@ -46,6 +48,48 @@ const KINDS: [(&str, Kind); 28] = [
     ("CODE_VERIFY", AUTO),
     ("CODE_BASE_PATH", Kind::Text("")),
 ];
+
+/// Where code agents work.
+pub const PROJECT_SETTING: &str = "CODE_BASE_PATH";
+
+/// The setting of this name with this value, or why it cannot be. Only projects of the configuration can be chosen.
+pub fn check_setting(
+    config: &Config,
+    name: &str,
+    value: Option<SettingValue>,
+) -> Result<(&'static str, SettingValue), String> {
+    let Some((name, kind)) = KINDS.iter().find(|(known, _)| *known == name) else {
+        return Err("there is no such setting".to_owned());
+    };
+    let value = match (kind, value) {
+        (Kind::Text(_), Some(SettingValue::Text(text))) if *name == PROJECT_SETTING => {
+            SettingValue::Text(project(config, &text)?)
+        }
+        (Kind::Text(only), Some(SettingValue::Text(text))) => {
+            same(&text, only)?;
+            SettingValue::Text(text)
+        }
+        (Kind::Number(only), Some(SettingValue::Number(number))) => {
+            same(&number.to_string(), &only.to_string())?;
+            SettingValue::Number(number)
+        }
+        (Kind::Text(_), _) => return Err("must be a text".to_owned()),
+        (Kind::Number(_), _) => return Err("must be a whole number".to_owned()),
+    };
+    Ok((name, value))
+}
+
+fn project(config: &Config, asked: &str) -> Result<String, String> {
+    let asked = asked.trim_end_matches('/');
+    let own = Path::new(asked) == config.project;
+    if asked.is_empty() || own {
+        return Ok(String::new());
+    }
+    let listed = config.projects.iter().find(|(_, path)| path == Path::new(asked));
+    listed.map(|(_, path)| path.display().to_string()).ok_or_else(|| {
+        "only the directories of [projects] in the configuration can be chosen".to_owned()
+    })
+}
 
 /// The same names alone, for the message about a key that is none of them.
 const NAMES: [&str; KINDS.len()] = {

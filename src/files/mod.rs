@@ -72,7 +72,12 @@ impl Files {
         Ok(files)
     }
 
-    fn project(&self) -> &Path {
+    /// The same data directory and limits for another project.
+    pub fn for_project(&self, project: &Path) -> io::Result<Self> {
+        Self::new(project, self.data(), self.places.limits)
+    }
+
+    pub fn project(&self) -> &Path {
         &self.places.project
     }
 

@@ -1,10 +1,11 @@
 //! The door of the packet dialect: upgrade, first packet, session, and then the common socket loop.
 
 use super::AppState;
-use super::caller::Caller;
+use super::caller::Visitor;
 use super::connection::Heard;
 use super::socket::{self, Connection, Terms};
 use super::sockets::{Crowded, SocketPlace};
+use crate::auth::Grant;
 use crate::dialect::DecodeError;
 use crate::dialect::aicore::{self, AicoreDialect, Connect, Rejection};
 use crate::locale::Locale;
@@ -39,7 +40,7 @@ async fn upgrade(
     State(state): State<AppState>,
     Path(name): Path<String>,
     Extension(heard): Extension<Heard>,
-    Caller(principal): Caller,
+    Visitor(visitor): Visitor,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if aicore::SOCKET_PATH.strip_prefix("/core/ws/") != Some(&name) {
@@ -53,14 +54,14 @@ async fn upgrade(
         .max_write_buffer_size(LONGEST_WRITE)
         .max_message_size(longest)
         .max_frame_size(longest)
-        .on_upgrade(async move |socket| serve(state, principal, socket, heard).await)
+        .on_upgrade(async move |socket| serve(state, visitor.ok(), socket, heard).await)
 }
 
-async fn serve(state: AppState, principal: Principal, mut socket: WebSocket, heard: Heard) {
+async fn serve(state: AppState, visitor: Option<Grant>, mut socket: WebSocket, heard: Heard) {
     let accepted = match first_packet(&state, &mut socket).await {
         Ok(Some(connect)) => {
             let locale = connect.locale.unwrap_or(state.config.language);
-            accept(&state, &principal, &connect, locale, heard)
+            accept(&state, visitor, &connect, locale, heard)
                 .await
                 .map_err(|rejection| (rejection, locale))
         }
@@ -142,15 +143,20 @@ struct Accepted {
 
 async fn accept(
     state: &AppState,
-    principal: &Principal,
+    visitor: Option<Grant>,
     connect: &Connect,
     locale: Locale,
     heard: Heard,
 ) -> Result<Accepted, Rejection> {
+    let visitor = match &connect.token {
+        Some(token) => state.auth.recognise(token),
+        None => visitor,
+    };
+    let Grant { principal, over, .. } = visitor.ok_or(Rejection::Unauthorized)?;
     let limits = &state.config.limits;
     let place = state
         .sockets
-        .enter(principal, limits.sockets, limits.sockets_per_principal)
+        .enter(&principal, limits.sockets, limits.sockets_per_principal)
         .map_err(|crowded| match crowded {
             Crowded::Server => Rejection::TooManySockets { scope: "server", limit: limits.sockets },
             Crowded::Principal => {
@@ -166,7 +172,7 @@ async fn accept(
         history: connect.history,
     };
     // A store that does not answer must not leave a client without a word.
-    let opened = timeout(limits.handshake, open(state, principal, connect, &attach)).await;
+    let opened = timeout(limits.handshake, open(state, &principal, connect, &attach)).await;
     let stalled =
         || Rejection::Stalled { reason: state.registry.store_health().err().unwrap_or_default() };
     let (session, mut greeting, reader) = opened.unwrap_or_else(|_| Err(stalled()))?;
@@ -178,14 +184,15 @@ async fn accept(
         Channel::Input => limits.input_frame,
         Channel::File | Channel::Chat | Channel::Agent(_) => limits.other_frame,
     };
-    let (stop, metrics) = (state.sockets_stop.clone(), state.metrics.clone());
+    let metrics = state.metrics.clone();
     let terms = Terms {
         connection: place.connection,
         role,
         frame_limit,
         ping: limits.ping,
         heard,
-        stop,
+        over,
+        stop: state.sockets_stop.clone(),
         metrics,
     };
     Ok(Accepted { session, greeting, reader, terms, locale, place })

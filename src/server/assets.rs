@@ -27,12 +27,16 @@ const FILES: &[(&str, &[u8])] = embedded![
     "camera.js",
     "composer.js",
     "counters.js",
+    "enter.html",
+    "enter.js",
     "entry.js",
     "files.js",
     "icon.svg",
     "index.html",
     "language.js",
     "liveview.js",
+    "login.html",
+    "login.js",
     "microphone.js",
     "outbox.js",
     "pane.js",
@@ -52,7 +56,6 @@ const FILES: &[(&str, &[u8])] = embedded![
     "locales/ja.js",
     "protocol/aicore.js",
 ];
-const INDEX: &str = "index.html";
 
 /// Nothing from elsewhere, nothing inline, and nobody may frame us.
 const POLICY: &str = "default-src 'self'; img-src 'self' data: blob:; connect-src 'self' ws: wss:; \
@@ -60,7 +63,7 @@ const POLICY: &str = "default-src 'self'; img-src 'self' data: blob:; connect-sr
     frame-ancestors 'none'; base-uri 'none'";
 
 pub(super) fn routes() -> Router<AppState> {
-    Router::new().route("/", get(async |headers: HeaderMap| answer(INDEX, &headers))).route(
+    Router::new().route(
         "/assets/{*path}",
         get(async |Path(path): Path<String>, headers: HeaderMap| answer(&path, &headers)),
     )
@@ -75,7 +78,7 @@ pub(super) async fn harden(mut response: Response) -> Response {
     response
 }
 
-fn answer(path: &str, headers: &HeaderMap) -> Response {
+pub(super) fn answer(path: &str, headers: &HeaderMap) -> Response {
     let Some((name, bytes)) = FILES.iter().find(|(name, _)| *name == path) else {
         return (StatusCode::NOT_FOUND, "There is no such file.\n").into_response();
     };

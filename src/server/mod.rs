@@ -7,14 +7,20 @@ mod assets;
 mod caller;
 mod connection;
 pub mod control;
+mod cookie;
+mod core_api;
 mod guard;
 mod health;
 mod metrics;
+mod page;
 mod socket;
 mod sockets;
+mod transport;
 
+pub use cookie::Cookie;
 pub use sockets::Sockets;
 
+use crate::auth::Auth;
 use crate::config::Config;
 use crate::message::SystemNotice;
 use crate::metrics::Metrics;
@@ -29,13 +35,17 @@ use guard::Guard;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 /// Bodies of plain requests; files come over the WebSocket.
 const BODY_LIMIT: usize = 64 * 1024;
+
+/// How long a login may outlive its time.
+const TIDY_LOGINS: Duration = Duration::from_secs(30);
 
 /// What every request may need; cheap to clone.
 #[derive(Debug, Clone)]
@@ -44,6 +54,8 @@ pub struct AppState {
     pub registry: Arc<Registry>,
     pub metrics: Metrics,
     pub sockets: Arc<Sockets>,
+    pub auth: Arc<Auth>,
+    pub cookie: Cookie,
     /// Cancelled when the gateway was told to end: it is not ready any more.
     pub stop: CancellationToken,
     /// Cancelled a moment later, when every session has been told: sockets close now.
@@ -55,6 +67,8 @@ pub struct AppState {
 pub enum RunError {
     #[error("the listening socket is unusable: {0}")]
     Listener(#[from] io::Error),
+    #[error("cannot use the logins in {}: {reason}", data.display())]
+    Login { data: PathBuf, reason: String },
     #[error("cannot use the data in {}: {reason}; move it away or choose another --data", data.display())]
     Registry { data: PathBuf, reason: String },
 }
@@ -65,22 +79,29 @@ pub async fn run(
     listener: TcpListener,
     config: Arc<Config>,
     stop: CancellationToken,
-    ready: impl FnOnce(),
+    ready: impl FnOnce(&Auth),
 ) -> Result<(), RunError> {
     let port = listener.local_addr()?.port();
     let (metrics, tasks) = (Metrics::new(), Tasks::default());
     let registry = Registry::start(&config, &metrics, tasks.clone())
         .map_err(|err| RunError::Registry { data: config.data.clone(), reason: err.to_string() })?;
+    let sockets_stop = CancellationToken::new();
+    let auth = Auth::open(&config, registry.store(), &sockets_stop)
+        .await
+        .map_err(|err| RunError::Login { data: config.data.clone(), reason: err.to_string() })?;
     let state = AppState {
         config,
         registry,
         metrics,
         sockets: Arc::default(),
+        auth,
+        cookie: Cookie::new(port),
         stop,
-        sockets_stop: CancellationToken::new(),
+        sockets_stop,
     };
     control::start(&state, &tasks);
-    ready();
+    tasks.spawn("logins", tidy_logins(state.clone()));
+    ready(&state.auth);
     let acceptor = Acceptor::new(router(&state, port), &state, tasks.clone());
     acceptor.run(listener).await;
     finish(&state, &acceptor, &tasks).await;
@@ -93,13 +114,27 @@ fn router(state: &AppState, port: u16) -> Router {
         .route("/live", get(health::live))
         .route("/ready", get(health::ready))
         .route("/metrics", get(metrics::page))
+        .merge(page::routes())
         .merge(assets::routes())
         .merge(aicore::routes())
+        .merge(core_api::routes())
         .fallback(async || (StatusCode::NOT_FOUND, "There is nothing at this address.\n"))
         .with_state(state.clone())
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn_with_state(guard, guard::check))
+        .layer(middleware::from_fn(transport::identify))
         .layer(middleware::map_response(assets::harden))
+}
+
+/// Ends logins that have expired, and the sockets that came in with them.
+async fn tidy_logins(state: AppState) {
+    let mut ticks = interval(TIDY_LOGINS);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while state.stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        if let Err(err) = state.auth.tidy().await {
+            warn!(%err, "expired logins are still stored; the next round tries again");
+        }
+    }
 }
 
 /// Everybody is told first, then sockets close, then what they left behind is written down.

@@ -37,6 +37,9 @@ pub(super) struct Terms {
     pub(super) frame_limit: usize,
     pub(super) ping: Duration,
     pub(super) heard: Heard,
+    /// Cancelled when the login that let it in ends, and with the gateway.
+    pub(super) over: CancellationToken,
+    /// Cancelled with the gateway alone.
     pub(super) stop: CancellationToken,
     pub(super) metrics: Metrics,
 }
@@ -48,12 +51,21 @@ pub(super) enum End {
     Peer,
     #[error("the gateway stops")]
     Stopping,
+    #[error("the login has ended")]
+    LoggedOut,
     #[error("the peer is silent")]
     Silent,
     #[error(transparent)]
     Reader(#[from] ReaderEnd),
     #[error("websocket: {0}")]
     WebSocket(#[from] axum::Error),
+}
+
+impl Terms {
+    /// Why it is over.
+    fn end(&self) -> End {
+        if self.stop.is_cancelled() { End::Stopping } else { End::LoggedOut }
+    }
 }
 
 /// A connection that has a place in a session.
@@ -95,13 +107,13 @@ impl<D: Dialect> Connection<D> {
         self.write(&mut frames).await?;
         let mut pings = interval_at(Instant::now() + self.terms.ping, self.terms.ping);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let stop = self.terms.stop.clone();
+        let over = self.terms.over.clone();
         // Kept from turn to turn, because all sockets share the lock of that queue.
-        let mut stopped = pin!(stop.cancelled());
+        let mut over = pin!(over.cancelled());
         let mut last = Side::Session;
         loop {
             tokio::select! {
-                () = &mut stopped => return Err(End::Stopping),
+                () = &mut over => return Err(self.terms.end()),
                 turn = next_turn(&mut self.socket, &mut self.reader, last) => match turn {
                     Turn::Peer(message) => {
                         last = Side::Peer;
@@ -173,7 +185,7 @@ impl<D: Dialect> Connection<D> {
             taken = self.session.submit(self.terms.connection, inbound) => {
                 taken.map_err(|_| ReaderEnd::SessionOver.into())
             }
-            () = self.terms.stop.cancelled() => Err(End::Stopping),
+            () = self.terms.over.cancelled() => Err(self.terms.end()),
         }
     }
 
@@ -267,6 +279,7 @@ fn close_code(end: &End) -> Option<(u16, String)> {
     match end {
         End::Peer => None,
         End::Stopping => Some((3001, retry_hint())),
+        End::LoggedOut => Some((3506, "the login has ended".to_owned())),
         End::Silent => Some((3003, "no sign of life".to_owned())),
         End::Reader(ReaderEnd::Slow) => Some((3002, "too slow; reconnect and resume".to_owned())),
         End::Reader(ReaderEnd::SessionOver | ReaderEnd::Store(_)) => {

@@ -13,7 +13,7 @@ use super::recent::RecentFiles;
 use super::voice::{Voice, Wake};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::message::{
-    AgentSlot, Channel, Entry, Epoch, Event, Principal, Problem, SessionId, Signal,
+    AgentSlot, Channel, Entry, Epoch, Event, Principal, Problem, SessionId, Settings, Signal,
 };
 use crate::metrics::Held;
 use crate::provider::live::LIVE_OUTPUT_CAPACITY;
@@ -37,6 +37,7 @@ pub(super) struct Session {
     pub(super) id: SessionId,
     pub(super) key: SessionKey,
     pub(super) principal: Principal,
+    pub(super) settings: Arc<Settings>,
     pub(super) epoch: Epoch,
     pub(super) commands: mpsc::Receiver<Submitted>,
     urgent: mpsc::Receiver<Urgent>,
@@ -70,11 +71,12 @@ impl Session {
         env: Env,
         id: SessionId,
         record: SessionRecord,
+        settings: Arc<Settings>,
         commands: mpsc::Receiver<Submitted>,
         urgent: mpsc::Receiver<Urgent>,
     ) -> Self {
         let providers = Providers::of(&env.config);
-        let agent = |slot| Lane::agent(slot, providers.agent.clone(), &env.config.project);
+        let agent = |slot| Lane::agent(slot, providers.agent.clone(), env.files.project());
         let [one, two, three, four] = AgentSlot::ALL.map(agent);
         let mut session = Self {
             lanes: [Lane::chat(providers.chat), one, two, three, four],
@@ -87,6 +89,7 @@ impl Session {
             id,
             key: record.key,
             principal: record.principal,
+            settings,
             epoch: record.epoch,
             commands,
             urgent,
@@ -189,7 +192,9 @@ impl Session {
             // Told if somebody still listens; nothing new is begun.
             for effect in effects {
                 match effect {
-                    Effect::Publish(_) | Effect::Ack { .. } => self.apply(effect),
+                    Effect::Publish(_) | Effect::Ack { .. } | Effect::Settled(_) => {
+                        self.apply(effect)
+                    }
                     Effect::Show(_) | Effect::Begin { .. } => {}
                 }
             }
@@ -225,6 +230,8 @@ impl Session {
             Effect::Ack { connection, request, repeated } => {
                 self.audience.signal_anywhere(connection, Signal::Ack { request, repeated });
             }
+            // Who asked may be gone.
+            Effect::Settled(done) => drop(done.send(())),
             Effect::Show(input) => self.voice.show(input),
             Effect::Begin { channel, run } => self.begin(channel, run),
         }

@@ -7,7 +7,7 @@ use crate::provider::live::LiveInput;
 use crate::store::{Change, Progress, SessionWriter};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 /// Steps waiting for their commit. Full: the session takes no more commands and no more output of its providers,
 /// so that they wait in their own bounded queues.
@@ -32,6 +32,8 @@ pub(super) enum Effect {
         request: RequestNo,
         repeated: bool,
     },
+    /// Somebody waits for exactly this.
+    Settled(oneshot::Sender<()>),
     /// What the live model is to read or look at.
     Show(LiveInput),
     /// The run is on disk: its provider may start.
@@ -46,7 +48,9 @@ impl Step {
         let entries = self.effects.iter().filter_map(|effect| match effect {
             Effect::Publish(entry) => Some(weight(&entry.event)),
             Effect::Show(LiveInput::Image(image)) => Some(image.len()),
-            Effect::Show(_) | Effect::Ack { .. } | Effect::Begin { .. } => None,
+            Effect::Show(_) | Effect::Ack { .. } | Effect::Begin { .. } | Effect::Settled(_) => {
+                None
+            }
         });
         entries.sum()
     }

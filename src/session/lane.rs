@@ -161,6 +161,14 @@ impl Lane {
         });
     }
 
+    /// The next run works here; what the last one left behind ends.
+    pub(super) fn move_to(&mut self, place: &Path) {
+        if let Worker::Agent { workplace, link, .. } = &mut self.worker {
+            *link = None;
+            place.clone_into(workplace);
+        }
+    }
+
     /// Starts the worker on a run that is still wanted. False: the worker does not take it.
     pub(super) fn begin(&mut self, run: RunId, attachments: Vec<PathBuf>) -> bool {
         let Some(current) = self.current.as_mut().filter(|current| current.run.id == run) else {

@@ -14,6 +14,7 @@ mod reader;
 mod recent;
 mod registry;
 mod safety;
+mod settings;
 mod sound;
 mod voice;
 mod work;
@@ -21,6 +22,7 @@ mod work;
 pub use audience::Role;
 pub use reader::{Reader, ReaderEnd, Step};
 pub use registry::{OpenError, Registry, StartError};
+pub use settings::SettingsError;
 
 use crate::config::Config;
 use crate::files::Files;
@@ -32,6 +34,7 @@ use crate::metrics::Metrics;
 use crate::store::{SessionKey, Store};
 use audience::{Lanes, LogLane};
 use reader::{Source, Start};
+use settings::{NewSettings, Taken};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -108,10 +111,11 @@ impl SessionHandle {
             .send(Urgent::Attach { attach: Box::new(attach), reply })
             .await
             .map_err(|_| SessionClosed)?;
-        let Attached { greeting, start, lanes } = answer.await.map_err(|_| SessionClosed)??;
+        let Attached { greeting, start, lanes, files } =
+            answer.await.map_err(|_| SessionClosed)??;
         let source = Source {
             store: self.inner.env.store.clone(),
-            files: self.inner.env.files.clone(),
+            files,
             key: self.inner.key,
             principal: self.inner.principal.clone(),
             channel,
@@ -213,6 +217,7 @@ enum Urgent {
     CatchUp { channel: Channel, connection: ConnectionId, reply: oneshot::Sender<Option<LogLane>> },
     Detach { channel: Channel, connection: ConnectionId },
     System(SystemNotice),
+    Settings { new: Box<NewSettings>, reply: oneshot::Sender<Result<Taken, String>> },
 }
 
 #[derive(Debug)]
@@ -220,4 +225,6 @@ struct Attached {
     greeting: Greeting,
     start: Start,
     lanes: Lanes,
+    /// Of the project that the session works on.
+    files: Files,
 }

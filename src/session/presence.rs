@@ -48,6 +48,7 @@ impl Session {
                 self.stop_following_alone();
             }
             Urgent::System(notice) => self.on_system(&notice),
+            Urgent::Settings { new, reply } => drop(reply.send(self.on_settings(*new))),
         }
     }
 
@@ -75,8 +76,8 @@ impl Session {
             resumed: resume.is_some(),
             first_input: only_input && !std::mem::replace(&mut self.presence.input_seen, true),
             controls: self.desk.controls.clone(),
-            settings: Arc::clone(&self.env.config.settings),
-            project: self.env.config.project.display().to_string().into(),
+            settings: Arc::clone(&self.settings),
+            project: self.env.files.project().display().to_string().into(),
             overview: None,
         };
         let lanes = self.audience.attach(attach.channel, attach.connection, attach.role);
@@ -84,7 +85,7 @@ impl Session {
             self.tell_trouble(attach.connection);
         }
         self.note_use();
-        Ok(Attached { greeting, start, lanes })
+        Ok(Attached { greeting, start, lanes, files: self.env.files.clone() })
     }
 
     fn note_use(&mut self) {

@@ -28,7 +28,9 @@ type Slot = Arc<OnceCell<SessionHandle>>;
 #[derive(Debug)]
 pub struct Registry {
     sessions: DashMap<SessionId, Slot>,
-    env: Env,
+    /// Of other projects than the gateway's own, by path.
+    pub(super) projects: DashMap<String, Files>,
+    pub(super) env: Env,
     tasks: Tasks,
     stop: CancellationToken,
 }
@@ -79,8 +81,13 @@ impl Registry {
         };
         let files = Files::new(&config.project, &config.data, limits)?;
         let env = Env { config: Arc::clone(config), store, files, metrics: metrics.clone() };
-        let registry =
-            Arc::new(Self { sessions: DashMap::new(), env, tasks, stop: CancellationToken::new() });
+        let registry = Arc::new(Self {
+            sessions: DashMap::new(),
+            projects: DashMap::new(),
+            env,
+            tasks,
+            stop: CancellationToken::new(),
+        });
         let (restoring, sweeping) = (Arc::clone(&registry), Arc::clone(&registry));
         registry.tasks.spawn("restore", async move { restoring.restore().await });
         registry.tasks.spawn("sweep", async move { sweeping.sweep().await });
@@ -129,6 +136,11 @@ impl Registry {
         self.env.store.trouble().map_or(Ok(()), Err)
     }
 
+    /// The database, for those who keep something else in it.
+    pub fn store(&self) -> Store {
+        self.env.store.clone()
+    }
+
     /// Text of the project about itself, for greetings.
     pub async fn overview(&self) -> Option<String> {
         let files = self.env.files.clone();
@@ -150,25 +162,27 @@ impl Registry {
     ) -> Result<SessionHandle, OpenError> {
         // A former actor of this session may have left writes on their way.
         self.env.store.settle().await?;
-        let record = match self.env.store.load(id).await? {
+        let mut record = match self.env.store.load(id).await? {
             Some(record) if record.principal != *principal => return Err(OpenError::Refused),
             Some(record) => record,
             None => self.create(principal, id).await?,
         };
+        let (settings, files) = self.settled(std::mem::take(&mut record.settings));
+        let env = Env { files, ..self.env.clone() };
         let (commands, command_queue) = mpsc::channel(COMMAND_CAPACITY);
         let (urgent, urgent_queue) = mpsc::channel(URGENT_CAPACITY);
         let inner = HandleInner {
             id: id.clone(),
             key: record.key,
             principal: principal.clone(),
-            env: self.env.clone(),
+            env: env.clone(),
             commands,
             budget: Arc::new(Semaphore::new(COMMAND_BYTES)),
             urgent,
             last_order: AtomicU64::new(0),
         };
         let mut session =
-            Session::new(self.env.clone(), id.clone(), record, command_queue, urgent_queue);
+            Session::new(env, id.clone(), record, settings, command_queue, urgent_queue);
         let place = Place { registry: Arc::clone(self), id: id.clone(), slot: Arc::clone(slot) };
         let stop = self.stop.clone();
         self.tasks.spawn("session", async move {
@@ -195,6 +209,7 @@ impl Registry {
             principal: principal.clone(),
             epoch,
             controls: crate::message::Controls::new(),
+            settings: Vec::new(),
             tops: [Seq(0); Channel::COUNT],
             last_run: 0,
             waiting: Vec::new(),

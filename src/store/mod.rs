@@ -6,10 +6,12 @@ mod place;
 mod reader;
 mod record;
 mod schema;
+mod token;
 mod writer;
 
 pub use inspect::{Inspection, inspect};
 pub use reader::{Page, SessionRecord};
+pub use token::TokenRow;
 pub use writer::{Change, Progress, RunState, SessionWriter};
 
 use crate::message::{Channel, Epoch, Principal, RequestNo, Seq, SessionId};
@@ -138,6 +140,26 @@ impl Store {
     /// Forgets request numbers older than `age`.
     pub async fn forget_requests(&self, age: Duration) -> Result<(), StoreError> {
         self.jobs.send(Job::ForgetRequests { age }).await.map_err(|_| StoreError::Stopped)
+    }
+
+    /// All logins that were kept.
+    pub async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
+        self.read(token::all).await
+    }
+
+    /// Keeps a login; it is on disk when this returns.
+    pub async fn keep_token(&self, token: TokenRow) -> Result<(), StoreError> {
+        let (done, kept) = oneshot::channel();
+        self.jobs.send(Job::KeepToken { token, done }).await.map_err(|_| StoreError::Stopped)?;
+        kept.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
+    }
+
+    /// Forgets logins; they are off the disk when this returns.
+    pub async fn drop_tokens(&self, digests: Vec<[u8; 32]>) -> Result<(), StoreError> {
+        let (done, dropped) = oneshot::channel();
+        let job = Job::DropTokens { digests, done };
+        self.jobs.send(job).await.map_err(|_| StoreError::Stopped)?;
+        dropped.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
     }
 
     /// Returns when everything handed in so far is committed.

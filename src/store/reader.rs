@@ -4,6 +4,7 @@ use super::writer::now_millis;
 use super::{SessionKey, StoreError, record};
 use crate::message::{
     Channel, Controls, Entry, Epoch, Event, FileNote, Principal, RequestNo, Run, Seq, SessionId,
+    SettingValue,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub struct SessionRecord {
     pub principal: Principal,
     pub epoch: Epoch,
     pub controls: Controls,
+    /// In which it differs from the configuration.
+    pub settings: Vec<(String, SettingValue)>,
     /// Newest event of each channel, by [`Channel::index`].
     pub tops: [Seq; Channel::COUNT],
     pub last_run: u64,
@@ -86,16 +89,18 @@ pub(super) fn load(
     id: &SessionId,
 ) -> Result<Option<SessionRecord>, StoreError> {
     let mut query = connection.prepare_cached(
-        "SELECT key, principal, epoch, controls, last_run FROM sessions WHERE id = ?1",
+        "SELECT key, principal, epoch, controls, last_run, settings FROM sessions WHERE id = ?1",
     )?;
     let found = query.query_row(params![id.as_str()], |row| {
         let principal: String = row.get(1)?;
         let controls: String = row.get(3)?;
+        let settings: String = row.get(5)?;
         Ok(SessionRecord {
             key: SessionKey(row.get(0)?),
             principal: Principal::new(&principal),
             epoch: Epoch(row.get::<_, i64>(2)?.cast_unsigned()),
             controls: record::read_controls(&controls),
+            settings: record::read_settings(&settings),
             tops: [Seq(0); Channel::COUNT],
             last_run: row.get::<_, i64>(4)?.cast_unsigned(),
             waiting: Vec::new(),

@@ -8,7 +8,8 @@ use std::path::Path;
 use tracing::warn;
 
 /// One step per released schema; never edited afterwards, only appended to.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE sessions (
@@ -52,7 +53,20 @@ CREATE TABLE requests (
     PRIMARY KEY (session, number)
 ) WITHOUT ROWID;
 CREATE INDEX requests_by_age ON requests (at);
-"];
+",
+    "
+-- Logins, by the SHA-256 of their secrets.
+CREATE TABLE tokens (
+    digest     BLOB PRIMARY KEY,
+    principal  TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Model settings in which a session differs from the configuration.
+ALTER TABLE sessions ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
+",
+];
 
 /// The schema that this version writes.
 pub(super) fn newest() -> i64 {

@@ -2,8 +2,11 @@
 //! session how far it got. A disk that does not take the batch is asked again until it does: nothing is dropped.
 
 use super::place::Place;
+use super::token::{self, TokenRow};
 use super::{SessionKey, record, schema};
-use crate::message::{Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId};
+use crate::message::{
+    Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId, Settings,
+};
 use rusqlite::{Connection, ErrorCode, Transaction, params};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -32,6 +35,14 @@ pub(super) enum Job {
     },
     ForgetRequests {
         age: Duration,
+    },
+    KeepToken {
+        token: TokenRow,
+        done: oneshot::Sender<Result<(), rusqlite::Error>>,
+    },
+    DropTokens {
+        digests: Vec<[u8; 32]>,
+        done: oneshot::Sender<Result<(), rusqlite::Error>>,
     },
     /// Answered when everything before it is committed.
     Barrier {
@@ -71,6 +82,8 @@ impl Write {
 pub enum Change {
     Append(Arc<Entry>),
     Controls(Controls),
+    /// In which the session differs from the configuration.
+    Settings(Settings),
     Request(RequestNo),
     Run(Run, RunState),
     RunOver(RunId),
@@ -171,6 +184,12 @@ impl Writer {
                         let _ = done.send(self.create(&id, &principal, epoch));
                     }
                     Job::ForgetRequests { age } => self.forget_requests(age),
+                    Job::KeepToken { token, done } => {
+                        let _ = done.send(token::keep(&self.connection, &token));
+                    }
+                    Job::DropTokens { digests, done } => {
+                        let _ = done.send(token::forget(&mut self.connection, &digests));
+                    }
                     Job::Barrier { done } => drop(done.send(())),
                     Job::Close { done } => return self.close(done),
                 }
@@ -187,6 +206,8 @@ impl Writer {
                 Job::Write(write) => writes.push(write),
                 Job::Create { .. }
                 | Job::ForgetRequests { .. }
+                | Job::KeepToken { .. }
+                | Job::DropTokens { .. }
                 | Job::Barrier { .. }
                 | Job::Close { .. } => others.push(job),
             }
@@ -324,6 +345,11 @@ fn apply(
             let mut update =
                 batch.prepare_cached("UPDATE sessions SET controls = ?2 WHERE key = ?1")?;
             update.execute(params![key.0, record::controls_body(controls)])?;
+        }
+        Change::Settings(settings) => {
+            let mut update =
+                batch.prepare_cached("UPDATE sessions SET settings = ?2 WHERE key = ?1")?;
+            update.execute(params![key.0, record::settings_body(settings)])?;
         }
         Change::Request(request) => {
             let mut insert =

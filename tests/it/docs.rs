@@ -1,6 +1,6 @@
 //! The documents say what the code does: the example runs, the samples are real, and every table is complete.
 
-use crate::support::{BODY, Gateway, KIND, SESSION};
+use crate::support::{BODY, Gateway, KIND, SESSION, TOKEN};
 use kakehashi::dialect::Dialect;
 use kakehashi::dialect::aicore::{AicoreDialect, read_connect};
 use kakehashi::locale::Locale;
@@ -25,6 +25,7 @@ async fn the_example_asks_resumes_and_is_answered_once() {
         .args(["--experimental-websocket", "--no-warnings"])
         .arg(&file)
         .arg(format!("http://{}", gateway.addr))
+        .arg(TOKEN)
         .kill_on_drop(true)
         .output();
     let output = timeout(PATIENCE, node).await.expect("the example ends").expect("node is there");

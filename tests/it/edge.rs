@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 #[tokio::test]
 async fn pages_are_served_with_their_headers() {
     let gateway = Gateway::start(|_| ()).await;
-    for path in ["/", "/assets/app.js", "/live", "/ready"] {
+    for path in ["/login", "/assets/app.js", "/live", "/ready"] {
         let response = gateway.get(path).await;
         assert!(response.starts_with("HTTP/1.1 200 "), "{path}: {response}");
         assert!(
@@ -28,7 +28,7 @@ async fn pages_are_served_with_their_headers() {
         );
         assert!(response.contains("x-content-type-options: nosniff"), "{path}: {response}");
     }
-    assert!(gateway.get("/").await.contains("content-type: text/html"));
+    assert!(gateway.get("/login").await.contains("content-type: text/html"));
     assert!(gateway.get("/metrics").await.contains("kakehashi_connections 1"));
     let missing = gateway.get("/assets/../Cargo.toml").await;
     assert!(missing.starts_with("HTTP/1.1 404 "), "{missing}");
@@ -278,7 +278,7 @@ impl Gateway {
         let listener = TcpListener::bind(config.listen).await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let run = server::run(listener, Arc::new(config), stop.clone(), || ());
+        let run = server::run(listener, Arc::new(config), stop.clone(), |_| ());
         let running = tokio::spawn(async { run.await.unwrap() });
         Self { address, stop, running, _data: data }
     }

@@ -1,7 +1,7 @@
 //! Sockets whose frames a test reads by hand, when and if it wants to.
 
 use crate::protocol::Witness;
-use crate::support::{KIND, PATIENCE, SESSION, SOCKET_PATH};
+use crate::support::{KIND, PATIENCE, SESSION, SOCKET_PATH, TOKEN};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -32,7 +32,8 @@ pub(crate) async fn attach(
     let stream = tcp.connect(addr).await.unwrap();
     let url = format!("ws://{addr}{SOCKET_PATH}");
     let (mut socket, _) = tokio_tungstenite::client_async(url, stream).await.unwrap();
-    let mut connect = json!({"type": "connect", SESSION: session, "ソケット番号": name});
+    let mut connect =
+        json!({"type": "connect", SESSION: session, "ソケット番号": name, "トークン": TOKEN});
     connect.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     socket.send(Message::text(connect.to_string())).await.unwrap();
     let init = packet(&mut socket).await;

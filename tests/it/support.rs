@@ -5,7 +5,9 @@ use futures_util::{SinkExt, StreamExt};
 use kakehashi::config::Config;
 use kakehashi::server;
 use serde_json::{Value, json};
+use std::fs::Permissions;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +16,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderName;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +34,9 @@ pub(crate) const REQUEST: &str = "要求番号";
 /// Percent-encoded as browsers send it.
 pub(crate) const SOCKET_PATH: &str = "/core/ws/AI%E3%82%B3%E3%82%A2";
 
+/// What the file `token` of every [`Home`] says.
+pub(crate) const TOKEN: &str = "token-of-a-test-0123456789abcdef-0123456789";
+
 /// Long enough for a loaded machine; nothing waits this long unless it is broken.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -42,7 +49,12 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        Self { project: tempfile::tempdir().unwrap(), data: tempfile::tempdir().unwrap() }
+        let home =
+            Self { project: tempfile::tempdir().unwrap(), data: tempfile::tempdir().unwrap() };
+        let file = home.data.path().join("token");
+        std::fs::write(&file, TOKEN).unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        home
     }
 }
 
@@ -70,7 +82,7 @@ impl Gateway {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let running = server::run(listener, Arc::new(config), stop.clone(), || ());
+        let running = server::run(listener, Arc::new(config), stop.clone(), |_| ());
         let task = tokio::spawn(async move { running.await.unwrap() });
         Self { addr, home, stop, task }
     }
@@ -97,10 +109,17 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Opens the WebSocket and says nothing yet.
+    /// Opens the WebSocket as the local user and says nothing yet.
     pub(crate) async fn dial(addr: SocketAddr) -> Self {
-        let (ws, _) =
-            tokio_tungstenite::connect_async(format!("ws://{addr}{SOCKET_PATH}")).await.unwrap();
+        Self::dial_as(addr, Some(("Authorization", &format!("Bearer {TOKEN}")))).await
+    }
+
+    /// The same with another header, or none.
+    pub(crate) async fn dial_as(addr: SocketAddr, header: Option<(&'static str, &str)>) -> Self {
+        let mut request = format!("ws://{addr}{SOCKET_PATH}").into_client_request().unwrap();
+        let header = header.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+        request.headers_mut().extend(header.map(|(name, value)| (Some::<HeaderName>(name), value)));
+        let (ws, _) = tokio_tungstenite::connect_async(request).await.unwrap();
         Self { ws, init: Value::Null, witness: Witness::default() }
     }
 

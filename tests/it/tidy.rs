@@ -10,6 +10,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("locale", &["message"]),
     ("config", &["locale", "message"]),
     ("metrics", &["message"]),
+    ("auth", &["message", "config", "store", "auth"]),
     ("audio", &["message", "audio"]),
     ("dialect", &["message", "locale", "dialect"]),
     ("provider", &["message", "audio", "task", "provider"]),
@@ -26,8 +27,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "message", "locale", "config", "metrics", "task", "data_dir", "dialect", "session",
-            "server",
+            "message", "locale", "config", "metrics", "task", "data_dir", "auth", "dialect",
+            "session", "server",
         ],
     ),
 ];

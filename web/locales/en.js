@@ -2,6 +2,15 @@
 
 export default {
   skip: "Skip to the chat",
+  loginName: "User",
+  loginPassword: "Password",
+  loginToken: "Token",
+  loginGo: "Log in",
+  loginHintUser: "Log in to go on.",
+  loginHintToken: "Open the address that the gateway printed when it started, or enter its token here. It is also in the file “token” in its data directory.",
+  loginWrongToken: "The token in the address is not this gateway’s, or has been used. Take the address that it printed last.",
+  loginFailed: "The gateway does not answer: {reason}",
+  logout: "Log out",
   panes: "Panes",
   voice: "Voice",
   sockets: "Connections",

@@ -2,6 +2,15 @@
 
 export default {
   skip: "チャットへ移動",
+  loginName: "利用者",
+  loginPassword: "パスワード",
+  loginToken: "トークン",
+  loginGo: "ログイン",
+  loginHintUser: "ログインしてください。",
+  loginHintToken: "サーバーが起動時に表示したアドレスを開くか、トークンを入力してください。トークンはデータフォルダーのファイル「token」にもあります。",
+  loginWrongToken: "アドレスのトークンが正しくないか、使用済みです。最後に表示されたアドレスを使ってください。",
+  loginFailed: "サーバーが応答しません: {reason}",
+  logout: "ログアウト",
   panes: "表示する画面",
   voice: "音声",
   sockets: "接続状態",

@@ -3,6 +3,12 @@
 
 export const SOCKET_PATH = "/core/ws/AIコア";
 export const SESSION_PARAMETER = "セッションID";
+export const LOGIN_PATH = "/core/auth/ログイン";
+export const LOGOUT_PATH = "/core/auth/ログアウト";
+/** Who logs in where the gateway has no users; the password is its token. */
+export const LOCAL_USER = "local";
+/** The close code that asks for a login. */
+export const LOGGED_OUT = 3506;
 /** In the order of connecting: `input` first, because its greeting names the session for the others. */
 export const SOCKETS = Object.freeze(["input", "audio", "file", "0", "1", "2", "3", "4"]);
 export const CHAT = "0";
@@ -298,4 +304,13 @@ function strings(value) {
 
 function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function loginBody(name, password) {
+  return JSON.stringify({ 利用者ID: name, パスワード: password });
+}
+
+/** HTTP answers are envelopes; one without a status is about a malformed request. */
+export function readEnvelope(answer) {
+  return { ok: answer.status === "OK", message: answer.message ?? JSON.stringify(answer.detail), data: answer.data };
 }

@@ -20,6 +20,8 @@ pub struct Connect {
     /// How many of the newest packets the client wants if it cannot resume; `None` is all.
     pub history: Option<usize>,
     pub read_only: bool,
+    /// For clients that can send neither a header nor a cookie.
+    pub token: Option<String>,
 }
 
 /// Reads the first packet of a connection.
@@ -33,6 +35,7 @@ pub fn read_connect(frame: &str) -> Result<Connect, Rejection> {
         history: read_count(packet.history, field::HISTORY)?
             .map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
         read_only: read_flag(packet.view)?,
+        token: read_token(packet.token)?,
     })
 }
 
@@ -53,6 +56,14 @@ fn read_session(raw: Option<&RawValue>) -> Result<Option<SessionId>, Rejection> 
         return Ok(None);
     }
     SessionId::parse(&text).map(Some).ok_or(Rejection::SessionRefused)
+}
+
+/// Empty is the same as none: pages fill it in from a field that may be empty.
+fn read_token(raw: Option<&RawValue>) -> Result<Option<String>, DecodeError> {
+    let Some(raw) = raw else { return Ok(None) };
+    let expected = DecodeError::BadField { field: field::TOKEN, expected: "a string" };
+    let token = value::string(raw).ok_or(expected)?;
+    Ok(Some(token.into_owned()).filter(|token| !token.is_empty()))
 }
 
 /// A language that we do not speak is not an error: the configured one is used.

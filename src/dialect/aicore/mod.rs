@@ -4,6 +4,7 @@
 mod connect;
 mod decode;
 mod encode;
+pub mod http;
 mod phrase;
 mod reject;
 mod value;
@@ -15,7 +16,9 @@ pub use wire::SOCKET_PATH;
 
 use super::{Dialect, Refusal};
 use crate::locale::Locale;
-use crate::message::{Channel, ControlValue, Delivery, Greeting, Inbound, SessionId, SettingValue};
+use crate::message::{
+    Channel, ControlValue, Delivery, Greeting, Inbound, SessionId, SettingValue, Settings,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use wire::{Body, ConnectionPacket, InitBody, InitPacket, OrderedMap, Packet};
@@ -132,8 +135,11 @@ fn init_body(greeting: &Greeting) -> InitBody<'_> {
     let defaults = wire::DEFAULT_CONTROLS.iter().map(|(name, on)| (*name, Value::Bool(*on)));
     let mut controls: BTreeMap<&str, Value> = defaults.collect();
     controls.extend(greeting.controls.iter().map(|(name, value)| (name.as_str(), control(value))));
-    let settings = greeting.settings.iter().map(|(name, value)| (*name, setting(value))).collect();
-    InitBody { controls: Some(controls), settings: Some(OrderedMap(settings)) }
+    InitBody { controls: Some(controls), settings: Some(settings_map(&greeting.settings)) }
+}
+
+fn settings_map(settings: &Settings) -> OrderedMap<'_> {
+    OrderedMap(settings.iter().map(|(name, value)| (*name, setting(value))).collect())
 }
 
 fn control(value: &ControlValue) -> Value {

@@ -17,6 +17,9 @@ pub enum Rejection {
     /// Not one of our ids, or somebody else's session; the client is not told which.
     #[error("session id cannot be used")]
     SessionRefused,
+    /// No token, no cookie, or one that is no good (any more).
+    #[error("not logged in")]
+    Unauthorized,
     #[error("{scope} takes at most {limit} sockets")]
     TooManySockets { scope: &'static str, limit: usize },
     #[error("storage does not answer: {reason}")]
@@ -35,6 +38,7 @@ impl Rejection {
             Self::Malformed(_) => 3502,
             Self::UnknownSocket(_) => 3503,
             Self::SessionRefused => 3504,
+            Self::Unauthorized => 3506,
             // Half-open sockets of the same client may hold the places; they go by themselves.
             Self::TooManySockets { .. } => 3005,
             Self::Stalled { .. } => 3006,
@@ -49,6 +53,7 @@ impl Rejection {
             Self::Malformed(error) => error.code(),
             Self::UnknownSocket(_) => "unknown_socket",
             Self::SessionRefused => "session_refused",
+            Self::Unauthorized => "unauthorized",
             Self::TooManySockets { .. } => "too_many_sockets",
             Self::Stalled { .. } => "store_stalled",
             Self::Stopping => "stopping",
@@ -80,7 +85,7 @@ impl Rejection {
             Self::TooManySockets { scope, limit } => {
                 say(&[("scope", scope), ("limit", &limit.to_string())])
             }
-            Self::SessionRefused | Self::Stopping | Self::Internal => say(&[]),
+            Self::SessionRefused | Self::Unauthorized | Self::Stopping | Self::Internal => say(&[]),
         }
     }
 }

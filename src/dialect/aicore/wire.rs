@@ -11,6 +11,22 @@ use std::collections::BTreeMap;
 /// Where the WebSocket is found.
 pub const SOCKET_PATH: &str = "/core/ws/AIコア";
 
+/// HTTP beside the socket, below `/core/`.
+pub(super) mod path {
+    pub(in super::super) const LOGIN: &str = "auth/ログイン";
+    pub(in super::super) const WHO: &str = "auth/現在利用者";
+    pub(in super::super) const LOGOUT: &str = "auth/ログアウト";
+    pub(in super::super) const START: &str = "AIコア/初期化";
+    pub(in super::super) const MODELS: &str = "AIコア/モデル情報/取得";
+    pub(in super::super) const SETTINGS: &str = "AIコア/モデル情報/設定";
+    pub(in super::super) const SESSIONS: &str = "AIコア/セッション一覧";
+    pub(in super::super) const CONTENT: &str = "files/内容取得";
+    pub(in super::super) const STATE: &str = "サーバー状態";
+}
+
+/// The page that existing clients show after a login.
+pub(super) const FIRST_PAGE: &str = "AIコア";
+
 pub(super) const STREAM_STARTED: &str = "<<< 処理開始 >>>";
 pub(super) const STREAM_FINISHED: &str = "<<< 処理終了 >>>";
 pub(super) const STREAM_CANCELLED: &str = "<<< 処理中断 >>>";
@@ -31,6 +47,7 @@ pub(super) mod field {
     pub(in super::super) const LAST_SEQ: &str = "最終連番";
     pub(in super::super) const HISTORY: &str = "履歴件数";
     pub(in super::super) const VIEW: &str = "閲覧";
+    pub(in super::super) const TOKEN: &str = "トークン";
 }
 
 /// What this server adds to the seed's protocol; told in `init`.
@@ -60,6 +77,8 @@ pub(super) struct ConnectPacket<'a> {
     pub(super) history: Option<&'a RawValue>,
     #[serde(rename = "閲覧", borrow, default)]
     pub(super) view: Option<&'a RawValue>,
+    #[serde(rename = "トークン", borrow, default)]
+    pub(super) token: Option<&'a RawValue>,
 }
 
 /// Any later packet of a client. Raw values are slices of the frame: the payload of an audio packet is neither
@@ -301,3 +320,106 @@ pub(super) fn audio_prefix(session: &str) -> String {
 }
 
 pub(super) const AUDIO_SUFFIX: &str = r#"","サムネイル画像":null}"#;
+
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct LoginBody {
+    #[serde(rename = "利用者ID")]
+    pub(super) name: String,
+    #[serde(rename = "パスワード")]
+    pub(super) password: String,
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct SessionBody {
+    #[serde(rename = "セッションID", default)]
+    pub(super) session: Option<String>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct SettingsBody {
+    #[serde(rename = "セッションID", default)]
+    pub(super) session: Option<String>,
+    #[serde(rename = "モデル設定", default)]
+    pub(super) settings: serde_json::Map<String, serde_json::Value>,
+    #[serde(rename = "再起動要求", default)]
+    pub(super) restart: serde_json::Map<String, serde_json::Value>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct ContentBody {
+    #[serde(rename = "ファイル名")]
+    pub(super) name: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct LoginData<'a> {
+    pub(super) access_token: &'a str,
+    pub(super) token_type: &'a str,
+    #[serde(rename = "初期ページ")]
+    pub(super) first_page: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct UserData<'a> {
+    #[serde(rename = "利用者ID")]
+    pub(super) id: &'a str,
+    #[serde(rename = "利用者名")]
+    pub(super) name: &'a str,
+    #[serde(rename = "権限ID")]
+    pub(super) role: &'a str,
+    #[serde(rename = "利用者備考")]
+    pub(super) remark: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct SessionData<'a> {
+    #[serde(rename = "セッションID")]
+    pub(super) session: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ModelsData<'a> {
+    pub(super) available_models: OfferData<'a>,
+    #[serde(rename = "モデル設定")]
+    pub(super) settings: OrderedMap<'a>,
+    pub(super) external_root_dic: OrderedMap<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct OfferData<'a> {
+    pub(super) chat_models: OrderedMap<'a>,
+    pub(super) live_models: OrderedMap<'a>,
+    pub(super) live_voices: OrderedMap<'a>,
+    pub(super) code_models: OrderedMap<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct SessionsData<'a> {
+    #[serde(rename = "セッション数")]
+    pub(super) count: usize,
+    #[serde(rename = "セッション一覧")]
+    pub(super) sessions: Vec<SessionRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct SessionRow<'a> {
+    #[serde(rename = "セッションID")]
+    pub(super) session: &'a str,
+    #[serde(rename = "作成日時")]
+    pub(super) created: String,
+    #[serde(rename = "最終利用日時")]
+    pub(super) used: String,
+    #[serde(rename = "件数")]
+    pub(super) events: u64,
+    #[serde(rename = "処理中")]
+    pub(super) busy: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ContentData<'a> {
+    #[serde(rename = "ファイル名")]
+    pub(super) name: &'a str,
+    #[serde(rename = "解決ファイルパス")]
+    pub(super) path: &'a str,
+    pub(super) base64_data: String,
+}

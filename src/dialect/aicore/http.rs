@@ -1,0 +1,237 @@
+//! HTTP beside the socket: which path means what, and what requests and answers look like. Every answer but a
+//! mistake in the request itself is an envelope of `status`, `message`, `data` and `error`.
+
+use super::wire::{self, path};
+use crate::locale::Locale;
+use crate::message::{ModelOffer, Offered, Principal, SessionId, SettingValue, Settings};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// Everybody who may log in may do the same here.
+const ROLE: &str = "1";
+
+/// What can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endpoint {
+    Login,
+    Who,
+    Logout,
+    Start,
+    Models,
+    Settings,
+    Sessions,
+    Content,
+    State,
+}
+
+impl Endpoint {
+    pub const ALL: [Self; 9] = [
+        Self::Login,
+        Self::Who,
+        Self::Logout,
+        Self::Start,
+        Self::Models,
+        Self::Settings,
+        Self::Sessions,
+        Self::Content,
+        Self::State,
+    ];
+
+    /// `path` is what follows `/core/`, decoded.
+    pub fn at(path: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|endpoint| endpoint.path() == path)
+    }
+
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Login => path::LOGIN,
+            Self::Who => path::WHO,
+            Self::Logout => path::LOGOUT,
+            Self::Start => path::START,
+            Self::Models => path::MODELS,
+            Self::Settings => path::SETTINGS,
+            Self::Sessions => path::SESSIONS,
+            Self::Content => path::CONTENT,
+            Self::State => path::STATE,
+        }
+    }
+
+    pub fn method(self) -> &'static str {
+        if self == Self::State { "GET" } else { "POST" }
+    }
+}
+
+/// What goes back: always JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub body: String,
+}
+
+impl Answer {
+    fn ok(message: String, data: impl Serialize) -> Self {
+        let body = json!({"status": "OK", "message": message, "data": data, "error": null});
+        Self { status: 200, body: body.to_string() }
+    }
+
+    /// Existing clients look at `status` in the envelope, not at HTTP's.
+    fn refused(status: u16, code: &str, message: String) -> Self {
+        let error = json!({"code": code, "message": message});
+        let body = json!({"status": "NG", "message": message, "data": null, "error": error});
+        Self { status, body: body.to_string() }
+    }
+
+    /// What is wrong with the request itself, and where.
+    fn invalid(reason: &str) -> Self {
+        let row = json!({"type": "value_error", "loc": ["body"], "msg": reason});
+        Self { status: 422, body: json!({"detail": [row]}).to_string() }
+    }
+}
+
+/// Name and password.
+#[derive(Debug)]
+pub struct Login {
+    pub name: String,
+    pub password: String,
+}
+
+pub fn read_login(body: &[u8]) -> Result<Login, Answer> {
+    let wire::LoginBody { name, password } = read(body)?;
+    Ok(Login { name, password })
+}
+
+/// The session that is asked about; `None`: a new one, or none in particular.
+pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionId>, Answer> {
+    let body: wire::SessionBody = if body.is_empty() { Default::default() } else { read(body)? };
+    session(locale, body.session)
+}
+
+/// Settings by name. A value that no setting can have is `None`.
+#[derive(Debug)]
+pub struct SettingsRequest {
+    pub session: Option<SessionId>,
+    pub changes: Vec<(String, Option<SettingValue>)>,
+    pub restart: bool,
+}
+
+pub fn read_settings(locale: Locale, body: &[u8]) -> Result<SettingsRequest, Answer> {
+    let body: wire::SettingsBody = read(body)?;
+    let value = |value: Value| match value {
+        Value::String(text) => Some(SettingValue::Text(text)),
+        Value::Number(number) => number.as_i64().map(SettingValue::Number),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    Ok(SettingsRequest {
+        session: session(locale, body.session)?,
+        changes: body.settings.into_iter().map(|(name, set)| (name, value(set))).collect(),
+        restart: body.restart.values().any(|wanted| *wanted != Value::Bool(false)),
+    })
+}
+
+/// The file that is asked for, as lists show it.
+pub fn read_content(body: &[u8]) -> Result<String, Answer> {
+    let wire::ContentBody { name } = read(body)?;
+    Ok(name)
+}
+
+pub fn logged_in(locale: Locale, secret: &str) -> Answer {
+    let data = wire::LoginData {
+        access_token: secret,
+        token_type: "bearer",
+        first_page: wire::FIRST_PAGE,
+    };
+    Answer::ok(locale.say("http", "logged_in", &[]), data)
+}
+
+pub fn login_wrong(locale: Locale) -> Answer {
+    Answer::refused(200, "LOGIN_FAILED", locale.say("http", "login_wrong", &[]))
+}
+
+pub fn login_too_often(locale: Locale, seconds: u64) -> Answer {
+    let text = locale.say("http", "login_too_often", &[("seconds", &seconds.to_string())]);
+    Answer::refused(429, "TOO_MANY_LOGINS", text)
+}
+
+pub fn unavailable(locale: Locale, reason: &str) -> Answer {
+    let text = locale.say("http", "unavailable", &[("reason", reason)]);
+    Answer::refused(503, "UNAVAILABLE", text)
+}
+
+pub fn user(locale: Locale, principal: &Principal) -> Answer {
+    let name = principal.as_str();
+    let data = wire::UserData { id: name, name, role: ROLE, remark: "" };
+    Answer::ok(locale.say("http", "user", &[]), data)
+}
+
+pub fn logged_out(locale: Locale) -> Answer {
+    Answer::ok(locale.say("http", "logged_out", &[]), Value::Null)
+}
+
+pub fn started(locale: Locale, session: &SessionId) -> Answer {
+    let data = wire::SessionData { session: session.as_str() };
+    Answer::ok(locale.say("http", "started", &[]), data)
+}
+
+pub fn session_refused(locale: Locale) -> Answer {
+    Answer::refused(200, "SESSION_REFUSED", locale.say("error", "session_refused", &[]))
+}
+
+pub fn models(locale: Locale, offer: &ModelOffer, settings: &Settings) -> Answer {
+    let data = wire::ModelsData {
+        available_models: wire::OfferData {
+            chat_models: offered(&offer.chat),
+            live_models: offered(&offer.live),
+            live_voices: offered(&offer.voices),
+            code_models: offered(&offer.code),
+        },
+        settings: super::settings_map(settings),
+        external_root_dic: wire::OrderedMap(
+            offer.projects.iter().map(|(path, name)| (path.as_str(), json!(name))).collect(),
+        ),
+    };
+    Answer::ok(locale.say("http", "models", &[]), data)
+}
+
+pub fn settings_changed(locale: Locale, count: usize) -> Answer {
+    let text = locale.say("http", "settings_changed", &[("count", &count.to_string())]);
+    Answer::ok(text, Value::Null)
+}
+
+pub fn no_settings(locale: Locale) -> Answer {
+    Answer::refused(200, "NO_SETTINGS", locale.say("http", "no_settings", &[]))
+}
+
+/// Nothing was changed: one line for each setting that cannot be as asked.
+pub fn settings_refused(locale: Locale, reasons: &[String]) -> Answer {
+    let text = locale.say("http", "settings_refused", &[("reasons", &reasons.join("\n"))]);
+    Answer::refused(200, "SETTINGS_REFUSED", text)
+}
+
+pub fn restart_refused(locale: Locale) -> Answer {
+    Answer::refused(200, "RESTART_REFUSED", locale.say("http", "restart_refused", &[]))
+}
+
+pub fn state(locale: Locale, ready: bool, busy: usize) -> Answer {
+    let data = json!({"ready_count": u8::from(ready), "busy_count": busy});
+    Answer::ok(locale.say("http", "state", &[]), data)
+}
+
+fn session(locale: Locale, text: Option<String>) -> Result<Option<SessionId>, Answer> {
+    match text.as_deref() {
+        None | Some("") => Ok(None),
+        Some(text) => SessionId::parse(text).map(Some).ok_or_else(|| session_refused(locale)),
+    }
+}
+
+fn offered(rows: &[Offered]) -> wire::OrderedMap<'_> {
+    let models = |row: &Offered| {
+        let models = row.models.iter().map(|(id, label)| (id.clone(), json!(label)));
+        Value::Object(models.collect())
+    };
+    wire::OrderedMap(rows.iter().map(|row| (row.name.as_str(), models(row))).collect())
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Answer> {
+    serde_json::from_slice(body).map_err(|err| Answer::invalid(&err.to_string()))
+}

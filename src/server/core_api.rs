@@ -1,0 +1,193 @@
+//! HTTP of the packet dialect's frontends: login, sessions, model settings. What requests and answers look like is
+//! the dialect's business; who may ask what is decided here.
+
+use super::AppState;
+use super::caller::Visitor;
+use super::transport::Transport;
+use crate::auth::{Grant, LoginError};
+use crate::dialect::aicore::http::{self, Answer, Endpoint};
+use crate::locale::Locale;
+use crate::message::{Principal, SessionId};
+use crate::session::{OpenError, SessionHandle, SettingsError};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Extension, Path, State};
+use axum::http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, SET_COOKIE,
+};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use tokio::time::timeout;
+use tracing::error;
+
+pub(super) fn routes() -> Router<AppState> {
+    // The paths are Japanese and arrive percent-encoded in whatever way the client likes; the extractor decodes them.
+    Router::new().route("/core/{*path}", any(dispatch))
+}
+
+async fn dispatch(
+    State(state): State<AppState>,
+    Path(path): Path<String>,
+    method: Method,
+    Visitor(visitor): Visitor,
+    Extension(transport): Extension<Transport>,
+    body: Bytes,
+) -> Response {
+    let Some(endpoint) = Endpoint::at(&path) else {
+        return (StatusCode::NOT_FOUND, "There is nothing at this address.\n").into_response();
+    };
+    if method != endpoint.method() {
+        let allowed = HeaderValue::from_static(endpoint.method());
+        return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, allowed)]).into_response();
+    }
+    let ask = Ask { locale: state.config.language, state, transport, body };
+    match (endpoint, visitor) {
+        (Endpoint::Login, _) => ask.login().await,
+        (Endpoint::State, _) => respond(ask.state()),
+        (_, Err(refusal)) => refusal.into_response(),
+        (Endpoint::Logout, Ok(grant)) => ask.logout(&grant).await,
+        (endpoint, Ok(Grant { principal, .. })) => {
+            let patience = ask.state.config.limits.handshake;
+            // A store that does not answer must not leave a client without a word.
+            let answered = timeout(patience, ask.answer(endpoint, &principal)).await;
+            respond(
+                answered.unwrap_or_else(|_| Err(ask.stalled())).unwrap_or_else(|refused| refused),
+            )
+        }
+    }
+}
+
+/// One request.
+struct Ask {
+    state: AppState,
+    locale: Locale,
+    transport: Transport,
+    body: Bytes,
+}
+
+impl Ask {
+    async fn login(&self) -> Response {
+        let login = match http::read_login(&self.body) {
+            Ok(login) => login,
+            Err(invalid) => return respond(invalid),
+        };
+        match self.state.auth.login(self.transport.peer, &login.name, &login.password).await {
+            Ok(issued) => {
+                let mut response = respond(http::logged_in(self.locale, &issued.secret));
+                let cookie = self.state.cookie.set(&issued, &self.transport);
+                response.headers_mut().extend(cookie.map(|cookie| (SET_COOKIE, cookie)));
+                response
+            }
+            Err(LoginError::Wrong) => respond(http::login_wrong(self.locale)),
+            Err(LoginError::TooMany { wait }) => {
+                let seconds = wait.as_secs().max(1);
+                let mut response = respond(http::login_too_often(self.locale, seconds));
+                response.headers_mut().insert(RETRY_AFTER, seconds.into());
+                response
+            }
+            Err(err @ (LoginError::Busy | LoginError::Store(_))) => respond(self.trouble(&err)),
+        }
+    }
+
+    async fn logout(&self, grant: &Grant) -> Response {
+        if let Err(err) = self.state.auth.revoke(grant).await {
+            return respond(self.trouble(&err));
+        }
+        let mut response = respond(http::logged_out(self.locale));
+        let cookie = self.state.cookie.clear(&self.transport);
+        response.headers_mut().extend(cookie.map(|cookie| (SET_COOKIE, cookie)));
+        response
+    }
+
+    fn state(&self) -> Answer {
+        let ready = !self.state.stop.is_cancelled() && self.state.registry.store_health().is_ok();
+        http::state(self.locale, ready, self.state.metrics.busy_runs())
+    }
+
+    /// What is somebody's own.
+    async fn answer(&self, endpoint: Endpoint, principal: &Principal) -> Result<Answer, Answer> {
+        match endpoint {
+            Endpoint::Who => Ok(http::user(self.locale, principal)),
+            Endpoint::Start => self.start(principal).await,
+            Endpoint::Models => self.models(principal).await,
+            Endpoint::Settings => self.settings(principal).await,
+            Endpoint::Sessions | Endpoint::Content => Err(self.stalled()),
+            // Answered before.
+            Endpoint::Login | Endpoint::Logout | Endpoint::State => Ok(self.state()),
+        }
+    }
+
+    async fn start(&self, principal: &Principal) -> Result<Answer, Answer> {
+        let id = http::read_session(self.locale, &self.body)?;
+        let session = self.open(principal, id).await?;
+        Ok(http::started(self.locale, session.id()))
+    }
+
+    async fn models(&self, principal: &Principal) -> Result<Answer, Answer> {
+        let id = http::read_session(self.locale, &self.body)?;
+        let registry = &self.state.registry;
+        let settings = match id {
+            None => registry.default_settings(),
+            Some(id) => {
+                let session = self.open(principal, Some(id)).await?;
+                session.settings().await.map_err(|err| self.trouble(&err))?
+            }
+        };
+        Ok(http::models(self.locale, &registry.offer(), &settings))
+    }
+
+    async fn settings(&self, principal: &Principal) -> Result<Answer, Answer> {
+        let request = http::read_settings(self.locale, &self.body)?;
+        if request.restart {
+            return Err(http::restart_refused(self.locale));
+        }
+        if request.changes.is_empty() {
+            return Err(http::no_settings(self.locale));
+        }
+        let id = request.session.ok_or_else(|| http::session_refused(self.locale))?;
+        let session = self.open(principal, Some(id)).await?;
+        let count = request.changes.len();
+        match self.state.registry.change_settings(&session, request.changes).await {
+            Ok(()) => Ok(http::settings_changed(self.locale, count)),
+            Err(SettingsError::Refused(reasons)) => {
+                Err(http::settings_refused(self.locale, &reasons))
+            }
+            Err(err @ SettingsError::Closed(_)) => Err(self.trouble(&err)),
+        }
+    }
+
+    async fn open(
+        &self,
+        principal: &Principal,
+        id: Option<SessionId>,
+    ) -> Result<SessionHandle, Answer> {
+        let opened = self.state.registry.open(principal, id).await;
+        opened.map_err(|err| match err {
+            OpenError::Refused => http::session_refused(self.locale),
+            OpenError::Store(_) | OpenError::NoRandomness | OpenError::Stopping => {
+                self.trouble(&err)
+            }
+        })
+    }
+
+    fn trouble(&self, err: &dyn std::error::Error) -> Answer {
+        error!(%err, "a request cannot be answered");
+        http::unavailable(self.locale, &err.to_string())
+    }
+
+    fn stalled(&self) -> Answer {
+        let reason = self.state.registry.store_health().err().unwrap_or_default();
+        http::unavailable(self.locale, &reason)
+    }
+}
+
+fn respond(answer: Answer) -> Response {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        // Tokens and conversations have no place in a cache.
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    (status, headers, answer.body).into_response()
+}

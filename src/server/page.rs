@@ -1,0 +1,101 @@
+//! The way in for browsers: the page for those who are logged in, a form for the others, and the address with the
+//! token that the gateway prints.
+
+use super::AppState;
+use super::assets;
+use super::caller::Visitor;
+use super::transport::Transport;
+use crate::message::Principal;
+use axum::extract::{Extension, Query, RawQuery, State};
+use axum::http::header::{CACHE_CONTROL, HeaderMap, SET_COOKIE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::json;
+use tracing::error;
+
+pub(super) fn routes() -> Router<AppState> {
+    Router::new()
+        .route("/", get(page))
+        .route("/login", get(async |headers: HeaderMap| assets::answer("login.html", &headers)))
+        .route("/api/me", get(me))
+}
+
+#[derive(Debug, Deserialize)]
+struct Entrance {
+    token: Option<String>,
+}
+
+async fn page(
+    State(state): State<AppState>,
+    Visitor(visitor): Visitor,
+    Extension(transport): Extension<Transport>,
+    Query(entrance): Query<Entrance>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    match entrance.token {
+        Some(token) => enter(&state, &token, &transport).await,
+        None if visitor.is_ok() => assets::answer("index.html", &headers),
+        None => Redirect::to(&login_path(query.as_deref())).into_response(),
+    }
+}
+
+/// The token in the address becomes a login of its own. A page, not a redirect, leads on: browsers keep a strict cookie
+/// back on a redirect that began in another program or on another site.
+async fn enter(state: &AppState, token: &str, transport: &Transport) -> Response {
+    if !state.auth.admits_local(token) {
+        return Redirect::to("/login?wrong").into_response();
+    }
+    let issued = match state.auth.issue(&Principal::local()).await {
+        Ok(issued) => issued,
+        Err(err) => {
+            error!(%err, "a login cannot be stored");
+            let text = "The login cannot be stored; see the gateway's log.\n";
+            return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
+        }
+    };
+    let mut response = assets::answer("enter.html", &HeaderMap::new());
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.extend(state.cookie.set(&issued, transport).map(|cookie| (SET_COOKIE, cookie)));
+    response
+}
+
+/// After the login the browser goes on to what it was asked for.
+fn login_path(query: Option<&str>) -> String {
+    match query {
+        Some(query) if !query.is_empty() => format!("/login?{query}"),
+        Some(_) | None => "/login".to_owned(),
+    }
+}
+
+/// For the form: who one is, or what to ask for.
+async fn me(State(state): State<AppState>, Visitor(visitor): Visitor) -> Response {
+    let users = state.auth.has_users();
+    match visitor {
+        Ok(grant) => {
+            Json(json!({"name": grant.principal.as_str(), "users": users})).into_response()
+        }
+        Err(refusal) => {
+            let mut response = refusal.into_response();
+            let body = json!({"error": "not logged in", "code": "unauthorized", "users": users});
+            *response.body_mut() = body.to_string().into();
+            response
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_for_is_kept_through_the_login() {
+        assert_eq!(login_path(None), "/login");
+        assert_eq!(login_path(Some("")), "/login");
+        assert_eq!(login_path(Some("lang=en&view=1")), "/login?lang=en&view=1");
+    }
+}

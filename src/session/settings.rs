@@ -1,0 +1,179 @@
+//! Model settings of one session: the configuration's, and what its user changed. A change is checked as a whole,
+//! written down, and then holds at once, also after a restart.
+
+use super::actor::Session;
+use super::journal::{Effect, Step};
+use super::{Registry, SessionClosed, SessionHandle, Urgent};
+use crate::config::{self, Config};
+use crate::files::Files;
+use crate::message::{Channel, SettingValue, Settings};
+use crate::store::Change;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tracing::warn;
+
+/// Why settings stay as they are.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// One reason for each setting that cannot be as asked.
+    #[error("{}", .0.join("; "))]
+    Refused(Vec<String>),
+    #[error(transparent)]
+    Closed(#[from] SessionClosed),
+}
+
+/// What a session is asked to take over, after it was checked.
+#[derive(Debug, Default)]
+pub(super) struct NewSettings {
+    changes: Settings,
+    /// Of the project that was chosen.
+    files: Option<Files>,
+}
+
+/// The settings in force, and when they are on disk.
+#[derive(Debug)]
+pub(super) struct Taken {
+    settings: Arc<Settings>,
+    written: oneshot::Receiver<()>,
+}
+
+impl Registry {
+    /// What a new session starts with.
+    pub fn default_settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.env.config.settings)
+    }
+
+    /// Changes all of them or none. They are on disk when this returns.
+    pub async fn change_settings(
+        &self,
+        session: &SessionHandle,
+        asked: Vec<(String, Option<SettingValue>)>,
+    ) -> Result<(), SettingsError> {
+        let mut changes = Settings::new();
+        let mut reasons = Vec::new();
+        for (name, value) in asked {
+            match config::check_setting(&self.env.config, &name, value) {
+                Ok(change) => changes.push(change),
+                Err(reason) => reasons.push(format!("{name}: {reason}")),
+            }
+        }
+        if !reasons.is_empty() {
+            return Err(SettingsError::Refused(reasons));
+        }
+        let files = match project(&changes) {
+            Some(path) => Some(self.files_of(path).map_err(|reason| {
+                SettingsError::Refused(vec![format!("{}: {reason}", config::PROJECT_SETTING)])
+            })?),
+            None => None,
+        };
+        session.change(NewSettings { changes, files }).await?;
+        Ok(())
+    }
+
+    /// What a stored session works with; what the configuration does not allow any more is left out.
+    pub(super) fn settled(&self, stored: Vec<(String, SettingValue)>) -> (Arc<Settings>, Files) {
+        let mut settings = Settings::clone(&self.env.config.settings);
+        for (name, value) in stored {
+            match config::check_setting(&self.env.config, &name, Some(value)) {
+                Ok(change) => apply(&mut settings, change),
+                Err(reason) => warn!(name, reason, "a stored setting is not allowed any more"),
+            }
+        }
+        let own = || self.env.files.clone();
+        let files = project(&settings).map_or_else(own, |path| {
+            self.files_of(path).unwrap_or_else(|reason| {
+                warn!(
+                    path,
+                    reason, "a session's project cannot be used; it gets the gateway's own"
+                );
+                own()
+            })
+        });
+        (Arc::new(settings), files)
+    }
+
+    /// The files of an allowed project; indexes are shared by all sessions that work on it.
+    fn files_of(&self, path: &str) -> Result<Files, String> {
+        if path.is_empty() {
+            return Ok(self.env.files.clone());
+        }
+        let known = self.projects.get(path).map(|files| files.clone());
+        if let Some(files) = known {
+            return Ok(files);
+        }
+        let files = self.env.files.for_project(Path::new(path)).map_err(|err| err.to_string())?;
+        Ok(self.projects.entry(path.to_owned()).or_insert(files).clone())
+    }
+}
+
+impl SessionHandle {
+    /// The settings in force.
+    pub async fn settings(&self) -> Result<Arc<Settings>, SettingsError> {
+        self.change(NewSettings::default()).await
+    }
+
+    async fn change(&self, new: NewSettings) -> Result<Arc<Settings>, SettingsError> {
+        let (reply, answer) = oneshot::channel();
+        let asked = Urgent::Settings { new: Box::new(new), reply };
+        self.inner.urgent.send(asked).await.map_err(|_| SessionClosed)?;
+        let taken = answer.await.map_err(|_| SessionClosed)?;
+        let Taken { settings, written } =
+            taken.map_err(|reason| SettingsError::Refused(vec![reason]))?;
+        written.await.map_err(|_| SessionClosed)?;
+        Ok(settings)
+    }
+}
+
+impl Session {
+    pub(super) fn on_settings(&mut self, new: NewSettings) -> Result<Taken, String> {
+        let (done, written) = oneshot::channel();
+        if new.changes.is_empty() {
+            // Nobody waits for a disk that has nothing to do.
+            let _ = done.send(());
+            return Ok(Taken { settings: Arc::clone(&self.settings), written });
+        }
+        if let Some(files) = new.files {
+            self.move_to(files)?;
+        }
+        let mut settings = Settings::clone(&self.settings);
+        new.changes.into_iter().for_each(|change| apply(&mut settings, change));
+        self.settings = Arc::new(settings);
+        let stored = differences(&self.settings, &self.env.config);
+        let (changes, effects) = (vec![Change::Settings(stored)], vec![Effect::Settled(done)]);
+        self.journal.record(Step { changes, effects });
+        Ok(Taken { settings: Arc::clone(&self.settings), written })
+    }
+
+    /// A run ends where it began, so nothing may be under way.
+    fn move_to(&mut self, files: Files) -> Result<(), String> {
+        let is_agent = |channel| matches!(channel, Channel::Agent(_));
+        let mut agents = self.lanes.iter_mut().filter(|lane| is_agent(lane.channel));
+        if agents.any(|lane| lane.current.is_some() || !lane.queue.is_empty()) {
+            let name = config::PROJECT_SETTING;
+            return Err(format!("{name}: agents are at work; stop them or wait, then try again"));
+        }
+        for lane in &mut self.lanes {
+            lane.move_to(files.project());
+        }
+        self.env.files = files;
+        Ok(())
+    }
+}
+
+fn apply(settings: &mut Settings, (name, value): (&'static str, SettingValue)) {
+    if let Some(row) = settings.iter_mut().find(|row| row.0 == name) {
+        row.1 = value;
+    }
+}
+
+fn project(settings: &Settings) -> Option<&str> {
+    settings.iter().find_map(|(name, value)| match value {
+        SettingValue::Text(path) if *name == config::PROJECT_SETTING => Some(path.as_str()),
+        SettingValue::Text(_) | SettingValue::Number(_) => None,
+    })
+}
+
+fn differences(settings: &Settings, config: &Config) -> Settings {
+    settings.iter().filter(|row| !config.settings.contains(row)).cloned().collect()
+}

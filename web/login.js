@@ -1,0 +1,59 @@
+// The door: asks for the token, or for name and password where the gateway has users, and goes on to the page.
+
+import { chooseLanguage, label, setLanguage, text } from "./language.js";
+import { LOGIN_PATH, LOCAL_USER, loginBody, readEnvelope } from "./protocol/aicore.js";
+
+const find = (selector) => document.querySelector(selector);
+const query = new URLSearchParams(window.location.search);
+const form = find("#login");
+
+setLanguage(chooseLanguage(query.get("lang") ?? "", navigator.language));
+if (query.has("wrong")) showTrouble(text("loginWrongToken"));
+form.addEventListener("submit", submit);
+await prepare();
+
+/** Who is logged in already has no business here. */
+async function prepare() {
+  const answer = await fetch("/api/me");
+  if (answer.ok) return goOn();
+  const { users } = await answer.json();
+  find("#name-row").hidden = !users;
+  find("#name").required = users;
+  label(find("#hint"), users ? "loginHintUser" : "loginHintToken");
+  label(find("#secret-label"), users ? "loginPassword" : "loginToken");
+  form.hidden = false;
+  find(users ? "#name" : "#secret").focus();
+}
+
+async function submit(event) {
+  event.preventDefault();
+  const button = find("button");
+  button.disabled = true;
+  try {
+    const name = find("#name-row").hidden ? LOCAL_USER : find("#name").value;
+    const answer = await fetch(LOGIN_PATH, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: loginBody(name, find("#secret").value.trim()),
+    });
+    const { ok, message } = readEnvelope(await answer.json());
+    if (ok) return goOn();
+    showTrouble(message);
+    find("#secret").select();
+  } catch (error) {
+    showTrouble(text("loginFailed", { reason: error.message }));
+  } finally {
+    button.disabled = false;
+  }
+}
+
+function goOn() {
+  query.delete("wrong");
+  const rest = query.toString();
+  window.location.replace(rest === "" ? "/" : `/?${rest}`);
+}
+
+function showTrouble(words) {
+  find("#trouble").textContent = words;
+  find("#trouble").hidden = false;
+}
