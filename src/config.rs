@@ -1,26 +1,31 @@
 //! What the operator decided: built-in defaults, then the file, then flags and `KAKEHASHI_` variables, checked
 //! once at the start. Nothing else reads the environment.
 
+mod exposure;
 mod origin;
 mod project;
 mod raw;
 mod settings;
 mod user;
+mod tls;
 
+pub use exposure::{Exposed, Exposure};
 pub use raw::{Listen, Models};
 pub use settings::{PROJECT_SETTING, check_setting};
 pub use user::{User, check_name};
+pub use tls::TlsFiles;
 
 use crate::locale::Locale;
 use crate::message::Settings;
 use directories::ProjectDirs;
+use exposure::Proxy;
 use origin::{Host, Origin};
 use project::ProjectName;
 use raw::{RawConfig, RawFiles, RawLimits, RawLogin};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +53,9 @@ pub struct Config {
     pub projects: Vec<(String, PathBuf)>,
     /// Where all this was read; `None`: nowhere.
     pub file: Option<PathBuf>,
+    /// Whom we believe who the client is and how it came; see [`Exposure`].
+    pub trusted_proxies: Vec<IpAddr>,
+    pub tls: Option<TlsFiles>,
     pub limits: Limits,
     pub files: FileRules,
     /// All 28 model settings in the order in which they are shown.
@@ -102,6 +110,8 @@ pub struct Overrides {
     pub project: Option<PathBuf>,
     pub data: Option<PathBuf>,
     pub models: Option<String>,
+    pub tls_cert: Option<PathBuf>,
+    pub tls_key: Option<PathBuf>,
 }
 
 /// Why the gateway does not start with these settings: always one line.
@@ -119,6 +129,10 @@ pub enum ConfigError {
     UserTwice(String),
     #[error("project `{name}` is {}, which is not a directory", path.display())]
     OtherProject { name: String, path: PathBuf },
+    #[error("there is a TLS {has} but no {lacks}: --tls-{lacks}, KAKEHASHI_TLS_{} or [tls] {lacks}", lacks.to_ascii_uppercase())]
+    HalfTls { has: &'static str, lacks: &'static str },
+    #[error(transparent)]
+    Exposed(#[from] Exposed),
     #[error("this user has no home directory; say with --data where to keep data")]
     NoHome,
     #[error("data {} cannot be resolved: {reason}", path.display())]
@@ -133,6 +147,14 @@ impl Config {
         if let Some(name) = user::repeated(&raw.users) {
             return Err(ConfigError::UserTwice(name.to_owned()));
         }
+        let tls = raw.tls.files()?;
+        let exposure = Exposure {
+            listen: raw.listen.0,
+            has_users: !raw.users.is_empty(),
+            has_tls: tls.is_some(),
+            has_proxy: !raw.trusted_proxy.is_empty(),
+        };
+        exposure.check()?;
         Ok(Self {
             listen: raw.listen.0,
             project: directory(&raw.project)?,
@@ -145,6 +167,8 @@ impl Config {
             login: login_rules(&raw.login),
             projects: projects(raw.projects)?,
             file,
+            trusted_proxies: raw.trusted_proxy.into_iter().map(|Proxy(address)| address).collect(),
+            tls,
             limits: limits(&raw.limits),
             files: file_rules(&raw.files),
             settings: Arc::new(raw.settings.0),
@@ -166,6 +190,8 @@ impl Config {
             login: login_rules(&raw.login),
             projects: Vec::new(),
             file: None,
+            trusted_proxies: Vec::new(),
+            tls: None,
             limits: limits(&raw.limits),
             files: file_rules(&raw.files),
             settings: Arc::new(raw.settings.0),
@@ -196,6 +222,8 @@ fn merged(overrides: Overrides) -> Result<RawConfig, ConfigError> {
     }
     raw.project = overrides.project.unwrap_or(raw.project);
     raw.data = overrides.data.unwrap_or(raw.data);
+    raw.tls.cert = overrides.tls_cert.unwrap_or(raw.tls.cert);
+    raw.tls.key = overrides.tls_key.unwrap_or(raw.tls.key);
     Ok(raw)
 }
 
@@ -346,10 +374,36 @@ mod tests {
 
     #[test]
     fn an_address_that_others_can_reach_is_refused() {
+        check_refused("listen = \"0.0.0.0:8091\"", "0.0.0.0:8091 can be reached by others, and");
         check_refused(
-            "listen = \"0.0.0.0:8091\"",
-            "DIR/kakehashi.toml:1: listen: 0.0.0.0:8091 can be reached",
+            "listen = \"[::]:1\"\ntrusted_proxy = [\"10.0.0.1\"]",
+            "[::]:1 can be reached by others, and there are no users",
         );
+    }
+
+    #[test]
+    fn proxies_are_addresses() {
+        for (proxy, reason) in [("10.0.0.0/8", "not an address"), ("0.0.0.0", "nobody's address")] {
+            let error = load(&format!("trusted_proxy = [\"{proxy}\"]")).unwrap_err();
+            let expected = format!("DIR/kakehashi.toml:1: trusted_proxy: `{proxy}` is {reason}");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+        let config = load("trusted_proxy = [\"::ffff:10.0.0.1\", \"fd00::1\"]").unwrap();
+        let shown: Vec<_> = config.trusted_proxies.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["10.0.0.1", "fd00::1"]);
+    }
+
+    #[test]
+    fn a_certificate_needs_its_key() {
+        check_refused(
+            "[tls]\ncert = \"a.pem\"",
+            "there is a TLS certificate but no key: --tls-key, KAKEHASHI_TLS_KEY or [tls] key",
+        );
+        check_refused("[tls]\nkey = \"a.pem\"", "there is a TLS key but no cert: --tls-cert, ");
+        assert_eq!(load("[tls]\ncert = \"\"\nkey = \"\"").unwrap().tls, None);
+        let flags = Overrides { tls_key: Some("b.pem".into()), ..Overrides::default() };
+        let config = load_with("[tls]\ncert = \"a.pem\"\nkey = \"x\"", flags).unwrap();
+        assert_eq!(config.tls, Some(TlsFiles { cert: "a.pem".into(), key: "b.pem".into() }));
     }
 
     #[test]

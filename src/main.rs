@@ -82,6 +82,12 @@ struct Flags {
     /// Do not open a browser when started on a terminal
     #[arg(long, global = true)]
     no_open: bool,
+    /// Certificate in PEM form; together with its key the gateway speaks https
+    #[arg(long, global = true, env = "KAKEHASHI_TLS_CERT", value_name = "FILE", value_parser = any_path())]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's key in PEM form
+    #[arg(long, global = true, env = "KAKEHASHI_TLS_KEY", value_name = "FILE", value_parser = any_path())]
+    tls_key: Option<PathBuf>,
 }
 
 /// Whether a browser is opened.
@@ -105,6 +111,8 @@ impl From<Flags> for Overrides {
             project: flags.project.filter(path),
             data: flags.data.filter(path),
             models: flags.models.filter(text),
+            tls_cert: flags.tls_cert.filter(path),
+            tls_key: flags.tls_key.filter(path),
         }
     }
 }
@@ -209,7 +217,8 @@ fn start_logging(filter: EnvFilter) {
 
 /// Scripts and tests read the first line of stdout to learn the port.
 fn announce(address: SocketAddr, config: &Config, auth: &Auth, browser: Browser) {
-    let page = format!("http://{address}/");
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let page = format!("{scheme}://{address}/");
     // A closed stdout is no reason not to serve.
     let _ = writeln!(stdout(), "listening on {page}");
     match auth::local_token(&config.data) {

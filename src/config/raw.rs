@@ -1,10 +1,12 @@
 //! `kakehashi.toml` as it is written. Every value checks itself while it is read, so that a mistake is
 //! reported with its line.
 
+use super::exposure::Proxy;
 use super::origin::{Host, Origin};
 use super::project::ProjectName;
 use super::settings::RawSettings;
 use super::user::User;
+use super::tls::RawTls;
 use crate::locale::Locale;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -25,6 +27,8 @@ pub(super) struct RawConfig {
     pub(super) users: Vec<User>,
     pub(super) login: RawLogin,
     pub(super) projects: BTreeMap<ProjectName, PathBuf>,
+    pub(super) trusted_proxy: Vec<Proxy>,
+    pub(super) tls: RawTls,
     pub(super) limits: RawLimits,
     pub(super) files: RawFiles,
     pub(super) settings: RawSettings,
@@ -43,6 +47,8 @@ impl Default for RawConfig {
             users: Vec::new(),
             login: RawLogin::default(),
             projects: BTreeMap::new(),
+            trusted_proxy: Vec::new(),
+            tls: RawTls::default(),
             limits: RawLimits::default(),
             files: RawFiles::default(),
             settings: RawSettings::default(),
@@ -57,7 +63,7 @@ pub enum Models {
     Scripted,
 }
 
-/// An address that only this machine can reach.
+/// Whether others may reach it is decided when everything is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Listen(pub(super) SocketAddr);
@@ -66,15 +72,10 @@ impl TryFrom<String> for Listen {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let Ok(address) = text.parse::<SocketAddr>() else {
-            return Err(format!("`{text}` is not an address like 127.0.0.1:8091 or [::1]:8091"));
-        };
-        if !address.ip().is_loopback() {
-            return Err(format!(
-                "{address} can be reached by others and there is no login yet; use 127.0.0.1 or [::1]"
-            ));
-        }
-        Ok(Self(address))
+        let address = text.parse::<SocketAddr>();
+        address
+            .map(Self)
+            .map_err(|_| format!("`{text}` is not an address like 127.0.0.1:8091 or [::1]:8091"))
     }
 }
 
@@ -227,7 +228,7 @@ mod tests {
     fn the_shipped_file_lists_every_key() {
         let shipped: toml::Table = SHIPPED.parse().unwrap();
         assert_eq!(sorted(shipped.keys()), known_keys(""));
-        for section in ["login", "limits", "files", "settings"] {
+        for section in ["login", "tls", "limits", "files", "settings"] {
             let keys = sorted(shipped[section].as_table().unwrap().keys());
             assert_eq!(keys, known_keys(&format!("[{section}]\n")));
         }

@@ -1,6 +1,7 @@
 //! Whether the gateway could listen, and who does if it cannot.
 
 use super::Finding;
+use crate::server::tls::PLAIN_REFUSED;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -38,7 +39,10 @@ fn reserve(address: SocketAddr) -> io::Result<()> {
 
 fn taken(address: SocketAddr, running: bool) -> Finding {
     let answer = |path| ask(address, path).unwrap_or_default();
-    if !answer("/live").ends_with("\r\n\r\nlive\n") {
+    let live = answer("/live");
+    // Nothing more is asked of a gateway with TLS: its certificate need not be good for this name.
+    let encrypted = live.ends_with(PLAIN_REFUSED);
+    if !encrypted && !live.ends_with("\r\n\r\nlive\n") {
         return Finding::fail(
             CHECK,
             format!("{address} is in use by another program"),
@@ -50,6 +54,12 @@ fn taken(address: SocketAddr, running: bool) -> Finding {
             CHECK,
             format!("{address} is in use by a gateway with another data directory"),
             "ask with its --data, or choose another port with --listen",
+        );
+    }
+    if encrypted {
+        return Finding::ok(
+            CHECK,
+            format!("{address} is in use by the running gateway, which speaks https"),
         );
     }
     let ready = answer("/ready");

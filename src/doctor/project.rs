@@ -7,7 +7,7 @@ use rustix::fs::{Access, access};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const CHECK: &str = "project";
+pub(super) const CHECK: &str = "project";
 /// Counting ends here; nobody wants to wait for the exact number.
 const MOST_FILES: usize = 100_000;
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -17,8 +17,8 @@ pub struct Screen {
 }
 
 impl Screen {
-    pub(super) fn findings(&self, address: SocketAddr) -> [Finding; 2] {
-        [self.letters(), self.browser(address)]
+    pub(super) fn findings(&self, address: SocketAddr, scheme: &str) -> [Finding; 2] {
+        [self.letters(), self.browser(address, scheme)]
     }
 
     fn letters(&self) -> Finding {
@@ -37,7 +37,7 @@ impl Screen {
     }
 
     /// Browsers give the microphone only to pages of localhost, or with TLS.
-    fn browser(&self, address: SocketAddr) -> Finding {
+    fn browser(&self, address: SocketAddr, scheme: &str) -> Finding {
         const CHECK: &str = "browser";
         let port = address.port();
         if port == 0 {
@@ -45,10 +45,10 @@ impl Screen {
         }
         if self.remote || !self.display {
             return Finding::ok(CHECK, "there is no screen at this machine").with(format!(
-                "run `ssh -L {port}:{address} HOST` where you sit and open http://localhost:{port}/ there"
+                "run `ssh -L {port}:{address} HOST` where you sit and open {scheme}://localhost:{port}/ there"
             ));
         }
-        Finding::ok(CHECK, format!("open http://{address}/; the microphone works there"))
+        Finding::ok(CHECK, format!("open {scheme}://{address}/; the microphone works there"))
     }
 }
 
@@ -62,19 +62,20 @@ mod tests {
     #[test]
     fn a_person_at_another_machine_is_told_the_way() {
         let address = "127.0.0.1:8091".parse().unwrap();
-        let [_, browser] = Screen { remote: true, ..DESK }.findings(address);
+        let [_, browser] = Screen { remote: true, ..DESK }.findings(address, "http");
         let advice = browser.advice.unwrap();
         assert!(advice.starts_with("run `ssh -L 8091:127.0.0.1:8091 HOST`"), "{advice}");
-        let [_, browser] = DESK.findings(address);
+        let [_, browser] = DESK.findings(address, "http");
         assert_eq!(browser.advice, None);
     }
 
     #[test]
     fn a_terminal_without_utf_8_is_told() {
         let address = "127.0.0.1:0".parse().unwrap();
-        let [terminal, _] = Screen { utf8: false, ..DESK }.findings(address);
+        let [terminal, _] = Screen { utf8: false, ..DESK }.findings(address, "http");
         assert_eq!(terminal.verdict, Verdict::Warn);
-        let [terminal, _] = Screen { terminal: false, utf8: false, ..DESK }.findings(address);
+        let [terminal, _] =
+            Screen { terminal: false, utf8: false, ..DESK }.findings(address, "http");
         assert_eq!(terminal.verdict, Verdict::Ok);
     }
 }

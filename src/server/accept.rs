@@ -2,7 +2,8 @@
 
 use super::AppState;
 use super::admission::Admission;
-use super::connection::Connection;
+use super::connection::{Connection, Heard};
+use super::tls::Tls;
 use crate::task::Tasks;
 use axum::Router;
 use axum::extract::{ConnectInfo, Request};
@@ -14,8 +15,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 use tracing::{debug, warn};
@@ -31,17 +33,23 @@ const OVERLOADED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: clos
 
 #[derive(Debug)]
 pub(super) struct Acceptor {
-    router: Router,
+    http: Http,
     state: AppState,
     admission: Admission,
+    tls: Option<Tls>,
     tasks: Tasks,
-    cut: CancellationToken,
 }
 
 impl Acceptor {
-    pub(super) fn new(router: Router, state: &AppState, tasks: Tasks) -> Self {
+    pub(super) fn new(router: Router, state: &AppState, tls: Option<Tls>, tasks: Tasks) -> Self {
         let admission = Admission::new(&state.config.limits, &state.metrics);
-        Self { router, state: state.clone(), admission, tasks, cut: CancellationToken::new() }
+        let http = Http {
+            router,
+            header: state.config.limits.header,
+            stop: state.sockets_stop.clone(),
+            cut: CancellationToken::new(),
+        };
+        Self { http, state: state.clone(), admission, tls, tasks }
     }
 
     /// Accepts until the gateway is told to stop.
@@ -71,7 +79,7 @@ impl Acceptor {
 
     /// Ends what is left of plain HTTP at once.
     pub(super) fn cut(&self) {
-        self.cut.cancel();
+        self.http.cut.cancel();
     }
 
     fn welcome(&self, stream: TcpStream, peer: SocketAddr) {
@@ -79,8 +87,11 @@ impl Acceptor {
             Ok(permit) => permit,
             Err(reason) => {
                 self.state.metrics.connection_refused(reason);
-                // Best effort: the connection ends here, whether or not its peer learns why.
-                let _ = stream.try_write(OVERLOADED);
+                // Best effort: the connection ends here, whether or not its peer learns why. A peer that waits for
+                // a handshake could not read it.
+                if self.tls.is_none() {
+                    let _ = stream.try_write(OVERLOADED);
+                }
                 return;
             }
         };
@@ -90,28 +101,58 @@ impl Acceptor {
             return;
         }
         let connection = Connection::new(stream, permit, self.state.config.limits.write);
-        self.tasks.spawn("connection", self.serve(connection, peer));
+        let (http, heard) = (self.http.clone(), connection.heard());
+        // Two kinds of tasks, so that a plain connection has no room for TLS.
+        match self.tls.clone() {
+            None => self.tasks.spawn("connection", http.serve(connection, heard, peer)),
+            Some(tls) => {
+                self.tasks.spawn("connection", http.serve_tls(tls, connection, heard, peer))
+            }
+        };
+    }
+}
+
+/// What happens on a connection.
+#[derive(Debug, Clone)]
+struct Http {
+    router: Router,
+    /// How long headers may take, and a handshake before them.
+    header: Duration,
+    stop: CancellationToken,
+    cut: CancellationToken,
+}
+
+impl Http {
+    async fn serve_tls(self, tls: Tls, connection: Connection, heard: Heard, peer: SocketAddr) {
+        let handshake = timeout(self.header, tls.accept(connection));
+        match self.stop.run_until_cancelled(handshake).await {
+            Some(Ok(Ok(Some(stream)))) => self.serve(stream, heard, peer).await,
+            Some(Ok(Ok(None))) => debug!("a client spoke plain HTTP and was told to use https"),
+            Some(Ok(Err(err))) => debug!(%err, "a TLS handshake failed"),
+            Some(Err(_)) => debug!("a TLS handshake took too long"),
+            // The gateway ends.
+            None => (),
+        }
     }
 
-    fn serve(
-        &self,
-        connection: Connection,
+    fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        self,
+        stream: S,
+        heard: Heard,
         peer: SocketAddr,
-    ) -> impl Future<Output = ()> + Send + use<> {
-        let (router, heard) = (self.router.clone(), connection.heard());
+    ) -> impl Future<Output = ()> + Send {
+        let Self { router, header, stop, cut } = self;
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
             request.extensions_mut().insert(heard.clone());
             router.clone().call(request)
         });
-        let header = self.state.config.limits.header;
-        let (stop, cut) = (self.state.sockets_stop.clone(), self.cut.clone());
         async move {
             let served = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(header)
                 .max_buf_size(HEADER_LIMIT)
-                .serve_connection(TokioIo::new(connection), service)
+                .serve_connection(TokioIo::new(stream), service)
                 .with_upgrades();
             let mut served = pin!(served);
             let ended = tokio::select! {

@@ -51,6 +51,13 @@ impl Connection {
     pub(super) fn heard(&self) -> Heard {
         self.heard.clone()
     }
+
+    /// Waits for it and leaves it to be read; `None` if the peer has nothing to say.
+    pub(super) async fn first_byte(&self) -> io::Result<Option<u8>> {
+        let mut first = [0];
+        let read = self.stream.peek(&mut first).await?;
+        Ok((read > 0).then_some(first[0]))
+    }
 }
 
 impl<S: AsyncWrite + Unpin> Connection<S> {

@@ -1,17 +1,19 @@
 //! Who may ask at all. A page of another site, or a name that somebody pointed at this machine (DNS
 //! rebinding), is stopped here, before any route sees the request.
 
+use super::transport::Transport;
 use crate::config::Config;
 use crate::metrics::{Metrics, RequestRefused};
-use axum::extract::{Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use axum::http::{StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
-/// The port that a browser leaves out of Host and Origin.
+/// The ports that a browser leaves out of Host and Origin.
 const HTTP_PORT: u16 = 80;
+const HTTPS_PORT: u16 = 443;
 
 #[derive(Debug)]
 pub(super) struct Guard {
@@ -35,10 +37,11 @@ impl Guard {
 /// Middleware before every route.
 pub(super) async fn check(
     State(guard): State<Arc<Guard>>,
+    Extension(transport): Extension<Transport>,
     request: Request,
     next: Next,
 ) -> Response {
-    match guard.judge(request.headers(), request.uri()) {
+    match guard.judge(request.headers(), request.uri(), &transport) {
         Ok(()) => next.run(request).await,
         Err(refusal) => {
             guard.metrics.request_refused(refusal.reason());
@@ -74,48 +77,74 @@ impl Refusal {
 }
 
 impl Guard {
-    fn judge(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
-        let Value::One(host) = value(headers, HOST) else {
+    fn judge(&self, headers: &HeaderMap, uri: &Uri, transport: &Transport) -> Result<(), Refusal> {
+        let (Value::One(sent), Some(host)) = (value(headers, HOST), &transport.host) else {
             return Err(Refusal::NoHost);
         };
         // A full address in the request line goes before Host, so it must not say something else.
         let same =
-            uri.authority().is_none_or(|authority| authority.as_str().eq_ignore_ascii_case(&host));
-        if !same || !self.is_host(&host) {
-            return Err(Refusal::Host(host));
+            uri.authority().is_none_or(|authority| authority.as_str().eq_ignore_ascii_case(&sent));
+        let asked = Asked { host, transport };
+        if !same || !self.is_host(&asked) {
+            return Err(Refusal::Host(host.clone()));
         }
         match value(headers, ORIGIN) {
             // Only browsers send an Origin, and they always do where it matters.
             Value::Missing => Ok(()),
-            Value::One(origin) if self.is_origin(&origin, &host) => Ok(()),
+            Value::One(origin) if self.is_origin(&origin, &asked) => Ok(()),
             Value::One(origin) => Err(Refusal::Origin(origin)),
             Value::Unclear => Err(Refusal::Origins),
         }
     }
 
-    fn is_host(&self, host: &str) -> bool {
-        let Some((name, port)) = split(host) else {
+    fn is_host(&self, asked: &Asked<'_>) -> bool {
+        let Some((name, port)) = asked.split(asked.host) else {
             return false;
         };
         let own = matches!(name, "localhost" | "127.0.0.1" | "[::1]") && port == self.port;
-        own || self.hosts.iter().any(|allowed| allowed == host || allowed == name)
+        own || self.hosts.iter().any(|allowed| allowed == asked.host || allowed == name)
     }
 
-    fn is_origin(&self, origin: &str, host: &str) -> bool {
-        let own = origin.strip_prefix("http://").is_some_and(|rest| rest == host);
+    fn is_origin(&self, origin: &str, asked: &Asked<'_>) -> bool {
+        let own = origin.split_once("://").is_some_and(|(scheme, rest)| {
+            let place = asked.split(rest);
+            scheme == asked.transport.scheme()
+                && place.is_some()
+                && place == asked.split(asked.host)
+        });
         own || (origin != "null" && self.origins.iter().any(|allowed| allowed == origin))
     }
 }
 
+/// The address that the client thinks it speaks to.
+struct Asked<'a> {
+    host: &'a str,
+    transport: &'a Transport,
+}
+
+impl Asked<'_> {
+    /// Name and port of a Host value.
+    fn split<'a>(&self, host: &'a str) -> Option<(&'a str, u16)> {
+        // The colons inside [::1] are not the one before a port.
+        let colon = host.rfind(':').filter(|colon| !host[*colon..].contains(']'));
+        let Some(colon) = colon else {
+            return Some((host, if self.transport.secure { HTTPS_PORT } else { HTTP_PORT }));
+        };
+        let port = &host[colon + 1..];
+        let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        Some((&host[..colon], port.parse().ok().filter(|_| digits)?))
+    }
+}
+
 /// What a request says in one header, in lower case.
-enum Value {
+pub(super) enum Value {
     Missing,
     One(String),
     /// Repeated, or no text.
     Unclear,
 }
 
-fn value(headers: &HeaderMap, name: HeaderName) -> Value {
+pub(super) fn value(headers: &HeaderMap, name: HeaderName) -> Value {
     let mut values = headers.get_all(name).iter();
     match (values.next().map(HeaderValue::to_str), values.next()) {
         (None, _) => Value::Missing,
@@ -124,23 +153,10 @@ fn value(headers: &HeaderMap, name: HeaderName) -> Value {
     }
 }
 
-/// `name` and port of a Host value.
-fn split(host: &str) -> Option<(&str, u16)> {
-    // The colons inside [::1] are not the one before a port.
-    let colon = host.rfind(':').filter(|colon| !host[*colon..].contains(']'));
-    match colon {
-        None => Some((host, HTTP_PORT)),
-        Some(colon) => {
-            let port = &host[colon + 1..];
-            let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-            Some((&host[..colon], port.parse().ok().filter(|_| digits)?))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
     fn guard() -> Guard {
         let mut config = Config::for_test("/", "/");
@@ -155,7 +171,16 @@ mod tests {
         headers.for_each(|(name, value)| {
             map.append(name, value);
         });
-        guard().judge(&map, &Uri::from_static("/live"))
+        judge_at(&map, "/live", false)
+    }
+
+    fn judge_at(map: &HeaderMap, uri: &'static str, secure: bool) -> Result<(), Refusal> {
+        let host = match value(map, HOST) {
+            Value::One(host) => Some(host),
+            Value::Missing | Value::Unclear => None,
+        };
+        let transport = Transport { secure, peer: Ipv4Addr::LOCALHOST.into(), host };
+        guard().judge(map, &Uri::from_static(uri), &transport)
     }
 
     #[track_caller]
@@ -247,6 +272,22 @@ mod tests {
     }
 
     #[test]
+    fn under_tls_our_own_origin_is_https() {
+        for (host, origin, allowed) in [
+            ("localhost:8091", "https://localhost:8091", true),
+            ("localhost:8091", "http://localhost:8091", false),
+            ("desk.example", "https://desk.example", true),
+            ("desk.example:443", "https://desk.example", true),
+            ("desk.example", "https://desk.example:80", false),
+            ("desk.example", "http://desk.example", false),
+        ] {
+            let lines = [(HOST, host.parse().unwrap()), (ORIGIN, origin.parse().unwrap())];
+            let judged = judge_at(&HeaderMap::from_iter(lines), "/live", true);
+            assert_eq!(judged.is_ok(), allowed, "{host} {origin}");
+        }
+    }
+
+    #[test]
     fn a_listed_origin_is_allowed() {
         check_origin("127.0.0.1:8091", "http://localhost:8090", true);
         check_origin("127.0.0.1:8091", "http://LOCALHOST:8090", true);
@@ -270,10 +311,8 @@ mod tests {
     #[test]
     fn a_full_address_must_agree_with_the_host() {
         let headers = HeaderMap::from_iter([(HOST, "localhost:8091".parse().unwrap())]);
-        let foreign = Uri::from_static("http://evil.example/live");
-        assert!(guard().judge(&headers, &foreign).is_err());
-        let own = Uri::from_static("http://LOCALHOST:8091/live");
-        assert_eq!(guard().judge(&headers, &own), Ok(()));
+        assert!(judge_at(&headers, "http://evil.example/live", false).is_err());
+        assert_eq!(judge_at(&headers, "http://LOCALHOST:8091/live", false), Ok(()));
     }
 
     #[test]

@@ -1,19 +1,19 @@
 //! `/metrics` for a collector on this machine. The numbers themselves are in [`crate::metrics`].
 
 use super::AppState;
-use axum::extract::{ConnectInfo, State};
+use super::transport::Transport;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use std::net::SocketAddr;
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 pub(super) async fn page(
     State(state): State<AppState>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    Extension(transport): Extension<Transport>,
 ) -> Response {
-    if !peer.ip().to_canonical().is_loopback() {
+    if !transport.peer.is_loopback() {
         return (StatusCode::FORBIDDEN, "Metrics are for this machine only.\n").into_response();
     }
     ([(CONTENT_TYPE, OPEN_METRICS)], state.metrics.text()).into_response()

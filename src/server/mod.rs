@@ -15,6 +15,7 @@ mod metrics;
 mod page;
 mod socket;
 mod sockets;
+pub mod tls;
 mod transport;
 
 pub use cookie::Cookie;
@@ -36,6 +37,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tls::{Tls, TlsError};
 use tokio::net::TcpListener;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -69,6 +71,8 @@ pub enum RunError {
     Listener(#[from] io::Error),
     #[error("cannot use the logins in {}: {reason}", data.display())]
     Login { data: PathBuf, reason: String },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("cannot use the data in {}: {reason}; move it away or choose another --data", data.display())]
     Registry { data: PathBuf, reason: String },
 }
@@ -82,6 +86,7 @@ pub async fn run(
     ready: impl FnOnce(&Auth),
 ) -> Result<(), RunError> {
     let port = listener.local_addr()?.port();
+    let tls = config.tls.as_ref().map(Tls::load).transpose()?;
     let (metrics, tasks) = (Metrics::new(), Tasks::default());
     let registry = Registry::start(&config, &metrics, tasks.clone())
         .map_err(|err| RunError::Registry { data: config.data.clone(), reason: err.to_string() })?;
@@ -102,7 +107,7 @@ pub async fn run(
     control::start(&state, &tasks);
     tasks.spawn("logins", tidy_logins(state.clone()));
     ready(&state.auth);
-    let acceptor = Acceptor::new(router(&state, port), &state, tasks.clone());
+    let acceptor = Acceptor::new(router(&state, port), &state, tls, tasks.clone());
     acceptor.run(listener).await;
     finish(&state, &acceptor, &tasks).await;
     Ok(())
@@ -122,7 +127,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .with_state(state.clone())
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn_with_state(guard, guard::check))
-        .layer(middleware::from_fn(transport::identify))
+        .layer(middleware::from_fn_with_state(state.clone(), transport::identify))
         .layer(middleware::map_response(assets::harden))
 }
 

@@ -1,9 +1,19 @@
-//! How a request came here, and from whom.
+//! How a request came here, and from whom. A trusted proxy is believed what it says about its client; the same
+//! headers from anybody else are ignored.
 
-use axum::extract::{ConnectInfo, Request};
+use super::AppState;
+use super::guard::{Value, value};
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::header::{HOST, HeaderMap, HeaderName, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use axum::middleware::Next;
 use axum::response::Response;
 use std::net::{IpAddr, SocketAddr};
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+/// Half a year.
+const HSTS: HeaderValue = HeaderValue::from_static("max-age=15552000");
 
 /// In the extensions of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,14 +22,174 @@ pub(super) struct Transport {
     pub(super) secure: bool,
     /// The client itself, also behind a proxy.
     pub(super) peer: IpAddr,
+    /// The name under which the client asked, in lower case; `None` if it is missing or unclear.
+    pub(super) host: Option<String>,
 }
 
 /// Middleware before everything that wants to know.
 pub(super) async fn identify(
+    State(state): State<AppState>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    request.extensions_mut().insert(Transport { secure: false, peer: peer.ip() });
-    next.run(request).await
+    let own_tls = state.config.tls.is_some();
+    let transport =
+        Transport::of(request.headers(), peer.ip(), own_tls, &state.config.trusted_proxies);
+    let strict = own_tls && transport.host.as_deref().is_some_and(|host| !is_local(host));
+    request.extensions_mut().insert(transport);
+    let mut response = next.run(request).await;
+    if strict {
+        response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, HSTS);
+    }
+    response
+}
+
+impl Transport {
+    fn of(headers: &HeaderMap, peer: IpAddr, own_tls: bool, proxies: &[IpAddr]) -> Self {
+        let peer = peer.to_canonical();
+        let host = one(headers, HOST);
+        if !proxies.contains(&peer) {
+            return Self { secure: own_tls, peer, host };
+        }
+        let secure = match one(headers, FORWARDED_PROTO).as_deref() {
+            Some("https") => true,
+            Some("http") => false,
+            Some(_) | None => own_tls,
+        };
+        let host = match value(headers, FORWARDED_HOST) {
+            Value::Missing => host,
+            Value::One(forwarded) => Some(forwarded),
+            Value::Unclear => None,
+        };
+        Self { secure, peer: client(headers, peer, proxies), host }
+    }
+
+    pub(super) fn scheme(&self) -> &'static str {
+        if self.secure { "https" } else { "http" }
+    }
+}
+
+/// Each proxy adds whom it speaks to at the end, so the last that is no proxy of ours is the client. What stands
+/// before it is the client's own invention.
+fn client(headers: &HeaderMap, peer: IpAddr, proxies: &[IpAddr]) -> IpAddr {
+    let lines = headers.get_all(FORWARDED_FOR).iter().filter_map(|line| line.to_str().ok());
+    let hops: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
+    let mut known = peer;
+    for hop in hops.into_iter().rev() {
+        // Whatever this is, the one who wrote it is the last that is known.
+        let Some(address) = address(hop.trim()) else { break };
+        known = address;
+        if !proxies.contains(&known) {
+            break;
+        }
+    }
+    known
+}
+
+/// Some proxies add the port.
+fn address(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());
+    bare.parse().ok().or_else(with_port).map(|address: IpAddr| address.to_canonical())
+}
+
+fn one(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    match value(headers, name) {
+        Value::One(text) => Some(text),
+        Value::Missing | Value::Unclear => None,
+    }
+}
+
+/// A browser keeps this promise for every port of a name, and a developer's localhost has many.
+fn is_local(host: &str) -> bool {
+    ["localhost", "127.", "[::1]"].iter().any(|local| host.starts_with(local))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROXIES: [&str; 2] = ["10.0.0.1", "10.0.0.2"];
+
+    fn transport(peer: &str, own_tls: bool, lines: &[(&str, &str)]) -> Transport {
+        let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("inner:8091"))]);
+        for (name, line) in lines {
+            let name: HeaderName = name.parse().unwrap();
+            headers.append(name, line.parse().unwrap());
+        }
+        let proxies = PROXIES.map(|proxy| proxy.parse().unwrap());
+        Transport::of(&headers, peer.parse().unwrap(), own_tls, &proxies)
+    }
+
+    #[track_caller]
+    fn check_client(lines: &[&str], expected: &str) {
+        let lines: Vec<_> = lines.iter().map(|line| ("x-forwarded-for", *line)).collect();
+        let found = transport("10.0.0.1", false, &lines).peer;
+        assert_eq!(found, expected.parse::<IpAddr>().unwrap(), "{lines:?}");
+    }
+
+    #[test]
+    fn strangers_are_not_believed() {
+        let lines = [
+            ("x-forwarded-for", "127.0.0.1"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "desk.example"),
+        ];
+        for peer in ["10.0.0.3", "127.0.0.1", "::1"] {
+            let peer_address = peer.parse().unwrap();
+            let host = Some("inner:8091".to_owned());
+            let expected = Transport { secure: false, peer: peer_address, host };
+            assert_eq!(transport(peer, false, &lines), expected);
+        }
+    }
+
+    #[test]
+    fn a_proxy_is_believed() {
+        let lines = [
+            ("x-forwarded-for", "203.0.113.9"),
+            ("x-forwarded-proto", "HTTPS"),
+            ("x-forwarded-host", "Desk.example"),
+        ];
+        for proxy in ["10.0.0.1", "::ffff:10.0.0.2"] {
+            let found = transport(proxy, false, &lines);
+            assert_eq!((found.secure, found.scheme()), (true, "https"));
+            assert_eq!(found.peer, "203.0.113.9".parse::<IpAddr>().unwrap());
+            assert_eq!(found.host.as_deref(), Some("desk.example"));
+        }
+    }
+
+    #[test]
+    fn the_client_is_the_last_that_is_no_proxy() {
+        check_client(&["203.0.113.9"], "203.0.113.9");
+        check_client(&["127.0.0.1, 203.0.113.9, 10.0.0.2"], "203.0.113.9");
+        check_client(&["127.0.0.1", "203.0.113.9", "10.0.0.2"], "203.0.113.9");
+        check_client(&["127.0.0.1, nonsense"], "10.0.0.1");
+        check_client(&["127.0.0.1, nonsense, 10.0.0.2"], "10.0.0.2");
+        check_client(&[""], "10.0.0.1");
+        check_client(&[], "10.0.0.1");
+        check_client(&["203.0.113.9:4711"], "203.0.113.9");
+        check_client(&["[2001:db8::1]:4711"], "2001:db8::1");
+        check_client(&["[2001:db8::1]"], "2001:db8::1");
+        check_client(&["::ffff:203.0.113.9"], "203.0.113.9");
+    }
+
+    #[test]
+    fn unclear_words_of_a_proxy_change_nothing() {
+        let twice = [("x-forwarded-proto", "http"), ("x-forwarded-proto", "https")];
+        assert!(!transport("10.0.0.1", false, &twice).secure);
+        assert!(transport("10.0.0.1", true, &twice).secure);
+        assert!(!transport("10.0.0.1", false, &[("x-forwarded-proto", "wss")]).secure);
+        assert!(!transport("10.0.0.1", true, &[("x-forwarded-proto", "http")]).secure);
+        let hosts = [("x-forwarded-host", "a.example"), ("x-forwarded-host", "b.example")];
+        assert_eq!(transport("10.0.0.1", false, &hosts).host, None);
+    }
+
+    #[test]
+    fn names_of_this_machine_are_not_bound_to_https() {
+        for host in ["localhost", "localhost:8091", "127.0.0.1:8091", "[::1]:8091"] {
+            assert!(is_local(host), "{host}");
+        }
+        assert!(!is_local("desk.example"));
+    }
 }

@@ -93,6 +93,7 @@ fn a_machine_that_has_everything_is_healthy() {
         "control",
         "data",
         "database",
+        "exposure",
         "files",
         "gateway",
         "git",
@@ -102,6 +103,7 @@ fn a_machine_that_has_everything_is_healthy() {
         "project",
         "space",
         "terminal",
+        "tls",
         "watches",
     ];
     assert_eq!(checks, expected);
@@ -185,6 +187,16 @@ fn a_missing_project_hides_nothing_else() {
     check(&found, "config", "ok", "settings.toml");
     assert!(found["data"]["found"].as_str().unwrap().contains("is writable"));
     assert!(!found.contains_key("files"));
+}
+
+#[test]
+fn an_address_that_others_reach_hides_nothing_else() {
+    let home = Home::new();
+    let found = report(&home, &["--listen", "0.0.0.0:0"], 1);
+    check(&found, "exposure", "fail", "there are no users");
+    check(&found, "config", "ok", "settings.toml");
+    check(&found, "tls", "ok", "speaks http");
+    assert!(found.contains_key("port"));
 }
 
 #[test]

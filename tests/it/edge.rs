@@ -146,7 +146,7 @@ fn mistakes_at_the_start_are_one_line_and_code_2() {
     check_refused(
         &home,
         &["--listen", "0.0.0.0:0"],
-        "kakehashi: --listen or KAKEHASHI_LISTEN: 0.0.0.0:0 can be",
+        "kakehashi: 0.0.0.0:0 can be reached by others, and there are no users",
     );
     check_refused(&home, &["--listen", &taken], &format!("kakehashi: cannot listen on {taken}: "));
     check_refused(

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Process {
     child: Child,
     pub(crate) addr: SocketAddr,
+    pub(crate) scheme: String,
 }
 
 impl Process {
@@ -30,8 +31,9 @@ impl Process {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let addr = line.trim().strip_prefix("listening on http://").unwrap();
-        Self { child, addr: addr.trim_end_matches('/').parse().unwrap() }
+        let url = line.trim().strip_prefix("listening on ").unwrap();
+        let (scheme, addr) = url.trim_end_matches('/').split_once("://").unwrap();
+        Self { child, addr: addr.parse().unwrap(), scheme: scheme.to_owned() }
     }
 
     /// Asks it to end; tells its exit code and how long it took since `told`.
