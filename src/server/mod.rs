@@ -9,6 +9,7 @@ mod connection;
 pub mod control;
 mod cookie;
 mod core_api;
+mod cors;
 mod guard;
 mod health;
 mod metrics;
@@ -126,6 +127,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .fallback(async || (StatusCode::NOT_FOUND, "There is nothing at this address.\n"))
         .with_state(state.clone())
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn_with_state(state.clone(), cors::share))
         .layer(middleware::from_fn_with_state(guard, guard::check))
         .layer(middleware::from_fn_with_state(state.clone(), transport::identify))
         .layer(middleware::map_response(assets::harden))

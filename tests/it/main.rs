@@ -8,6 +8,7 @@
 
 mod agreement;
 mod asyncapi;
+mod cors;
 mod crash;
 mod docs;
 mod doctor;
