@@ -99,6 +99,8 @@ pub struct FileRules {
     /// In bytes, for each user.
     pub temp_quota: u64,
     pub temp_age: Duration,
+    /// In bytes.
+    pub content: u64,
 }
 
 /// What the command line and the environment say; it goes before the file.
@@ -308,6 +310,7 @@ fn file_rules(raw: &RawFiles) -> FileRules {
         backup_age: raw.backup_days.seconds() * DAY_SECONDS,
         temp_quota: u64::from(raw.temp_quota_mib.0) * 1024 * 1024,
         temp_age: raw.temp_days.seconds() * DAY_SECONDS,
+        content: u64::from(raw.content_mib.0) * 1024 * 1024,
     }
 }
 

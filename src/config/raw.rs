@@ -145,6 +145,7 @@ pub(super) struct RawFiles {
     pub(super) backup_days: Within<1, 36_500>,
     pub(super) temp_quota_mib: Within<1, 16_777_216>,
     pub(super) temp_days: Within<1, 36_500>,
+    pub(super) content_mib: Within<1, 1024>,
 }
 
 impl Default for RawFiles {
@@ -154,6 +155,7 @@ impl Default for RawFiles {
             backup_days: Within(30),
             temp_quota_mib: Within(2_048),
             temp_days: Within(7),
+            content_mib: Within(32),
         }
     }
 }

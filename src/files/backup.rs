@@ -211,6 +211,13 @@ impl Files {
     }
 }
 
+/// Whether this is something in a backup, seen from the directory of all backups.
+pub(super) fn is_backup(path: &Path) -> bool {
+    let mut parts = path.iter().map(|part| part.to_str().unwrap_or_default());
+    let (day, time) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    archive::layer(day, time).is_some() && parts.next().is_some()
+}
+
 fn last_copy(archive: &Archive, layer: &Layer, manifest: &Manifest) -> LastCopy {
     LastCopy {
         shown: layer.moment.to_string(),

@@ -15,6 +15,7 @@ pub(super) const LIMITS: FileLimits = FileLimits {
     backup_age: Duration::from_secs(86_400),
     temp_quota: 1_000_000,
     temp_age: Duration::from_secs(7 * 86_400),
+    content: 1_000,
 };
 
 /// A project and a data directory that vanish with it.

@@ -4,6 +4,7 @@
 mod backup;
 mod catalog;
 mod clock;
+mod content;
 mod error;
 mod found;
 mod index;
@@ -19,6 +20,7 @@ mod watch;
 
 pub use backup::{Moment, Restored, Snapshot};
 pub use catalog::Listed;
+pub use content::{Content, ContentError};
 pub use error::FileError;
 pub use upload::SavedFile;
 
@@ -48,6 +50,8 @@ pub struct FileLimits {
     /// Bytes of one user's uploads and results.
     pub temp_quota: u64,
     pub temp_age: Duration,
+    /// Larger files are not handed out.
+    pub content: u64,
 }
 
 #[derive(Debug)]

@@ -8,6 +8,7 @@ mod follow;
 mod job;
 mod journal;
 mod lane;
+mod library;
 mod models;
 mod presence;
 mod reader;
@@ -19,7 +20,9 @@ mod sound;
 mod voice;
 mod work;
 
+pub use crate::files::{Content, ContentError};
 pub use audience::Role;
+pub use library::file_limits;
 pub use reader::{Reader, ReaderEnd, Step};
 pub use registry::{OpenError, Registry, StartError};
 pub use settings::SettingsError;

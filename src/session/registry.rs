@@ -1,9 +1,10 @@
 //! Finds sessions, and brings them to life: new ones, and those that only the store remembers.
 
 use super::actor::{Ended, Session};
+use super::library::file_limits;
 use super::{COMMAND_BYTES, COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
 use crate::config::Config;
-use crate::files::{FileLimits, Files};
+use crate::files::Files;
 use crate::message::{Channel, Epoch, Principal, Seq, SessionId, SystemNotice};
 use crate::metrics::Metrics;
 use crate::provider::agent;
@@ -72,14 +73,7 @@ impl Registry {
         let committed = metrics.clone();
         let observe = move |events, took| committed.batch_committed(events, took);
         let store = Store::open(&config.data.join(store::FILE), observe)?;
-        let limits = FileLimits {
-            max_pixels: config.limits.image_pixels,
-            backup_keep: config.files.backup_keep,
-            backup_age: config.files.backup_age,
-            temp_quota: config.files.temp_quota,
-            temp_age: config.files.temp_age,
-        };
-        let files = Files::new(&config.project, &config.data, limits)?;
+        let files = Files::new(&config.project, &config.data, file_limits(config))?;
         let env = Env { config: Arc::clone(config), store, files, metrics: metrics.clone() };
         let registry = Arc::new(Self {
             sessions: DashMap::new(),
@@ -145,6 +139,10 @@ impl Registry {
     pub async fn overview(&self) -> Option<String> {
         let files = self.env.files.clone();
         tokio::task::spawn_blocking(move || files.overview()).await.ok().flatten()
+    }
+
+    pub(super) fn files(&self) -> &Files {
+        &self.env.files
     }
 
     /// Ends every session after it has written down what it decided, then closes the store.

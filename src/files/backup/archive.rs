@@ -175,7 +175,8 @@ fn is_part(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(PART)
 }
 
-fn layer(day: &str, name: &str) -> Option<Layer> {
+/// From the names of its two directories.
+pub(super) fn layer(day: &str, name: &str) -> Option<Layer> {
     let time = name.strip_suffix(FULL);
     let moment = Moment::parse(day, time.unwrap_or(name))?;
     Some(Layer { moment, is_full: time.is_some() })

@@ -1,0 +1,315 @@
+//! What is in a file that a list has shown. A path is text from a client: its root is found by comparing, and
+//! everything below that root by descriptor, so that neither `..` nor a link nor a race leads anywhere else.
+
+use super::backup::is_backup;
+use super::{Files, project_name};
+use crate::message::Principal;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use rustix::fs::{Mode, OFlags, fstat, openat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+/// A whole file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// Its last part.
+    pub name: String,
+    pub bytes: Vec<u8>,
+}
+
+/// Why there is none; no text tells whether something outside exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ContentError {
+    #[error("this is no path of a file; take one from a list")]
+    Invalid,
+    #[error("there is no such file any more; ask for the list again")]
+    NotFound,
+    #[error("the file is larger than {limit} bytes; open it on the server")]
+    TooLarge { limit: u64 },
+    #[error("the server cannot read this file; ask the operator to check its rights")]
+    Unreadable,
+}
+
+/// Where a path begins.
+struct Start {
+    root: PathBuf,
+    below: PathBuf,
+    /// The project may hold the data directory, which nobody may read through it.
+    in_project: bool,
+}
+
+impl Files {
+    /// A shown path is `temp/...`, `backup/PROJECT/DAY/TIME/...`, relative to the project, or one of these with its
+    /// directory before it.
+    pub fn read(&self, principal: &Principal, shown: &str) -> Result<Content, ContentError> {
+        let start = self.start(principal, shown)?;
+        let file = self.open(&start).map_err(refusal)?;
+        let name = start.below.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Content { name, bytes: read(file, self.places.limits.content)? })
+    }
+
+    fn start(&self, principal: &Principal, shown: &str) -> Result<Start, ContentError> {
+        let shown = Path::new(shown);
+        let (temp, backup) = (self.temp(principal), self.places.backups.base().to_owned());
+        let own_backups = Path::new("backup").join(project_name(self.project()));
+        let below = |prefix: &Path| shown.strip_prefix(prefix).ok().map(Path::to_owned);
+        let in_temp = below(&temp).or_else(|| below(Path::new("temp")));
+        let in_backup = below(&backup).or_else(|| below(&own_backups).filter(|it| is_backup(it)));
+        let start = if let Some(below) = in_temp {
+            Start { root: temp, below, in_project: false }
+        } else if let Some(below) = in_backup {
+            if !is_backup(&below) {
+                return Err(ContentError::Invalid);
+            }
+            Start { root: backup, below, in_project: false }
+        } else {
+            let below = below(self.project()).unwrap_or_else(|| shown.to_owned());
+            Start { root: self.project().to_owned(), below, in_project: true }
+        };
+        let plain = start.below.components().all(|part| matches!(part, Component::Normal(_)));
+        let named = !start.below.as_os_str().is_empty();
+        (plain && named).then_some(start).ok_or(ContentError::Invalid)
+    }
+
+    /// Links are followed below the root first. Then every directory on the way is opened by itself and no link any
+    /// more, so that the way that was judged is the way that was taken.
+    fn open(&self, start: &Start) -> io::Result<File> {
+        let root = Dir::open_ambient_dir(&start.root, ambient_authority())?;
+        let real = root.canonicalize(&start.below)?;
+        let parent = real.parent().unwrap_or(Path::new(""));
+        let name = real.file_name().ok_or(ErrorKind::NotFound)?;
+        let data = std::fs::metadata(self.data())?;
+        let allowed = |directory: &OwnedFd| -> io::Result<()> {
+            let about = fstat(directory)?;
+            let is_data = (about.st_dev, about.st_ino) == (data.dev(), data.ino());
+            if start.in_project && is_data { Err(ErrorKind::NotFound.into()) } else { Ok(()) }
+        };
+        let mut directory = OwnedFd::from(root.into_std_file());
+        allowed(&directory)?;
+        for part in parent {
+            directory = open_at(&directory, part.as_ref(), OFlags::DIRECTORY)?;
+            allowed(&directory)?;
+        }
+        // Opening a pipe must not wait for somebody who writes into it.
+        let file = File::from(open_at(&directory, name.as_ref(), OFlags::NONBLOCK)?);
+        if !file.metadata()?.is_file() {
+            return Err(ErrorKind::NotFound.into());
+        }
+        Ok(file)
+    }
+}
+
+fn open_at(directory: &impl AsFd, name: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | kind;
+    openat(directory, name, flags, Mode::empty())
+}
+
+/// The file may grow while it is read.
+fn read(file: File, limit: u64) -> Result<Vec<u8>, ContentError> {
+    let length = file.metadata().map_err(refusal)?.len();
+    if length > limit {
+        return Err(ContentError::TooLarge { limit });
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(refusal)?;
+    if bytes.len() as u64 > limit {
+        return Err(ContentError::TooLarge { limit });
+    }
+    Ok(bytes)
+}
+
+/// A link that leads out is refused by the system with a lack of rights; to a client there is nothing.
+fn refusal(err: io::Error) -> ContentError {
+    use ErrorKind::{InvalidFilename, InvalidInput, IsADirectory, NotADirectory, NotFound};
+    match (err.kind(), err.raw_os_error().map(Errno::from_raw_os_error)) {
+        (InvalidInput | InvalidFilename, _) => ContentError::Invalid,
+        (NotFound | NotADirectory | IsADirectory, _) => ContentError::NotFound,
+        // A link that leads out, one too many, a socket, a device that is not there.
+        (_, Some(Errno::XDEV | Errno::LOOP | Errno::NXIO | Errno::NODEV)) => ContentError::NotFound,
+        // cap-std's own refusal of a path that leads out has no number; the system's lack of rights has one.
+        (ErrorKind::PermissionDenied, None) => ContentError::NotFound,
+        _ => ContentError::Unreadable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Fixture, LIMITS};
+    use super::*;
+    use rustix::fs::{CWD, mkfifoat};
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::net::UnixListener;
+
+    #[track_caller]
+    fn check(fixture: &Fixture, shown: &str, expected: Result<&str, ContentError>) {
+        let found = fixture.files.read(&Principal::local(), shown);
+        let found = found.map(|content| String::from_utf8(content.bytes).unwrap());
+        assert_eq!(found, expected.map(str::to_owned), "{shown}");
+    }
+
+    #[test]
+    fn paths_that_are_none_are_refused() {
+        let fixture = Fixture::new();
+        fixture.add("a.txt", "a");
+        let outside = fixture.data().join("temp/other/x");
+        for shown in [
+            "",
+            "/",
+            ".",
+            "..",
+            "./a.txt",
+            "../project/a.txt",
+            "src/../a.txt",
+            "temp",
+            "temp/",
+            "temp/../../token",
+            "temp/..",
+            "a\0.txt",
+            "/etc/passwd",
+            "/no/such",
+            outside.to_str().unwrap(),
+            &"x".repeat(300),
+        ] {
+            check(&fixture, shown, Err(ContentError::Invalid));
+        }
+        // Nothing is decoded, so this is a name like any other.
+        check(&fixture, "%2e%2e/token", Err(ContentError::NotFound));
+        check(&fixture, "..%2ftoken", Err(ContentError::NotFound));
+        check(&fixture, "..\\token", Err(ContentError::NotFound));
+    }
+
+    #[test]
+    fn links_lead_nowhere_else() {
+        let fixture = Fixture::new();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("secret"), "secret").unwrap();
+        let link = |target: &Path, name: &str| symlink(target, fixture.project().join(name));
+        link(&outside.path().join("secret"), "file").unwrap();
+        link(outside.path(), "directory").unwrap();
+        link(Path::new("../state"), "up").unwrap();
+        link(Path::new("round"), "round").unwrap();
+        link(Path::new("nowhere"), "dangling").unwrap();
+        for shown in ["file", "directory/secret", "up/temp", "round", "dangling"] {
+            check(&fixture, shown, Err(ContentError::NotFound));
+        }
+        fixture.add("src/real.txt", "inside");
+        link(Path::new("src/real.txt"), "inner").unwrap();
+        link(Path::new("src"), "code").unwrap();
+        check(&fixture, "inner", Ok("inside"));
+        check(&fixture, "code/real.txt", Ok("inside"));
+    }
+
+    #[test]
+    fn only_files_are_read_and_nothing_is_waited_for() {
+        let fixture = Fixture::new();
+        mkfifoat(CWD, fixture.project().join("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        let _listener = UnixListener::bind(fixture.project().join("socket")).unwrap();
+        fixture.add("src/a", "");
+        for shown in ["pipe", "socket", "src", "src/a/b", "missing"] {
+            check(&fixture, shown, Err(ContentError::NotFound));
+        }
+        check(&fixture, "src/a", Ok(""));
+    }
+
+    #[test]
+    fn the_gateways_own_directory_is_not_part_of_the_project() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path().join(".kakehashi");
+        let files = Files::new(directory.path(), &data, LIMITS).unwrap();
+        let local = Principal::local();
+        let saved = files.save_upload(&local, "mine.txt", b"mine").unwrap();
+        for name in ["token", "kakehashi.db", "temp/other/x"] {
+            let path = data.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "secret").unwrap();
+        }
+        symlink(".kakehashi", directory.path().join("link")).unwrap();
+        symlink(".kakehashi/token", directory.path().join("token")).unwrap();
+        let absolute = data.canonicalize().unwrap().join("token");
+        for shown in [
+            ".kakehashi/token",
+            ".kakehashi/kakehashi.db",
+            ".kakehashi/temp/other/x",
+            "link/token",
+            "token",
+            absolute.to_str().unwrap(),
+        ] {
+            assert_eq!(files.read(&local, shown), Err(ContentError::NotFound), "{shown}");
+        }
+        let shown = saved.note.path.unwrap();
+        assert_eq!(files.read(&local, &shown).unwrap().bytes, b"mine");
+        let absolute = saved.absolute.to_str().unwrap();
+        assert_eq!(files.read(&local, absolute).unwrap().bytes, b"mine");
+        // The same directory for both: then nothing of it is shown.
+        let same = Files::new(&data, &data, LIMITS).unwrap();
+        assert_eq!(same.read(&local, "token"), Err(ContentError::NotFound));
+    }
+
+    #[test]
+    fn a_users_files_are_for_that_user() {
+        let fixture = Fixture::new();
+        let saved = fixture.files.save_upload(&Principal::local(), "a.txt", b"mine").unwrap();
+        let shown = saved.note.path.unwrap();
+        let content = fixture.files.read(&Principal::local(), &shown).unwrap();
+        assert!(content.name.ends_with(".a.txt"), "{}", content.name);
+        let other = Principal::new("other");
+        assert_eq!(fixture.files.read(&other, &shown), Err(ContentError::NotFound));
+        let absolute = saved.absolute.to_str().unwrap();
+        assert_eq!(fixture.files.read(&other, absolute), Err(ContentError::Invalid));
+        // Also by a link that the other one might have made.
+        fs::create_dir_all(fixture.data().join("temp/other")).unwrap();
+        symlink("../local/input", fixture.data().join("temp/other/input")).unwrap();
+        assert_eq!(fixture.files.read(&other, &shown), Err(ContentError::NotFound));
+    }
+
+    #[test]
+    fn backups_are_read_by_their_moment() {
+        let fixture = Fixture::new();
+        fixture.add("src/a.txt", "then");
+        fixture.files.back_up(&fixture.files.survey().unwrap()).unwrap();
+        fixture.add("src/a.txt", "now");
+        let day = fs::read_dir(fixture.data().join("backup/project")).unwrap().next().unwrap();
+        let day = day.unwrap().file_name().into_string().unwrap();
+        let base = fixture.data().canonicalize().unwrap().join("backup/project").join(&day);
+        let names = fs::read_dir(&base).unwrap().map(|entry| entry.unwrap().file_name());
+        let names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+        let layer = names.iter().find(|name| name.ends_with(".all")).unwrap();
+        check(&fixture, &format!("backup/project/{day}/{layer}/src/a.txt"), Ok("then"));
+        let absolute = base.join(layer).join("src/a.txt");
+        check(&fixture, absolute.to_str().unwrap(), Ok("then"));
+        check(&fixture, "src/a.txt", Ok("now"));
+        let absolute = fixture.files.project().join("src/a.txt");
+        check(&fixture, absolute.to_str().unwrap(), Ok("now"));
+        let manifest = names.iter().find(|name| name.ends_with(".manifest")).unwrap();
+        let absolute = base.join(manifest);
+        check(&fixture, absolute.to_str().unwrap(), Err(ContentError::Invalid));
+        check(&fixture, &format!("backup/project/{day}/{manifest}"), Err(ContentError::NotFound));
+        check(&fixture, &format!("backup/project/{day}/{layer}"), Err(ContentError::NotFound));
+        check(&fixture, "backup/other/20260101/000000/a", Err(ContentError::NotFound));
+        // A directory of the project that happens to have the name.
+        fixture.add("backup/project/notes.txt", "own");
+        check(&fixture, "backup/project/notes.txt", Ok("own"));
+    }
+
+    #[test]
+    fn large_and_locked_files_are_told_apart() {
+        let fixture = Fixture::new();
+        let file = File::create(fixture.project().join("huge")).unwrap();
+        file.set_len(1 << 40).unwrap();
+        let limit = LIMITS.content;
+        check(&fixture, "huge", Err(ContentError::TooLarge { limit }));
+        file.set_len(limit).unwrap();
+        assert!(fixture.files.read(&Principal::local(), "huge").is_ok());
+        file.set_permissions(fs::Permissions::from_mode(0o000)).unwrap();
+        // Nothing is locked for root.
+        if File::open(fixture.project().join("huge")).is_err() {
+            check(&fixture, "huge", Err(ContentError::Unreadable));
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Files that are asked for outside of any session: what is in them, and the backups of the project.
+
+use super::Registry;
+use crate::config::Config;
+use crate::files::{Content, ContentError, FileLimits};
+use crate::message::Principal;
+use tokio::task::spawn_blocking;
+
+/// How much is kept and handed out, in the words of `files`.
+pub fn file_limits(config: &Config) -> FileLimits {
+    FileLimits {
+        max_pixels: config.limits.image_pixels,
+        backup_keep: config.files.backup_keep,
+        backup_age: config.files.backup_age,
+        temp_quota: config.files.temp_quota,
+        temp_age: config.files.temp_age,
+        content: config.files.content,
+    }
+}
+
+impl Registry {
+    /// A whole file, by a path that a list has shown to this user.
+    pub async fn content(
+        &self,
+        principal: &Principal,
+        shown: &str,
+    ) -> Result<Content, ContentError> {
+        let (files, principal, shown) = (self.files().clone(), principal.clone(), shown.to_owned());
+        let read = spawn_blocking(move || files.read(&principal, &shown)).await;
+        // A panic in there is logged; to the client the file is one that cannot be read.
+        read.unwrap_or(Err(ContentError::Unreadable))
+    }
+}
