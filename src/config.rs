@@ -6,14 +6,14 @@ mod origin;
 mod project;
 mod raw;
 mod settings;
-mod user;
 mod tls;
+mod user;
 
 pub use exposure::{Exposed, Exposure};
 pub use raw::{Listen, Models};
 pub use settings::{PROJECT_SETTING, check_setting};
-pub use user::{User, check_name};
 pub use tls::TlsFiles;
+pub use user::{User, check_name};
 
 use crate::locale::Locale;
 use crate::message::Settings;

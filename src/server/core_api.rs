@@ -8,7 +8,7 @@ use crate::auth::{Grant, LoginError};
 use crate::dialect::aicore::http::{self, Answer, Endpoint};
 use crate::locale::Locale;
 use crate::message::{Principal, SessionId};
-use crate::session::{OpenError, SessionHandle, SettingsError};
+use crate::session::{ContentError, OpenError, SessionHandle, SettingsError};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Extension, Path, State};
@@ -112,7 +112,8 @@ impl Ask {
             Endpoint::Start => self.start(principal).await,
             Endpoint::Models => self.models(principal).await,
             Endpoint::Settings => self.settings(principal).await,
-            Endpoint::Sessions | Endpoint::Content => Err(self.stalled()),
+            Endpoint::Sessions => Err(self.stalled()),
+            Endpoint::Content => self.content(principal).await,
             // Answered before.
             Endpoint::Login | Endpoint::Logout | Endpoint::State => Ok(self.state()),
         }
@@ -155,6 +156,26 @@ impl Ask {
             }
             Err(err @ SettingsError::Closed(_)) => Err(self.trouble(&err)),
         }
+    }
+
+    async fn content(&self, principal: &Principal) -> Result<Answer, Answer> {
+        let request = http::read_content(self.locale, &self.body)?;
+        let session = match request.session {
+            Some(id) => Some(self.open(principal, Some(id)).await?),
+            None => None,
+        };
+        let read = self.state.registry.content(principal, session.as_ref(), &request.name).await;
+        read.map(|content| http::content(self.locale, &request.name, &content.bytes)).map_err(
+            |err| {
+                let code = match err {
+                    ContentError::Invalid => "INVALID_FILE_NAME",
+                    ContentError::NotFound => "FILE_NOT_FOUND",
+                    ContentError::TooLarge { .. } => "FILE_TOO_LARGE",
+                    ContentError::Unreadable => "FILE_READ_ERROR",
+                };
+                http::content_refused(self.locale, code, &err.to_string())
+            },
+        )
     }
 
     async fn open(

@@ -1,10 +1,11 @@
-//! `/metrics` for a collector on this machine. The numbers themselves are in [`crate::metrics`].
+//! `/metrics` for a collector: free on this machine, by the operator's token elsewhere. The numbers themselves are in [`crate::metrics`].
 
 use super::AppState;
+use super::caller::bearer;
 use super::transport::Transport;
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -12,9 +13,12 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 pub(super) async fn page(
     State(state): State<AppState>,
     Extension(transport): Extension<Transport>,
+    headers: HeaderMap,
 ) -> Response {
-    if !transport.peer.is_loopback() {
-        return (StatusCode::FORBIDDEN, "Metrics are for this machine only.\n").into_response();
+    let operator = bearer(&headers).is_some_and(|secret| state.auth.is_operator(secret));
+    if !operator && !transport.peer.is_loopback() {
+        let text = "Metrics need the gateway's token as bearer header; it is in the file token of its data directory.\n";
+        return (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text).into_response();
     }
     ([(CONTENT_TYPE, OPEN_METRICS)], state.metrics.text()).into_response()
 }

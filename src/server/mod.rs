@@ -48,7 +48,7 @@ use tracing::{info, warn};
 const BODY_LIMIT: usize = 64 * 1024;
 
 /// How long a login may outlive its time.
-const TIDY_LOGINS: Duration = Duration::from_secs(30);
+const TIDY_LOGINS: Duration = Duration::from_secs(5);
 
 /// What every request may need; cheap to clone.
 #[derive(Debug, Clone)]

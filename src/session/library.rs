@@ -1,6 +1,6 @@
 //! Files that are asked for outside of any session: what is in them, and the backups of the project.
 
-use super::Registry;
+use super::{Registry, SessionHandle};
 use crate::config::Config;
 use crate::files::{Content, ContentError, FileLimits};
 use crate::message::Principal;
@@ -19,13 +19,18 @@ pub fn file_limits(config: &Config) -> FileLimits {
 }
 
 impl Registry {
-    /// A whole file, by a path that a list has shown to this user.
+    /// A whole file, by a path that a list has shown to this user, maybe in a session that works on another project.
     pub async fn content(
         &self,
         principal: &Principal,
+        session: Option<&SessionHandle>,
         shown: &str,
     ) -> Result<Content, ContentError> {
-        let (files, principal, shown) = (self.files().clone(), principal.clone(), shown.to_owned());
+        let files = match session {
+            Some(session) => session.files().await.map_err(|_| ContentError::Unreadable)?,
+            None => self.files_with(shown),
+        };
+        let (principal, shown) = (principal.clone(), shown.to_owned());
         let read = spawn_blocking(move || files.read(&principal, &shown)).await;
         // A panic in there is logged; to the client the file is one that cannot be read.
         read.unwrap_or(Err(ContentError::Unreadable))

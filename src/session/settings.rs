@@ -35,6 +35,7 @@ pub(super) struct NewSettings {
 #[derive(Debug)]
 pub(super) struct Taken {
     settings: Arc<Settings>,
+    files: Files,
     written: oneshot::Receiver<()>,
 }
 
@@ -93,6 +94,14 @@ impl Registry {
         (Arc::new(settings), files)
     }
 
+    /// The files of the project in which this path lies; the gateway's own, if it says nothing about that.
+    pub(super) fn files_with(&self, shown: &str) -> Files {
+        let mut others = self.env.config.projects.iter().map(|(_, path)| path);
+        let other = others.find(|path| Path::new(shown).starts_with(path));
+        let files = other.and_then(|path| self.files_of(path.to_str()?).ok());
+        files.unwrap_or_else(|| self.env.files.clone())
+    }
+
     /// The files of an allowed project; indexes are shared by all sessions that work on it.
     fn files_of(&self, path: &str) -> Result<Files, String> {
         if path.is_empty() {
@@ -110,18 +119,23 @@ impl Registry {
 impl SessionHandle {
     /// The settings in force.
     pub async fn settings(&self) -> Result<Arc<Settings>, SettingsError> {
-        self.change(NewSettings::default()).await
+        Ok(self.change(NewSettings::default()).await?.0)
     }
 
-    async fn change(&self, new: NewSettings) -> Result<Arc<Settings>, SettingsError> {
+    /// The files of the project that it works on.
+    pub(super) async fn files(&self) -> Result<Files, SettingsError> {
+        Ok(self.change(NewSettings::default()).await?.1)
+    }
+
+    async fn change(&self, new: NewSettings) -> Result<(Arc<Settings>, Files), SettingsError> {
         let (reply, answer) = oneshot::channel();
         let asked = Urgent::Settings { new: Box::new(new), reply };
         self.inner.urgent.send(asked).await.map_err(|_| SessionClosed)?;
         let taken = answer.await.map_err(|_| SessionClosed)?;
-        let Taken { settings, written } =
+        let Taken { settings, files, written } =
             taken.map_err(|reason| SettingsError::Refused(vec![reason]))?;
         written.await.map_err(|_| SessionClosed)?;
-        Ok(settings)
+        Ok((settings, files))
     }
 }
 
@@ -131,7 +145,7 @@ impl Session {
         if new.changes.is_empty() {
             // Nobody waits for a disk that has nothing to do.
             let _ = done.send(());
-            return Ok(Taken { settings: Arc::clone(&self.settings), written });
+            return Ok(self.taken(written));
         }
         if let Some(files) = new.files {
             self.move_to(files)?;
@@ -142,7 +156,11 @@ impl Session {
         let stored = differences(&self.settings, &self.env.config);
         let (changes, effects) = (vec![Change::Settings(stored)], vec![Effect::Settled(done)]);
         self.journal.record(Step { changes, effects });
-        Ok(Taken { settings: Arc::clone(&self.settings), written })
+        Ok(self.taken(written))
+    }
+
+    fn taken(&self, written: oneshot::Receiver<()>) -> Taken {
+        Taken { settings: Arc::clone(&self.settings), files: self.env.files.clone(), written }
     }
 
     /// A run ends where it began, so nothing may be under way.

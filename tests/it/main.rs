@@ -8,6 +8,7 @@
 
 mod agreement;
 mod asyncapi;
+mod core_api;
 mod cors;
 mod crash;
 mod docs;
@@ -18,7 +19,9 @@ mod files;
 mod fuzz;
 mod golden;
 mod handshake;
+mod http;
 mod isolation;
+mod login;
 mod openapi;
 mod process;
 mod protocol;

@@ -129,10 +129,16 @@ pub fn read_settings(locale: Locale, body: &[u8]) -> Result<SettingsRequest, Ans
     })
 }
 
-/// The file that is asked for, as lists show it.
-pub fn read_content(body: &[u8]) -> Result<String, Answer> {
-    let wire::ContentBody { name } = read(body)?;
-    Ok(name)
+/// The file that is asked for, as lists show it, and the session whose lists these are.
+#[derive(Debug)]
+pub struct ContentRequest {
+    pub name: String,
+    pub session: Option<SessionId>,
+}
+
+pub fn read_content(locale: Locale, body: &[u8]) -> Result<ContentRequest, Answer> {
+    let body: wire::ContentBody = read(body)?;
+    Ok(ContentRequest { name: body.name, session: session(locale, body.session)? })
 }
 
 pub fn logged_in(locale: Locale, secret: &str) -> Answer {
@@ -210,6 +216,17 @@ pub fn settings_refused(locale: Locale, reasons: &[String]) -> Answer {
 
 pub fn restart_refused(locale: Locale) -> Answer {
     Answer::refused(200, "RESTART_REFUSED", locale.say("http", "restart_refused", &[]))
+}
+
+/// In base64, so that no browser takes it for something to run.
+pub fn content(locale: Locale, name: &str, bytes: &[u8]) -> Answer {
+    let base64_data = base64_simd::STANDARD.encode_to_string(bytes);
+    let data = wire::ContentData { name, path: name, base64_data };
+    Answer::ok(locale.say("http", "content", &[]), data)
+}
+
+pub fn content_refused(locale: Locale, code: &str, reason: &str) -> Answer {
+    Answer::refused(200, code, locale.word(reason))
 }
 
 pub fn state(locale: Locale, ready: bool, busy: usize) -> Answer {

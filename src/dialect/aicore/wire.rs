@@ -349,6 +349,8 @@ pub(super) struct SettingsBody {
 pub(super) struct ContentBody {
     #[serde(rename = "ファイル名")]
     pub(super) name: String,
+    #[serde(rename = "セッションID", default)]
+    pub(super) session: Option<String>,
 }
 
 #[derive(Debug, Serialize)]

@@ -1,0 +1,208 @@
+//! HTTP of the packet dialect's frontends: sessions, model settings, files, and requests that are none.
+
+use crate::http::{get, post};
+use crate::support::{BODY, Client, Gateway, KIND, SESSION};
+use serde_json::{Value, json};
+
+const START: &str = "/core/AIコア/初期化";
+const MODELS: &str = "/core/AIコア/モデル情報/取得";
+const SETTINGS: &str = "/core/AIコア/モデル情報/設定";
+const CONTENT: &str = "/core/files/内容取得";
+
+#[tokio::test]
+async fn everything_but_login_and_state_needs_a_user() {
+    let gateway = Gateway::start().await;
+    for path in [
+        "/core/auth/現在利用者",
+        "/core/auth/ログアウト",
+        START,
+        MODELS,
+        SETTINGS,
+        "/core/AIコア/セッション一覧",
+        CONTENT,
+    ] {
+        let nobody = post(path, &json!({})).send(gateway.addr).await;
+        assert_eq!(nobody.json()["detail"], "Not authenticated", "{path}");
+        let stranger = post(path, &json!({})).bearer("wrong").send(gateway.addr).await;
+        assert_eq!(stranger.json()["detail"], "Could not validate credentials", "{path}");
+        assert_eq!((nobody.status, stranger.status), (401, 401), "{path}");
+    }
+    let state = get("/core/サーバー状態").send(gateway.addr).await.json();
+    assert_eq!(state["data"], json!({"ready_count": 1, "busy_count": 0}));
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_none_is_answered_with_what_is_wrong() {
+    let gateway = Gateway::start().await;
+    let wrong = |path| post(path, &Value::Null).local();
+    for (path, body) in [
+        ("/core/auth/ログイン", ""),
+        ("/core/auth/ログイン", "{"),
+        ("/core/auth/ログイン", r#"{"利用者ID":"a"}"#),
+        (START, "[]x"),
+        (SETTINGS, r#"{"モデル設定":1}"#),
+        (CONTENT, "{}"),
+    ] {
+        let reply = wrong(path).body(body).send(gateway.addr).await;
+        assert_eq!(reply.status, 422, "{path} {body}: {}", reply.body);
+    }
+    let large = wrong(START).body(&format!("\"{}\"", "x".repeat(70_000))).send(gateway.addr).await;
+    assert_eq!(large.status, 413, "{}", large.body);
+    assert_eq!(get(START).local().send(gateway.addr).await.status, 405);
+    assert_eq!(get("/core/何もない").local().send(gateway.addr).await.status, 404);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_is_made_kept_and_known_to_sockets() {
+    let gateway = Gateway::start().await;
+    let made = post(START, &json!({SESSION: ""})).local().send(gateway.addr).await.json();
+    let id = made["data"][SESSION].as_str().unwrap().to_owned();
+    let again = post(START, &json!({SESSION: id})).local().send(gateway.addr).await.json();
+    assert_eq!(again["data"][SESSION], json!(id));
+    let client = Client::open(gateway.addr, "input", Some(&id)).await;
+    assert_eq!(client.session(), id);
+    let odd = post(START, &json!({SESSION: "bd07140c92"})).local().send(gateway.addr).await;
+    assert_eq!(odd.refused(), "SESSION_REFUSED");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn settings_are_shown_checked_and_refused_with_reasons() {
+    let gateway = Gateway::start().await;
+    let client = Client::open(gateway.addr, "input", None).await;
+    let id = client.session();
+    let models = post(MODELS, &json!({SESSION: id})).local().send(gateway.addr).await.json();
+    let data = &models["data"];
+    assert_eq!(data["モデル設定"], client.init[BODY]["モデル設定"]);
+    for (group, name) in [
+        ("chat_models", "openrt"),
+        ("live_models", "openai_live"),
+        ("live_voices", "gemini_live"),
+        ("code_models", "codex_cli"),
+        ("chat_models", "scripted"),
+    ] {
+        assert!(data["available_models"][group][name].is_object(), "{group} {name}");
+    }
+    let change = async |changes: Value| {
+        let body = json!({SESSION: id, "モデル設定": changes});
+        post(SETTINGS, &body).local().send(gateway.addr).await
+    };
+    let kept = change(json!({"CODE_PLAN": "auto", "CODE_MAX_TURNS": 999})).await.json();
+    assert_eq!(kept["message"], "2件の設定を更新しました（セッション内のみ）");
+    assert_eq!(change(json!({})).await.refused(), "NO_SETTINGS");
+    let refused = change(json!({
+        "CODE_PLAN": "auto", "NO_SUCH": "x", "CHAT_AI_NAME": "gemini", "CODE_MAX_TURNS": "many",
+        "CODE_BASE_PATH": "/etc",
+    }))
+    .await;
+    let message = refused.json()["message"].as_str().unwrap().to_owned();
+    assert_eq!(refused.refused(), "SETTINGS_REFUSED");
+    for (name, reason) in [
+        ("NO_SUCH", "no such setting"),
+        ("CHAT_AI_NAME", "no effect with scripted models"),
+        ("CODE_MAX_TURNS", "whole number"),
+        ("CODE_BASE_PATH", "[projects]"),
+    ] {
+        let line = message.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(line.contains(reason), "{line}");
+    }
+    let restart = json!({SESSION: id, "モデル設定": {}, "再起動要求": {"reboot_core": true}});
+    let restart = post(SETTINGS, &restart).local().send(gateway.addr).await;
+    assert_eq!(restart.refused(), "RESTART_REFUSED");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_moves_to_another_project_and_stays_there() {
+    let other = tempfile::tempdir().unwrap();
+    let path = other.path().canonicalize().unwrap();
+    std::fs::write(path.join("there.txt"), "there").unwrap();
+    let listed = path.clone();
+    let choose = move |config: &mut kakehashi::config::Config| {
+        config.projects = vec![("The other".to_owned(), listed.clone())];
+    };
+    let gateway = Gateway::start_with(choose.clone()).await;
+    std::fs::write(gateway.project().join("here.txt"), "here").unwrap();
+    let mut input = Client::open(gateway.addr, "input", None).await;
+    let id = input.session().to_owned();
+    let mut file = Client::open(gateway.addr, "file", Some(&id)).await;
+    let mut agent = Client::open(gateway.addr, "1", Some(&id)).await;
+    agent.until("welcome_text").await;
+
+    let models = post(MODELS, &json!({SESSION: id})).local().send(gateway.addr).await.json();
+    let key = format!("{}", path.display());
+    assert_eq!(models["data"]["external_root_dic"][&key], "The other");
+    let change = json!({SESSION: id, "モデル設定": {"CODE_BASE_PATH": format!("{key}/")}});
+
+    // Not while an agent works.
+    input.send(&json!({"チャンネル": "1", KIND: "input_text", BODY: "sleep 60"})).await;
+    agent.until_where(|packet| packet[BODY] == "<<< 処理開始 >>>").await;
+    let busy = post(SETTINGS, &change).local().send(gateway.addr).await;
+    assert_eq!(busy.refused(), "SETTINGS_REFUSED");
+    input.send(&json!({"チャンネル": "1", KIND: "cancel_run", BODY: ""})).await;
+    agent.until_where(|packet| packet[BODY] == "<<< 処理中断 >>>").await;
+    let mut moved = post(SETTINGS, &change).local().send(gateway.addr).await;
+    // The end of a run takes a moment longer than its announcement.
+    for _ in 0..50 {
+        if moved.json()["status"] == "OK" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        moved = post(SETTINGS, &change).local().send(gateway.addr).await;
+    }
+    assert_eq!(moved.json()["status"], "OK", "{}", moved.body);
+
+    input.send(&json!({"チャンネル": "file", KIND: "files_backup", BODY: ""})).await;
+    let list = file.until("files_backup").await;
+    assert_eq!(list[BODY]["プロジェクトパス"], json!(key));
+    assert_eq!(list[BODY]["ファイルリスト"][0]["パス"], "there.txt");
+    input.send(&json!({"チャンネル": "1", KIND: "input_text", BODY: "write made.txt x"})).await;
+    agent.until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+    assert!(path.join("made.txt").exists());
+    let body = json!({"ファイル名": "there.txt", SESSION: id});
+    let content = post(CONTENT, &body).local().send(gateway.addr).await.json();
+    assert_eq!(content["data"]["base64_data"], "dGhlcmU=");
+    let absolute = json!({"ファイル名": path.join("there.txt")});
+    let content = post(CONTENT, &absolute).local().send(gateway.addr).await.json();
+    assert_eq!(content["data"]["base64_data"], "dGhlcmU=");
+
+    let home = gateway.stop().await;
+    let gateway = Gateway::start_at(std::sync::Arc::clone(&home), choose).await;
+    let input = Client::open(gateway.addr, "input", Some(&id)).await;
+    assert_eq!(input.init[BODY]["モデル設定"]["CODE_BASE_PATH"], json!(key));
+    gateway.stop().await;
+    // A project that is not configured any more is given up.
+    let gateway = Gateway::start_at(home, |_| ()).await;
+    let input = Client::open(gateway.addr, "input", Some(&id)).await;
+    assert_eq!(input.init[BODY]["モデル設定"]["CODE_BASE_PATH"], "");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn file_content_stays_below_its_roots() {
+    let gateway = Gateway::start().await;
+    std::fs::write(gateway.project().join("page.html"), "<script>").unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", gateway.project().join("link")).unwrap();
+    let ask = async |name: &str| {
+        post(CONTENT, &json!({"ファイル名": name})).local().send(gateway.addr).await
+    };
+    let good = ask("page.html").await;
+    assert_eq!(good.json()["data"]["base64_data"], "PHNjcmlwdD4=");
+    assert_eq!(good.header("content-type").unwrap(), "application/json");
+    assert_eq!(good.header("x-content-type-options").unwrap(), "nosniff");
+    let token = gateway.home.data.path().join("token").display().to_string();
+    for (name, code) in [
+        ("", "INVALID_FILE_NAME"),
+        ("../token", "INVALID_FILE_NAME"),
+        ("/etc/hostname", "INVALID_FILE_NAME"),
+        (token.as_str(), "INVALID_FILE_NAME"),
+        ("nothing.txt", "FILE_NOT_FOUND"),
+    ] {
+        assert_eq!(ask(name).await.refused(), code, "{name}");
+    }
+    let link = ask("link").await;
+    assert_ne!(link.json()["status"], "OK", "{}", link.body);
+    gateway.stop().await;
+}
