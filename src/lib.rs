@@ -6,6 +6,7 @@
 
 pub mod audio;
 pub mod auth;
+pub mod command;
 pub mod config;
 pub mod data_dir;
 pub mod dialect;

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use kakehashi::auth::{self, Auth};
+use kakehashi::command::backup::{self, BackupCommand};
 use kakehashi::config::{self, Config, Overrides};
 use kakehashi::data_dir::DataDir;
 use kakehashi::doctor::{self, Screen};
@@ -29,6 +30,7 @@ Examples:
   kakehashi serve --project ~/app       let agents work on ~/app
   kakehashi --listen 127.0.0.1:0        take any free port and print it
   kakehashi say \"Restart in 5 minutes\"  tell every session of the running gateway
+  kakehashi backup list                 show the states that the project can be brought back to
   kakehashi doctor                      find out what is missing, with the same flags as serve
 
 Logs go to stderr: KAKEHASHI_LOG=debug shows more, KAKEHASHI_LOG=warn less.
@@ -52,6 +54,11 @@ enum Command {
     Say {
         /// What to tell.
         text: String,
+    },
+    /// List the backups of the project and bring them back, with or without a running gateway.
+    Backup {
+        #[command(subcommand)]
+        command: BackupCommand,
     },
     /// Look at everything the gateway needs and say what to do; changes nothing. Exit code 1: something fails.
     Doctor {
@@ -122,6 +129,9 @@ fn main() -> ExitCode {
     let done = match cli.command {
         None | Some(Command::Serve) => serve(cli.flags).map(|()| ExitCode::SUCCESS),
         Some(Command::Say { text }) => say(cli.flags.into(), &text).map(|()| ExitCode::SUCCESS),
+        Some(Command::Backup { command }) => {
+            backup::run(command, cli.flags.into()).map(|()| ExitCode::SUCCESS).map_err(Into::into)
+        }
         Some(Command::Doctor { json }) => doctor(cli.flags.into(), json),
     };
     match done {

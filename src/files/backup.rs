@@ -6,7 +6,7 @@ mod copy;
 mod moment;
 mod restore;
 
-pub use moment::Moment;
+pub use moment::{BadMoment, Moment};
 pub use restore::Restored;
 
 use super::catalog::with_slashes;
@@ -30,6 +30,22 @@ impl Snapshot {
     pub fn changes_until(&self, later: &Self) -> BTreeSet<String> {
         let (changed, gone) = self.0.differences(&later.0);
         changed.iter().chain(&gone).map(|path| with_slashes(path)).collect()
+    }
+}
+
+/// One state that the project can be brought back to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backup {
+    pub moment: Moment,
+    /// Every file was copied, and not only those that had changed.
+    pub is_full: bool,
+    /// How many the project had.
+    pub files: usize,
+}
+
+impl Backup {
+    pub fn kind(self) -> &'static str {
+        if self.is_full { "full" } else { "changes" }
     }
 }
 

@@ -48,7 +48,7 @@ impl Files {
     /// directory before it.
     pub fn read(&self, principal: &Principal, shown: &str) -> Result<Content, ContentError> {
         let start = self.start(principal, shown)?;
-        let file = self.open(&start).map_err(refusal)?;
+        let file = self.open_below(&start).map_err(refusal)?;
         let name = start.below.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Content { name, bytes: read(file, self.places.limits.content)? })
     }
@@ -78,7 +78,7 @@ impl Files {
 
     /// Links are followed below the root first. Then every directory on the way is opened by itself and no link any
     /// more, so that the way that was judged is the way that was taken.
-    fn open(&self, start: &Start) -> io::Result<File> {
+    fn open_below(&self, start: &Start) -> io::Result<File> {
         let root = Dir::open_ambient_dir(&start.root, ambient_authority())?;
         let real = root.canonicalize(&start.below)?;
         let parent = real.parent().unwrap_or(Path::new(""));

@@ -18,7 +18,7 @@ mod tree;
 mod upload;
 mod watch;
 
-pub use backup::{Moment, Restored, Snapshot};
+pub use backup::{Backup, BadMoment, Moment, Restored, Snapshot};
 pub use catalog::Listed;
 pub use content::{Content, ContentError};
 pub use error::FileError;
@@ -67,18 +67,23 @@ struct Places {
 impl Files {
     /// The project has to exist; the data directory is made, and old uploads in it are removed.
     pub fn new(project: &Path, data: &Path, limits: FileLimits) -> io::Result<Self> {
-        fs::create_dir_all(data.join("temp"))?;
-        let (project, data) = (project.canonicalize()?, data.canonicalize()?);
-        let backups = Backups::new(data.join("backup").join(project_name(&project)));
-        let places = Places { project, data, limits, catalogs: Mutex::default(), backups };
-        let files = Self { places: Arc::new(places) };
+        let files = Self::open(project, data, limits)?;
         files.tidy_all();
         Ok(files)
     }
 
     /// The same data directory and limits for another project.
     pub fn for_project(&self, project: &Path) -> io::Result<Self> {
-        Self::new(project, self.data(), self.places.limits)
+        Self::open(project, self.data(), self.places.limits)
+    }
+
+    /// The same, but nothing is removed.
+    pub fn open(project: &Path, data: &Path, limits: FileLimits) -> io::Result<Self> {
+        fs::create_dir_all(data.join("temp"))?;
+        let (project, data) = (project.canonicalize()?, data.canonicalize()?);
+        let backups = Backups::new(backup_base(&project, &data));
+        let places = Places { project, data, limits, catalogs: Mutex::default(), backups };
+        Ok(Self { places: Arc::new(places) })
     }
 
     pub fn project(&self) -> &Path {
@@ -93,6 +98,10 @@ impl Files {
     fn temp(&self, principal: &Principal) -> PathBuf {
         self.data().join("temp").join(name::principal_dir(principal))
     }
+}
+
+fn backup_base(project: &Path, data: &Path) -> PathBuf {
+    data.join("backup").join(project_name(project))
 }
 
 fn project_name(project: &Path) -> String {

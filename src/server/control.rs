@@ -1,9 +1,9 @@
-//! `control.sock` in the data directory: how `kakehashi say` reaches the running gateway. One JSON line in,
-//! one out; whoever may open the file is the operator.
+//! `control.sock` in the data directory: how `kakehashi say` and `kakehashi backup restore` reach the running gateway.
+//! One JSON line in, one out; whoever may open the file is the operator.
 
 use super::AppState;
 use crate::message::SystemNotice;
-use crate::session::Registry;
+use crate::session::Moment;
 use crate::task::Tasks;
 use serde::{Deserialize, Serialize};
 use std::fs::Permissions;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::time::timeout;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 /// Longest line either side reads.
 const LINE_LIMIT: u64 = 64 * 1024;
@@ -22,24 +22,29 @@ const LINE_LIMIT: u64 = 64 * 1024;
 const TEXT_LIMIT: usize = 10 * 1024;
 /// Callers are served one after the other, so none may take long.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// A restore copies as long as the disk does.
+const RESTORE_PATIENCE: Duration = Duration::from_secs(60 * 60);
 const BACKLOG: u32 = 16;
 
+/// `{"say": "..."}` or `{"restore": {...}}`.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Order {
-    say: String,
+#[serde(rename_all = "snake_case")]
+enum Order {
+    Say(String),
+    Restore { project: PathBuf, moment: String, path: Option<String> },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Answer {
     Done { ok: bool, sessions: usize },
+    Restored { ok: bool, written: usize, removed: usize },
     Refused { error: String },
 }
 
-/// Why a text did not reach the gateway.
+/// Why an order did not reach the gateway.
 #[derive(Debug, thiserror::Error)]
-pub enum SayError {
+pub enum ControlError {
     #[error("no gateway is running with data directory {}", .0.display())]
     NotRunning(PathBuf),
     #[error("the text is too long, at most {TEXT_LIMIT} bytes")]
@@ -51,35 +56,66 @@ pub enum SayError {
 }
 
 /// Tells every session of the gateway that uses `data`; returns how many there were.
-pub async fn say(data: &Path, text: &str) -> Result<usize, SayError> {
+pub async fn say(data: &Path, text: &str) -> Result<usize, ControlError> {
     if text.len() > TEXT_LIMIT {
-        return Err(SayError::TooLong);
+        return Err(ControlError::TooLong);
     }
+    let answer = send(data, &Order::Say(text.to_owned()), PATIENCE * 2).await?;
+    if let Answer::Done { sessions, .. } = answer { Ok(sessions) } else { Err(answer.into()) }
+}
+
+/// Brings files of a backup back; returns how many were written and removed. The gateway that uses `data` has to work
+/// on this project.
+pub async fn restore(
+    data: &Path,
+    project: &Path,
+    moment: Moment,
+    path: Option<String>,
+) -> Result<(usize, usize), ControlError> {
+    let order = Order::Restore { project: project.to_owned(), moment: moment.name(), path };
+    let answer = send(data, &order, RESTORE_PATIENCE).await?;
+    if let Answer::Restored { written, removed, .. } = answer {
+        Ok((written, removed))
+    } else {
+        Err(answer.into())
+    }
+}
+
+async fn send(data: &Path, order: &Order, patience: Duration) -> Result<Answer, ControlError> {
     let mut stream = match UnixStream::connect(path(data)).await {
         Ok(stream) => stream,
         Err(err)
             if matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) =>
         {
-            return Err(SayError::NotRunning(data.to_owned()));
+            return Err(ControlError::NotRunning(data.to_owned()));
         }
         Err(err) => return Err(err.into()),
     };
-    let asked = timeout(PATIENCE * 2, ask(&mut stream, text)).await.map_err(io::Error::from)?;
-    match asked? {
-        Answer::Done { sessions, .. } => Ok(sessions),
-        Answer::Refused { error } => Err(SayError::Refused(error)),
+    Ok(timeout(patience, ask(&mut stream, order)).await.map_err(io::Error::from)??)
+}
+
+/// An answer that was not hoped for.
+impl From<Answer> for ControlError {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Refused { error } => Self::Refused(error),
+            Answer::Done { .. } | Answer::Restored { .. } => {
+                Self::Broken(io::ErrorKind::InvalidData.into())
+            }
+        }
     }
 }
 
 /// Listens until the gateway stops. A gateway that cannot be spoken to this way still serves.
-pub(super) fn start(state: &AppState, tasks: &Tasks) {
+pub(super) fn start(state: &AppState, tasks: Tasks) {
     let path = path(&state.config.data);
     match listen(&path) {
         Ok(listener) => {
-            tasks.spawn("control", serve(listener, path, state.clone()));
+            let serving = serve(listener, path, state.clone(), tasks.clone());
+            tasks.spawn("control", serving);
         }
         Err(err) => {
-            warn!(%err, path = %path.display(), "no control socket, `kakehashi say` will not work")
+            warn!(%err, path = %path.display(), "no control socket, `kakehashi say` and `kakehashi backup restore` will not work")
         }
     }
 }
@@ -102,10 +138,10 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     socket.listen(BACKLOG)
 }
 
-async fn serve(listener: UnixListener, path: PathBuf, state: AppState) {
+async fn serve(listener: UnixListener, path: PathBuf, state: AppState, tasks: Tasks) {
     while let Some(accepted) = state.stop.run_until_cancelled(listener.accept()).await {
         let served = match accepted {
-            Ok((stream, _)) => timeout(PATIENCE, obey(stream, &state.registry))
+            Ok((stream, _)) => timeout(PATIENCE, obey(stream, &state, &tasks))
                 .await
                 .unwrap_or_else(|err| Err(err.into())),
             Err(err) => {
@@ -123,22 +159,64 @@ async fn serve(listener: UnixListener, path: PathBuf, state: AppState) {
     }
 }
 
-async fn obey(mut stream: UnixStream, registry: &Registry) -> io::Result<()> {
+async fn obey(mut stream: UnixStream, state: &AppState, tasks: &Tasks) -> io::Result<()> {
     let line = read_line(&mut stream).await?;
     let answer = match serde_json::from_str::<Order>(&line) {
-        Ok(Order { say }) if say.trim().is_empty() => {
-            Answer::Refused { error: "there is nothing to say".to_owned() }
+        Ok(Order::Say(text)) if text.trim().is_empty() => refused("there is nothing to say"),
+        Ok(Order::Say(text)) => {
+            let sessions = state.registry.broadcast(&SystemNotice::Say(text.into()));
+            Answer::Done { ok: true, sessions }
         }
-        Ok(Order { say }) => {
-            Answer::Done { ok: true, sessions: registry.broadcast(&SystemNotice::Say(say.into())) }
+        Ok(Order::Restore { project, moment, path }) => {
+            // The next caller does not wait for it.
+            let state = state.clone();
+            tasks.spawn("control-restore", async move {
+                let answer = bring_back(&state, &project, &moment, path).await;
+                if let Err(err) = write_line(&mut stream, &answer).await {
+                    debug!(%err, "a control connection failed");
+                }
+            });
+            return Ok(());
         }
-        Err(err) => Answer::Refused { error: err.to_string() },
+        Err(err) => refused(err),
     };
     write_line(&mut stream, &answer).await
 }
 
-async fn ask(stream: &mut UnixStream, text: &str) -> io::Result<Answer> {
-    write_line(stream, &Order { say: text.to_owned() }).await?;
+async fn bring_back(
+    state: &AppState,
+    project: &Path,
+    moment: &str,
+    path: Option<String>,
+) -> Answer {
+    let own = &state.config.project;
+    if project != own {
+        // Whoever stands in another directory means another project.
+        return refused(format!(
+            "it works on {0}; say --project {0} if you mean that",
+            own.display()
+        ));
+    }
+    let moment = match moment.parse() {
+        Ok(moment) => moment,
+        Err(err) => return refused(err),
+    };
+    match state.registry.restore_backup(moment, path).await {
+        Ok(done) => {
+            let (written, removed) = (done.written.len(), done.removed.len());
+            info!(%moment, written, removed, "restored for the operator");
+            Answer::Restored { ok: true, written, removed }
+        }
+        Err(err) => refused(err),
+    }
+}
+
+fn refused(error: impl ToString) -> Answer {
+    Answer::Refused { error: error.to_string() }
+}
+
+async fn ask(stream: &mut UnixStream, order: &Order) -> io::Result<Answer> {
+    write_line(stream, order).await?;
     Ok(serde_json::from_str(&read_line(stream).await?)?)
 }
 

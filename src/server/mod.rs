@@ -4,6 +4,7 @@ mod accept;
 mod admission;
 mod aicore;
 mod assets;
+mod backups;
 mod caller;
 mod connection;
 pub mod control;
@@ -105,7 +106,7 @@ pub async fn run(
         stop,
         sockets_stop,
     };
-    control::start(&state, &tasks);
+    control::start(&state, tasks.clone());
     tasks.spawn("logins", tidy_logins(state.clone()));
     ready(&state.auth);
     let acceptor = Acceptor::new(router(&state, port), &state, tls, tasks.clone());
@@ -124,6 +125,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .merge(assets::routes())
         .merge(aicore::routes())
         .merge(core_api::routes())
+        .merge(backups::routes())
         .fallback(async || (StatusCode::NOT_FOUND, "There is nothing at this address.\n"))
         .with_state(state.clone())
         .layer(DefaultBodyLimit::max(BODY_LIMIT))

@@ -2,7 +2,7 @@
 
 use super::{Registry, SessionHandle};
 use crate::config::Config;
-use crate::files::{Content, ContentError, FileLimits};
+use crate::files::{Backup, Content, ContentError, FileError, FileLimits, Moment, Restored};
 use crate::message::Principal;
 use tokio::task::spawn_blocking;
 
@@ -34,5 +34,24 @@ impl Registry {
         let read = spawn_blocking(move || files.read(&principal, &shown)).await;
         // A panic in there is logged; to the client the file is one that cannot be read.
         read.unwrap_or(Err(ContentError::Unreadable))
+    }
+
+    /// Newest first.
+    pub async fn backups(&self) -> Vec<Backup> {
+        let files = self.files().clone();
+        let mut backups = spawn_blocking(move || files.backups()).await.unwrap_or_default();
+        backups.reverse();
+        backups
+    }
+
+    /// Goes on to its end, whoever stops waiting for it.
+    pub async fn restore_backup(
+        &self,
+        moment: Moment,
+        path: Option<String>,
+    ) -> Result<Restored, FileError> {
+        let files = self.files().clone();
+        let restored = spawn_blocking(move || files.restore(moment, path.as_deref())).await;
+        restored.unwrap_or(Err(FileError::Internal))
     }
 }

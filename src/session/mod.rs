@@ -20,7 +20,7 @@ mod sound;
 mod voice;
 mod work;
 
-pub use crate::files::{Content, ContentError};
+pub use crate::files::{Backup, Content, ContentError, FileError, Moment, Restored};
 pub use audience::Role;
 pub use library::file_limits;
 pub use reader::{Reader, ReaderEnd, Step};

@@ -9,6 +9,7 @@
 mod agreement;
 mod asyncapi;
 mod core_api;
+mod backups;
 mod cors;
 mod crash;
 mod docs;

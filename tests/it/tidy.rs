@@ -23,6 +23,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "session",
         ],
     ),
+    ("command", &["config", "data_dir", "files", "server", "session", "command"]),
     ("doctor", &["config", "data_dir", "store", "server", "doctor"]),
     (
         "server",

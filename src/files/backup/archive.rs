@@ -3,6 +3,7 @@
 
 use super::super::rules::Rules;
 use super::super::tree::{Root, Tree};
+use super::Backup;
 use super::moment::Moment;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -53,6 +54,16 @@ impl Archive {
         layers.sort_by_key(|layer| layer.moment);
         let first = layers.iter().rposition(|layer| layer.is_full).unwrap_or(layers.len());
         layers.split_off(first)
+    }
+
+    /// What people are told about them, oldest first.
+    pub(super) fn backups(&self) -> Vec<Backup> {
+        let told = |layer: &Layer| Backup {
+            moment: layer.moment,
+            is_full: layer.is_full,
+            files: self.manifest(layer).count,
+        };
+        self.layers().iter().map(told).collect()
     }
 
     pub(super) fn path(&self, layer: &Layer) -> PathBuf {

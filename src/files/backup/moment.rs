@@ -3,6 +3,7 @@
 use jiff::civil::{Date, DateTime, Time};
 use jiff::{ToSpan, Zoned};
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +18,7 @@ impl Moment {
     }
 
     /// From the names of its two directories.
-    pub(super) fn parse(day: &str, time: &str) -> Option<Self> {
+    pub fn parse(day: &str, time: &str) -> Option<Self> {
         let plain = |text: &str| text.bytes().all(|letter| letter.is_ascii_digit());
         if day.len() != 8 || time.len() != 6 || !plain(day) || !plain(time) {
             return None;
@@ -27,13 +28,18 @@ impl Moment {
     }
 
     /// `YYYYMMDD`.
-    pub(super) fn day(self) -> String {
+    pub fn day(self) -> String {
         self.0.strftime("%Y%m%d").to_string()
     }
 
     /// `HHMMSS`.
-    pub(super) fn time(self) -> String {
+    pub fn time(self) -> String {
         self.0.strftime("%H%M%S").to_string()
+    }
+
+    /// Both together, as it is on disk.
+    pub fn name(self) -> String {
+        format!("{}/{}", self.day(), self.time())
     }
 
     pub(super) fn is_older_than(self, age: Duration) -> bool {
@@ -43,6 +49,22 @@ impl Moment {
 
     fn to_the_second(self) -> Self {
         Self(self.0.with().subsec_nanosecond(0).build().unwrap_or(self.0))
+    }
+}
+
+/// What somebody wrote is no time of a backup.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a time like 20260226/204453")]
+pub struct BadMoment(String);
+
+/// With or without what people put between the numbers.
+impl FromStr for Moment {
+    type Err = BadMoment;
+
+    fn from_str(text: &str) -> Result<Self, BadMoment> {
+        let digits: String = text.chars().filter(|letter| !"/-: ".contains(*letter)).collect();
+        let parsed = digits.split_at_checked(8).and_then(|(day, time)| Self::parse(day, time));
+        parsed.ok_or_else(|| BadMoment(text.escape_debug().to_string()))
     }
 }
 
@@ -62,6 +84,14 @@ mod tests {
         let moment = Moment::parse("20260226", "204453").unwrap();
         assert_eq!((moment.day(), moment.time()), ("20260226".into(), "204453".into()));
         assert_eq!(moment.to_string(), "2026/02/26 20:44:53");
+        for text in [moment.name(), moment.to_string(), "20260226204453".to_owned()] {
+            assert_eq!(text.parse(), Ok(moment));
+        }
+        for text in
+            ["", "20260226", "20260226/2044", "2026\u{3042}226/204453", "../20260226/204453"]
+        {
+            assert!(text.parse::<Moment>().is_err(), "{text}");
+        }
         assert!(moment < Moment::parse("20260227", "000000").unwrap());
         for (day, time) in [
             ("2026022", "204453"),

@@ -1,31 +1,44 @@
 //! Brings files of a backup back into the project. What is there at that moment is backed up first.
 
-use super::Moment;
-use super::archive::Layer;
+use super::archive::{Archive, Layer};
 use super::copy::copy_file;
-use crate::files::{FileError, Files};
+use super::{Backup, Moment};
+use crate::files::catalog::with_slashes;
+use crate::files::{FileError, Files, backup_base};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use std::io;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
-/// How many files a restore has touched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The files that a restore has touched, as people write paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    pub written: usize,
-    pub removed: usize,
+    pub written: Vec<String>,
+    pub removed: Vec<String>,
 }
 
 const PART: &str = ".kakehashi-restore.part";
 
 impl Files {
     /// Newest last.
-    pub fn backups(&self) -> Vec<Moment> {
-        self.places.backups.archive.layers().iter().map(|layer| layer.moment).collect()
+    pub fn backups(&self) -> Vec<Backup> {
+        self.places.backups.archive.backups()
     }
 
-    /// One file as it was after this backup.
-    pub fn restore_file(&self, moment: Moment, path: &str) -> Result<(), FileError> {
+    /// The same without anything else of the data directory; nothing is made for this.
+    pub fn backups_of(project: &Path, data: &Path) -> Vec<Backup> {
+        Archive::new(backup_base(project, data)).backups()
+    }
+
+    /// One file, or everything, as it was after this backup.
+    pub fn restore(&self, moment: Moment, path: Option<&str>) -> Result<Restored, FileError> {
+        match path {
+            Some(path) => self.restore_file(moment, path),
+            None => self.restore_all(moment),
+        }
+    }
+
+    fn restore_file(&self, moment: Moment, path: &str) -> Result<Restored, FileError> {
         let path = Path::new(path);
         let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         if !plain || path.as_os_str().is_empty() {
@@ -38,11 +51,11 @@ impl Files {
         let from = self.layer_of(&layers, path).ok_or(FileError::NotInBackup)?;
         let project = self.open_project()?;
         put_back(&self.places.backups.archive.open(from)?, &project, path)?;
-        Ok(())
+        Ok(Restored { written: vec![with_slashes(path)], removed: Vec::new() })
     }
 
-    /// The whole project as it was after this backup; files that were not there then are removed.
-    pub fn restore_all(&self, moment: Moment) -> Result<Restored, FileError> {
+    /// Files that were not there then are removed.
+    fn restore_all(&self, moment: Moment) -> Result<Restored, FileError> {
         let now = self.survey()?;
         let mut work = self.places.backups.work();
         self.keep(&mut work, &now)?;
@@ -58,7 +71,8 @@ impl Files {
             let from = self.layer_of(&layers, path).ok_or(FileError::NotInBackup)?;
             put_back(&self.places.backups.archive.open(from)?, &project, path)?;
         }
-        Ok(Restored { written: changed.len(), removed: gone.len() })
+        let shown = |paths: &[PathBuf]| paths.iter().map(|path| with_slashes(path)).collect();
+        Ok(Restored { written: shown(&changed), removed: shown(&gone) })
     }
 
     fn open_project(&self) -> Result<Dir, FileError> {

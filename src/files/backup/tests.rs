@@ -9,9 +9,13 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 impl Fixture {
     fn back_up(&self) -> Option<Moment> {
-        let before = self.files.backups().last().copied();
+        let before = self.moments().last().copied();
         self.files.back_up(&self.files.survey().unwrap()).unwrap();
-        self.files.backups().last().copied().filter(|last| Some(*last) != before)
+        self.moments().last().copied().filter(|last| Some(*last) != before)
+    }
+
+    fn moments(&self) -> Vec<Moment> {
+        self.files.backups().iter().map(|backup| backup.moment).collect()
     }
 
     fn base(&self) -> PathBuf {
@@ -74,7 +78,7 @@ fn another_process_goes_on_where_the_last_one_ended() {
     let part = fixture.base().join(second.day()).join(".000000.part");
     fs::create_dir(&part).unwrap();
     fixture.reopen();
-    assert_eq!(fixture.files.backups(), [first, second]);
+    assert_eq!(fixture.moments(), [first, second]);
     assert_eq!(fixture.back_up(), None);
     assert!(!part.exists());
     fixture.add("c", "1");
@@ -114,7 +118,8 @@ fn one_file_comes_back_as_it_was() {
     fs::remove_dir_all(fixture.project().join("dir")).unwrap();
     let third = fixture.back_up().unwrap();
     for (moment, content) in [(second, "22"), (first, "1")] {
-        fixture.files.restore_file(moment, "dir/a").unwrap();
+        let restored = fixture.files.restore(moment, Some("dir/a")).unwrap();
+        assert_eq!(restored, Restored { written: vec!["dir/a".to_owned()], removed: Vec::new() });
         assert_eq!(fixture.read("dir/a").as_deref(), Some(content));
     }
     for (moment, path) in [
@@ -125,11 +130,11 @@ fn one_file_comes_back_as_it_was() {
         (first, "dir"),
         (first, ""),
     ] {
-        let refused = fixture.files.restore_file(moment, path);
+        let refused = fixture.files.restore(moment, Some(path));
         assert_eq!(refused, Err(FileError::NotInBackup), "{path}");
     }
     let unknown = Moment::parse("20000101", "000000").unwrap();
-    assert_eq!(fixture.files.restore_file(unknown, "b"), Err(FileError::NotInBackup));
+    assert_eq!(fixture.files.restore(unknown, Some("b")), Err(FileError::NotInBackup));
     assert_eq!(fs::read_dir(fixture.project().join("dir")).unwrap().count(), 1);
 }
 
@@ -146,14 +151,15 @@ fn everything_comes_back_and_nothing_is_lost_by_that() {
     fixture.add("new/c", "1");
     fs::remove_dir_all(fixture.project().join("deep")).unwrap();
     // Never backed up before the restore itself does it.
-    let restored = fixture.files.restore_all(first).unwrap();
-    assert_eq!(restored, Restored { written: 3, removed: 2 });
+    let restored = fixture.files.restore(first, None).unwrap();
+    assert_eq!(restored.written, ["a", "thing", "deep/er/b"]);
+    assert_eq!(restored.removed, ["new/c", "thing/inside"]);
     assert_eq!(fixture.read("a").as_deref(), Some("1"));
     assert_eq!(fixture.read("thing").as_deref(), Some("file"));
     assert_eq!(fixture.read("deep/er/b").as_deref(), Some("1"));
     assert!(!fixture.project().join("new").exists());
-    let before = fixture.files.backups()[1];
-    fixture.files.restore_all(before).unwrap();
+    let before = fixture.moments()[1];
+    fixture.files.restore(before, None).unwrap();
     assert_eq!(fixture.read("a").as_deref(), Some("22"));
     assert_eq!(fixture.read("thing/inside").as_deref(), Some("1"));
     assert!(!fixture.project().join("deep").exists());
@@ -175,11 +181,11 @@ fn old_backups_are_merged_and_the_kept_ones_stay_whole() {
             fixture.reopen();
         }
     }
-    assert_eq!(fixture.files.backups(), made[4..]);
+    assert_eq!(fixture.moments(), made[4..]);
     let (oldest, files) = fixture.copies(made[4]);
     assert!(oldest.ends_with(".all"));
     assert_eq!(files, ["always", "changes", "round4/f"]);
-    fixture.files.restore_all(made[4]).unwrap();
+    fixture.files.restore(made[4], None).unwrap();
     assert_eq!(fixture.read("changes").as_deref(), Some("xxxxx"));
     assert_eq!(fixture.read("round4/f").as_deref(), Some("1"));
     assert!(!fixture.project().join("round8").exists());
@@ -196,10 +202,10 @@ fn backups_of_long_ago_are_merged_except_the_last() {
     fs::rename(fixture.base().join(first.day()), &old).unwrap();
     fixture.reopen();
     assert_eq!(fixture.back_up(), None);
-    assert_eq!(fixture.files.backups().len(), 1);
+    assert_eq!(fixture.moments().len(), 1);
     fixture.add("b", "1");
     let second = fixture.back_up().unwrap();
-    assert_eq!(fixture.files.backups(), [second]);
+    assert_eq!(fixture.moments(), [second]);
     assert_eq!(fixture.copies(second).1, ["a", "b"]);
     assert!(!old.exists());
 }

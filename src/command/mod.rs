@@ -1,0 +1,5 @@
+//! Commands beside the gateway that need more than one line of `main`. They work whether a gateway is running with the
+//! data directory or not.
+
+pub mod backup;
+mod holder;
