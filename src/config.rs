@@ -42,6 +42,8 @@ pub struct Config {
     pub data: PathBuf,
     pub language: Locale,
     pub models: Models,
+    /// Sessions that nobody has used for so long are deleted.
+    pub retention: Option<Duration>,
     /// In lower case.
     pub allowed_origins: Vec<String>,
     /// In lower case, `name` or `name:port`.
@@ -149,6 +151,7 @@ impl Config {
         if let Some(name) = user::repeated(&raw.users) {
             return Err(ConfigError::UserTwice(name.to_owned()));
         }
+        let retention = retention(&raw);
         let tls = raw.tls.files()?;
         let exposure = Exposure {
             listen: raw.listen.0,
@@ -163,6 +166,7 @@ impl Config {
             data: data_directory(&raw.data)?,
             language: raw.language,
             models: raw.models,
+            retention,
             allowed_origins: raw.allowed_origins.into_iter().map(|Origin(text)| text).collect(),
             allowed_hosts: raw.allowed_hosts.into_iter().map(|Host(text)| text).collect(),
             users: raw.users,
@@ -186,6 +190,7 @@ impl Config {
             data: data.into(),
             language: raw.language,
             models: raw.models,
+            retention: retention(&raw),
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             users: Vec::new(),
@@ -276,6 +281,12 @@ fn data_directory(path: &Path) -> Result<PathBuf, ConfigError> {
         return platform().map(|dirs| dirs.data_dir().to_owned()).ok_or(ConfigError::NoHome);
     }
     std::path::absolute(path).map_err(|reason| ConfigError::Data { path: path.to_owned(), reason })
+}
+
+/// 0 is for ever.
+fn retention(raw: &RawConfig) -> Option<Duration> {
+    let age = raw.retention_days.seconds() * DAY_SECONDS;
+    (!age.is_zero()).then_some(age)
 }
 
 fn limits(raw: &RawLimits) -> Limits {

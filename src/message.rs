@@ -503,6 +503,8 @@ pub enum Problem {
     StoreStalled { reason: String },
     #[error("the command was not carried out ({reason}); send it again")]
     NotCarriedOut { reason: String },
+    #[error("this session was deleted; connect without its id to start a new one")]
+    SessionDeleted,
 }
 
 impl Problem {
@@ -517,6 +519,7 @@ impl Problem {
             Self::TooManyControls { .. } => "too_many_controls",
             Self::StoreStalled { .. } => "store_stalled",
             Self::NotCarriedOut { .. } => "not_carried_out",
+            Self::SessionDeleted => "session_deleted",
         }
     }
 }

@@ -2,6 +2,7 @@
 //! Everything here blocks unless it says otherwise; callers use `spawn_blocking`. Clients never see where the directories really are.
 
 mod backup;
+mod belongings;
 mod catalog;
 mod clock;
 mod content;
@@ -19,6 +20,7 @@ mod upload;
 mod watch;
 
 pub use backup::{Backup, BadMoment, Moment, Restored, Snapshot};
+pub use belongings::Belongings;
 pub use catalog::Listed;
 pub use content::{Content, ContentError};
 pub use error::FileError;

@@ -15,6 +15,7 @@ mod guard;
 mod health;
 mod metrics;
 mod page;
+mod sessions;
 mod socket;
 mod sockets;
 pub mod tls;
@@ -126,6 +127,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .merge(aicore::routes())
         .merge(core_api::routes())
         .merge(backups::routes())
+        .merge(sessions::routes())
         .fallback(async || (StatusCode::NOT_FOUND, "There is nothing at this address.\n"))
         .with_state(state.clone())
         .layer(DefaultBodyLimit::max(BODY_LIMIT))

@@ -125,7 +125,11 @@ impl<D: Dialect> Connection<D> {
                     Turn::Session(step) => {
                         last = Side::Session;
                         self.on_step(step?, &mut frames);
-                        self.gather(&mut frames)?;
+                        if let Err(end) = self.gather(&mut frames) {
+                            // What came before the end may say why.
+                            self.write(&mut frames).await?;
+                            return Err(end);
+                        }
                     }
                 },
                 _ = pings.tick() => {
@@ -183,7 +187,7 @@ impl<D: Dialect> Connection<D> {
         tokio::select! {
             biased;
             taken = self.session.submit(self.terms.connection, inbound) => {
-                taken.map_err(|_| ReaderEnd::SessionOver.into())
+                taken.map_err(|_| self.reader.end().into())
             }
             () = self.terms.over.cancelled() => Err(self.terms.end()),
         }
@@ -282,6 +286,7 @@ fn close_code(end: &End) -> Option<(u16, String)> {
         End::LoggedOut => Some((3506, "the login has ended".to_owned())),
         End::Silent => Some((3003, "no sign of life".to_owned())),
         End::Reader(ReaderEnd::Slow) => Some((3002, "too slow; reconnect and resume".to_owned())),
+        End::Reader(ReaderEnd::Deleted) => Some((3505, Problem::SessionDeleted.code().to_owned())),
         End::Reader(ReaderEnd::SessionOver | ReaderEnd::Store(_)) => {
             Some((3004, "the session was unloaded; reconnect".to_owned()))
         }

@@ -4,6 +4,7 @@
 
 use super::audience::Audience;
 use super::desk::Desk;
+use super::erase::Doom;
 use super::job::{Asker, JobDone};
 use super::journal::{Diverged, Effect, Journal, Step};
 use super::lane::{self, LANES, Lane};
@@ -52,11 +53,13 @@ pub(super) struct Session {
     pub(super) voice: Voice,
     pub(super) recent: RecentFiles,
     idle_since: Option<Instant>,
+    /// Set when the session is to be deleted.
+    pub(super) doom: Option<Doom>,
     _counted: Held,
 }
 
 /// Why an actor ended.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Ended {
     /// Nobody needs it now.
     Unloaded,
@@ -64,6 +67,8 @@ pub(super) enum Ended {
     Stopped,
     /// What it believed is not what is stored; the next one starts from there.
     Diverged,
+    /// Nothing of it is wanted any more.
+    Deleted(Doom),
 }
 
 impl Session {
@@ -98,6 +103,7 @@ impl Session {
             recent: RecentFiles::restored(record.recent_files),
             jobs: JoinSet::new(),
             idle_since: None,
+            doom: None,
             env,
         };
         session.take_up(record.running, record.waiting);
@@ -157,6 +163,9 @@ impl Session {
                 }
                 () = until(stop_deadline) => self.on_stop_deadline(),
                 () = until(idle_end) => return Ended::Unloaded,
+            }
+            if let Some(doom) = self.doom.take() {
+                return Ended::Deleted(doom);
             }
             self.work_off();
         }

@@ -1,7 +1,9 @@
 //! The sockets of a session: who listens on which channel, how far each channel has been published, and who
 //! holds microphone and speaker.
 
-use crate::message::{Channel, ConnectionId, Entry, Event, ReportStage, Seq, Signal, StopReason};
+use crate::message::{
+    Channel, ConnectionId, Entry, Event, Problem, ReportStage, Seq, Signal, StopReason,
+};
 use bytes::Bytes;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -24,13 +26,20 @@ pub enum Role {
     Viewer,
 }
 
+/// Why the session let a socket go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dropped {
+    Slow,
+    Deleted,
+}
+
 /// The socket's ends of its two lanes.
 #[derive(Debug)]
 pub(super) struct Lanes {
     pub(super) log: LogLane,
     pub(super) signals: SignalLane,
     /// Set when the session drops this socket and not the other way round.
-    pub(super) slow: Arc<OnceLock<()>>,
+    pub(super) dropped: Arc<OnceLock<Dropped>>,
 }
 
 /// Published events on their way to one socket.
@@ -110,7 +119,7 @@ struct Peer {
     log: Option<LogSender>,
     signals: mpsc::Sender<Signal>,
     sound: Arc<AtomicUsize>,
-    slow: Arc<OnceLock<()>>,
+    dropped: Arc<OnceLock<Dropped>>,
     told_not_holder: bool,
 }
 
@@ -164,17 +173,17 @@ impl Audience {
         let (log, entries) = log_lane(lane.published);
         let (signals, incoming) = mpsc::channel(SIGNAL_CAPACITY);
         let sound = Arc::new(AtomicUsize::new(0));
-        let slow = Arc::new(OnceLock::new());
+        let dropped = Arc::new(OnceLock::new());
         lane.peers.push(Peer {
             connection,
             role,
             log: Some(log),
             signals,
             sound: Arc::clone(&sound),
-            slow: Arc::clone(&slow),
+            dropped: Arc::clone(&dropped),
             told_not_holder: false,
         });
-        Lanes { log: entries, signals: SignalLane { signals: incoming, sound }, slow }
+        Lanes { log: entries, signals: SignalLane { signals: incoming, sound }, dropped }
     }
 
     /// A new lane for a socket that lagged behind; `None` if the session has dropped it meanwhile.
@@ -227,6 +236,16 @@ impl Audience {
         }
     }
 
+    /// Everybody is told that the session is deleted, and let go.
+    pub(super) fn dismiss(&mut self) {
+        let farewell = Signal::Failed { problem: Problem::SessionDeleted, request: None };
+        for peer in self.lanes.iter_mut().flat_map(|lane| lane.peers.drain(..)) {
+            let _ = peer.dropped.set(Dropped::Deleted);
+            // Who has no room for it learns it from the close code.
+            let _ = peer.signals.try_send(farewell.clone());
+        }
+    }
+
     /// Tells all sockets of a channel.
     pub(super) fn signal_all(&mut self, channel: Channel, signal: &Signal) {
         self.send_where(channel, |_| true, signal);
@@ -259,7 +278,7 @@ impl Audience {
             }
             let sound = sound_in(signal);
             if sound > 0 && peer.sound.fetch_add(sound, Ordering::Relaxed) > SOUND_BYTES {
-                let _ = peer.slow.set(());
+                let _ = peer.dropped.set(Dropped::Slow);
                 return false;
             }
             match peer.signals.try_send(signal.clone()) {
@@ -267,7 +286,7 @@ impl Audience {
                 // A heartbeat says that we are alive; who has a thousand signals waiting knows.
                 Err(TrySendError::Full(Signal::Heartbeat { .. })) => true,
                 Err(TrySendError::Full(_)) => {
-                    let _ = peer.slow.set(());
+                    let _ = peer.dropped.set(Dropped::Slow);
                     false
                 }
                 Err(TrySendError::Closed(_)) => false,

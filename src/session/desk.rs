@@ -142,6 +142,7 @@ impl Session {
     }
 
     fn on_submitted(&mut self, submitted: Submitted) {
+        self.note_use();
         let Some(request) = submitted.inbound.request.clone() else {
             return self.carry_out(submitted);
         };

@@ -2,11 +2,14 @@
 //! Knows neither JSON nor WebSocket.
 
 mod actor;
+mod archive;
 mod audience;
 mod desk;
+mod erase;
 mod follow;
 mod job;
 mod journal;
+mod keeping;
 mod lane;
 mod library;
 mod models;
@@ -21,11 +24,15 @@ mod voice;
 mod work;
 
 pub use crate::files::{Backup, Content, ContentError, FileError, Moment, Restored};
+pub use archive::Archive;
 pub use audience::Role;
+pub use keeping::KeepingError;
 pub use library::file_limits;
 pub use reader::{Reader, ReaderEnd, Step};
 pub use registry::{OpenError, Registry, StartError};
 pub use settings::SettingsError;
+
+pub use crate::store::{Scope, SessionSummary};
 
 use crate::config::Config;
 use crate::files::Files;
@@ -36,6 +43,7 @@ use crate::message::{
 use crate::metrics::Metrics;
 use crate::store::{SessionKey, Store};
 use audience::{Lanes, LogLane};
+use erase::Doom;
 use reader::{Source, Start};
 use settings::{NewSettings, Taken};
 use std::sync::Arc;
@@ -221,6 +229,7 @@ enum Urgent {
     Detach { channel: Channel, connection: ConnectionId },
     System(SystemNotice),
     Settings { new: Box<NewSettings>, reply: oneshot::Sender<Result<Taken, String>> },
+    Delete(Doom),
 }
 
 #[derive(Debug)]

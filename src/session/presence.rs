@@ -13,6 +13,8 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How exactly the store knows when a session was last used.
 const USED_EVERY: Duration = Duration::from_secs(60);
+/// The same while sockets are attached and nobody asks for anything.
+const OPEN_EVERY: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
 pub(super) struct Presence {
@@ -49,6 +51,8 @@ impl Session {
             }
             Urgent::System(notice) => self.on_system(&notice),
             Urgent::Settings { new, reply } => drop(reply.send(self.on_settings(*new))),
+            // The loop ends with this turn; who comes second asks again when it is over.
+            Urgent::Delete(doom) => drop(self.doom.get_or_insert(doom)),
         }
     }
 
@@ -88,8 +92,13 @@ impl Session {
         Ok(Attached { greeting, start, lanes, files: self.env.files.clone() })
     }
 
-    fn note_use(&mut self) {
-        let recent = self.presence.used.is_some_and(|used| used.elapsed() < USED_EVERY);
+    /// The store learns that the session is used, not more often than it needs to know.
+    pub(super) fn note_use(&mut self) {
+        self.note_use_every(USED_EVERY);
+    }
+
+    fn note_use_every(&mut self, period: Duration) {
+        let recent = self.presence.used.is_some_and(|used| used.elapsed() < period);
         if !recent && !self.journal.is_full() {
             self.presence.used = Some(Instant::now());
             self.journal.record(Step { changes: vec![Change::Used], effects: Vec::new() });
@@ -108,6 +117,9 @@ impl Session {
         if self.env.files.has_unused() {
             let files = self.env.files.clone();
             tokio::task::spawn_blocking(move || files.forget_unused());
+        }
+        if !self.audience.is_empty() {
+            self.note_use_every(OPEN_EVERY);
         }
         if self.audience.count(Channel::Input) == 0 {
             return;

@@ -2,7 +2,7 @@
 //! Passing signals overtake the history. A socket that falls behind catches up from the store by itself.
 
 use super::SessionHandle;
-use super::audience::{Lanes, LogLane, SignalLane};
+use super::audience::{Dropped, Lanes, LogLane, SignalLane};
 use super::job;
 use crate::files::Files;
 use crate::message::{
@@ -30,6 +30,8 @@ pub enum ReaderEnd {
     SessionOver,
     #[error("the socket was too slow")]
     Slow,
+    #[error("the session was deleted")]
+    Deleted,
     #[error("the history cannot be read: {0}")]
     Store(#[from] StoreError),
 }
@@ -59,7 +61,7 @@ pub struct Reader {
     loading: Option<Loading>,
     log: LogLane,
     signals: SignalLane,
-    slow: Arc<OnceLock<()>>,
+    dropped: Arc<OnceLock<Dropped>>,
     caught_up: bool,
 }
 
@@ -95,7 +97,7 @@ impl Reader {
             loading: None,
             log: lanes.log,
             signals: lanes.signals,
-            slow: lanes.slow,
+            dropped: lanes.dropped,
             caught_up: false,
         }
     }
@@ -143,8 +145,13 @@ impl Reader {
         signal.map(|signal| Step::Deliver(Delivery::Passing(signal))).ok_or_else(|| self.end())
     }
 
-    fn end(&self) -> ReaderEnd {
-        if self.slow.get().is_some() { ReaderEnd::Slow } else { ReaderEnd::SessionOver }
+    /// Why the session has let this socket go.
+    pub fn end(&self) -> ReaderEnd {
+        match self.dropped.get() {
+            Some(Dropped::Slow) => ReaderEnd::Slow,
+            Some(Dropped::Deleted) => ReaderEnd::Deleted,
+            None => ReaderEnd::SessionOver,
+        }
     }
 
     /// Fetches the next page of the history, unless a signal comes first.

@@ -1,6 +1,7 @@
 //! Finds sessions, and brings them to life: new ones, and those that only the store remembers.
 
 use super::actor::{Ended, Session};
+use super::keeping::EXPORTS;
 use super::library::file_limits;
 use super::{COMMAND_BYTES, COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
 use crate::config::Config;
@@ -20,7 +21,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-/// How often old request numbers are forgotten.
+/// How often old request numbers are forgotten and old sessions deleted.
 const SWEEP: Duration = Duration::from_secs(3600);
 
 /// A place in the registry; several sockets that ask for the same session wait here for one actor.
@@ -28,12 +29,13 @@ type Slot = Arc<OnceCell<SessionHandle>>;
 
 #[derive(Debug)]
 pub struct Registry {
-    sessions: DashMap<SessionId, Slot>,
+    pub(super) sessions: DashMap<SessionId, Slot>,
     /// Of other projects than the gateway's own, by path.
     pub(super) projects: DashMap<String, Files>,
     pub(super) env: Env,
-    tasks: Tasks,
-    stop: CancellationToken,
+    pub(super) tasks: Tasks,
+    pub(super) stop: CancellationToken,
+    pub(super) exports: Arc<Semaphore>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +83,7 @@ impl Registry {
             env,
             tasks,
             stop: CancellationToken::new(),
+            exports: Arc::new(Semaphore::new(EXPORTS)),
         });
         let (restoring, sweeping) = (Arc::clone(&registry), Arc::clone(&registry));
         registry.tasks.spawn("restore", async move { restoring.restore().await });
@@ -186,8 +189,10 @@ impl Registry {
         self.tasks.spawn("session", async move {
             // Given up before the actor is dropped, so that whoever still holds the old handle finds a new one.
             let place = place;
-            if session.run(stop).await == Ended::Stopped {
-                session.finish().await;
+            match session.run(stop).await {
+                Ended::Stopped => session.finish().await,
+                Ended::Deleted(doom) => session.erase(doom).await,
+                Ended::Unloaded | Ended::Diverged => {}
             }
             drop(place);
         });
@@ -235,18 +240,22 @@ impl Registry {
         while self.stop.run_until_cancelled(ticks.tick()).await.is_some() {
             // Fails only when the store is closed, and then the loop is about to end.
             let _ = self.env.store.forget_requests(self.env.config.limits.request).await;
+            if let Some(age) = self.env.config.retention {
+                self.retire(age).await;
+            }
+            self.purge().await;
         }
     }
 
     /// Others may be waiting to fill the same slot: then it is theirs. Clones are only made under the map's lock,
     /// so two of them mean the map's and ours.
-    fn forget_unused(&self, id: &SessionId, slot: &Slot) {
+    pub(super) fn forget_unused(&self, id: &SessionId, slot: &Slot) {
         self.sessions.remove_if(id, |_, current| {
             Arc::ptr_eq(current, slot) && Arc::strong_count(current) == 2 && !current.initialized()
         });
     }
 
-    fn forget(&self, id: &SessionId, slot: &Slot) {
+    pub(super) fn forget(&self, id: &SessionId, slot: &Slot) {
         self.sessions.remove_if(id, |_, current| Arc::ptr_eq(current, slot));
     }
 }

@@ -1,25 +1,33 @@
 //! SQLite: sessions, their switches, the log of every channel, work that is not finished, request numbers.
 //! One thread writes in batches; readers have connections of their own. Knows nothing of sockets or actors.
 
+mod export;
 mod inspect;
+mod mention;
 mod place;
 mod reader;
 mod record;
+mod removal;
 mod schema;
+mod summary;
 mod token;
 mod writer;
 
+pub use export::Exported;
 pub use inspect::{Inspection, inspect};
 pub use reader::{Page, SessionRecord};
+pub use summary::{Found, Scope, SessionSummary};
 pub use token::TokenRow;
 pub use writer::{Change, Progress, RunState, SessionWriter};
 
 use crate::message::{Channel, Epoch, Principal, RequestNo, Seq, SessionId};
 use place::Place;
 use reader::Readers;
+use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::sync::{Semaphore, oneshot, watch};
 use writer::{Job, Jobs};
 
@@ -160,6 +168,70 @@ impl Store {
         let job = Job::DropTokens { digests, done };
         self.jobs.send(job).await.map_err(|_| StoreError::Stopped)?;
         dropped.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
+    }
+
+    /// One person's sessions, or all; the newest use first, at most so many.
+    pub async fn list(
+        &self,
+        scope: Scope<'_>,
+        most: usize,
+    ) -> Result<Vec<SessionSummary>, StoreError> {
+        let principal = scope.owned();
+        self.read(move |connection| summary::list(connection, Scope::of(&principal), most)).await
+    }
+
+    /// `None`: there is no such session within this scope.
+    pub async fn find(
+        &self,
+        scope: Scope<'_>,
+        id: &SessionId,
+    ) -> Result<Option<Found>, StoreError> {
+        let (principal, id) = (scope.owned(), id.clone());
+        self.read(move |connection| summary::find(connection, Scope::of(&principal), &id)).await
+    }
+
+    /// Sessions without work that nobody has used since then.
+    pub async fn unused_since(&self, since: SystemTime) -> Result<Vec<SessionId>, StoreError> {
+        self.read(move |connection| summary::unused_since(connection, since)).await
+    }
+
+    /// Writes one line of JSON for every event, all as of one moment, and tells every file of the user that one of
+    /// them mentions. Blocking, as long as `lines` takes.
+    pub fn export(
+        &self,
+        scope: Scope<'_>,
+        id: &SessionId,
+        lines: &mut impl Write,
+        mentioned: &mut dyn FnMut(&Principal, &str),
+    ) -> Result<Option<Exported>, StoreError> {
+        self.readers.with(|connection| export::export(connection, scope, id, lines, mentioned))
+    }
+
+    /// The user's files that only this session mentions, of those that are there.
+    pub async fn mentioned_alone(
+        &self,
+        key: SessionKey,
+        is_there: impl FnMut(&str) -> bool + Send + 'static,
+    ) -> Result<BTreeSet<String>, StoreError> {
+        self.read(move |connection| mention::alone(connection, key, is_there)).await
+    }
+
+    /// Nobody finds the session any more once this returns. Its writers have to be gone.
+    pub async fn remove(&self, key: SessionKey) -> Result<bool, StoreError> {
+        let (done, removed) = oneshot::channel();
+        self.jobs.send(Job::Remove { key, done }).await.map_err(|_| StoreError::Stopped)?;
+        removed.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
+    }
+
+    /// Takes away the rows of removed sessions, piece by piece.
+    pub async fn purge(&self) -> Result<(), StoreError> {
+        loop {
+            let (done, purged) = oneshot::channel();
+            self.jobs.send(Job::Purge { done }).await.map_err(|_| StoreError::Stopped)?;
+            if !purged.await.map_err(|_| StoreError::Stopped)?? {
+                return Ok(());
+            }
+        }
     }
 
     /// Returns when everything handed in so far is committed.

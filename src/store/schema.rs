@@ -78,10 +78,11 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     keep_private(path);
     let mut connection = Connection::open(path)?;
     // NORMAL keeps every commit through `kill -9`; only a power cut can take the last ones, and then
-    // `distrust_cursors` makes clients fetch the history anew.
+    // `distrust_cursors` makes clients fetch the history anew. What is deleted is overwritten, because somebody wanted
+    // it gone; little is ever deleted otherwise.
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
-         PRAGMA busy_timeout = 5000; PRAGMA journal_size_limit = 67108864;",
+         PRAGMA busy_timeout = 5000; PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = ON;",
     )?;
     migrate(&mut connection)?;
     distrust_cursors(&mut connection)?;

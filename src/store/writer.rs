@@ -3,7 +3,7 @@
 
 use super::place::Place;
 use super::token::{self, TokenRow};
-use super::{SessionKey, record, schema};
+use super::{SessionKey, record, removal, schema};
 use crate::message::{
     Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId, Settings,
 };
@@ -43,6 +43,15 @@ pub(super) enum Job {
     DropTokens {
         digests: Vec<[u8; 32]>,
         done: oneshot::Sender<Result<(), rusqlite::Error>>,
+    },
+    /// Answered with whether there was such a session.
+    Remove {
+        key: SessionKey,
+        done: oneshot::Sender<Result<bool, rusqlite::Error>>,
+    },
+    /// One piece; answered with whether there may be more.
+    Purge {
+        done: oneshot::Sender<Result<bool, rusqlite::Error>>,
     },
     /// Answered when everything before it is committed.
     Barrier {
@@ -190,6 +199,12 @@ impl Writer {
                     Job::DropTokens { digests, done } => {
                         let _ = done.send(token::forget(&mut self.connection, &digests));
                     }
+                    Job::Remove { key, done } => {
+                        let _ = done.send(removal::remove(&mut self.connection, key));
+                    }
+                    Job::Purge { done } => {
+                        let _ = done.send(removal::purge(&mut self.connection));
+                    }
                     Job::Barrier { done } => drop(done.send(())),
                     Job::Close { done } => return self.close(done),
                 }
@@ -197,7 +212,8 @@ impl Writer {
         }
     }
 
-    /// Writes first: a session is only written to after its creation was answered, so the order of the rest is free.
+    /// Writes first: a session is only written to after its creation was answered, and removed after its last writer
+    /// has ended, so the order of the rest is free.
     fn take_writes(&self, batch: &mut Vec<Job>) -> Vec<Write> {
         let mut writes = Vec::with_capacity(batch.len());
         let mut others = Vec::new();
@@ -208,6 +224,8 @@ impl Writer {
                 | Job::ForgetRequests { .. }
                 | Job::KeepToken { .. }
                 | Job::DropTokens { .. }
+                | Job::Remove { .. }
+                | Job::Purge { .. }
                 | Job::Barrier { .. }
                 | Job::Close { .. } => others.push(job),
             }
@@ -294,12 +312,12 @@ impl Writer {
         principal: &Principal,
         epoch: Epoch,
     ) -> Result<SessionKey, rusqlite::Error> {
-        let now = now_millis();
+        let (key, now) = (removal::fresh_key(&self.connection)?, now_millis());
         self.connection.execute(
-            "INSERT INTO sessions (id, principal, epoch, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?4)",
-            params![id.as_str(), principal.as_str(), epoch.0.cast_signed(), now],
+            "INSERT INTO sessions (key, id, principal, epoch, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
+            params![key.0, id.as_str(), principal.as_str(), epoch.0.cast_signed(), now],
         )?;
-        Ok(SessionKey(self.connection.last_insert_rowid()))
+        Ok(key)
     }
 
     fn forget_requests(&self, age: Duration) {

@@ -31,6 +31,7 @@ mod rawsocket;
 mod resume;
 mod routing;
 mod runs;
+mod sessions;
 mod shutdown;
 mod slow;
 mod support;

@@ -152,7 +152,7 @@ async fn cancel_ends_every_process_within_six_seconds() {
 }
 
 /// Command lines of living processes that mention `mark`.
-fn processes_with(mark: &str) -> Vec<String> {
+pub(crate) fn processes_with(mark: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let command = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();

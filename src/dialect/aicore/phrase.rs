@@ -60,7 +60,7 @@ pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
         | Problem::StoreStalled { reason }
         | Problem::NotCarriedOut { reason } => say(&[("reason", &locale.word(reason))]),
         Problem::TooManyControls { limit } => say(&[("limit", &limit.to_string())]),
-        Problem::ReadOnly | Problem::NotHolder => say(&[]),
+        Problem::ReadOnly | Problem::NotHolder | Problem::SessionDeleted => say(&[]),
     }
 }
 

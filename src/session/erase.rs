@@ -1,0 +1,108 @@
+//! The end of a session for good: what runs is ended, sockets are told not to come back, and nothing is left that
+//! could write anything of it again before its rows and files go.
+
+use super::actor::Session;
+use super::job::JobDone;
+use super::lane::Lane;
+use super::{Env, SessionHandle, Urgent};
+use crate::files::{FileError, SavedFile};
+use crate::message::{Principal, RunOutcome};
+use crate::store::{SessionKey, StoreError};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tracing::{info, warn};
+
+/// How long agents get to end their processes; after that their links are gone and they are killed.
+const WORKERS_PATIENCE: Duration = Duration::from_secs(6);
+/// How long uploads that are being stored may take.
+const JOBS_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Who waits for a session to be gone.
+pub(super) type Doom = oneshot::Sender<Result<(), StoreError>>;
+
+impl SessionHandle {
+    /// `None`: the actor has ended by itself; the session may be elsewhere or gone.
+    pub(super) async fn delete(&self) -> Option<Result<(), StoreError>> {
+        let (reply, answer) = oneshot::channel();
+        self.inner.urgent.send(Urgent::Delete(reply)).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+impl Session {
+    /// Whoever wants to attach meanwhile waits in the inbox, and finds a new session when this one is dropped.
+    pub(super) async fn erase(&mut self, doom: Doom) {
+        self.audience.dismiss();
+        let working = self.lanes.iter().filter(|lane| lane.current.is_some()).count();
+        (0..working).for_each(|_| self.env.metrics.run_ended(RunOutcome::Cancelled));
+        let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
+        if timeout(WORKERS_PATIENCE, futures_util::future::join_all(ends)).await.is_err() {
+            warn!(session = %self.id, "agents of a deleted session did not end in time");
+        }
+        let mut stored = Vec::new();
+        if timeout(JOBS_PATIENCE, self.last_files(&mut stored)).await.is_err() {
+            warn!(session = %self.id, "a deleted session was still storing files; they may be left behind");
+        }
+        while !self.journal.is_empty() {
+            self.journal.progress().await;
+            if self.journal.take_effects().is_err() {
+                break;
+            }
+        }
+        let removed = remove(&self.env, self.key, &self.principal, stored).await;
+        if removed.is_ok() {
+            info!(session = %self.id, "session deleted");
+        }
+        // Nobody may be waiting any more.
+        let _ = doom.send(removed);
+    }
+
+    /// Files that were on their way to the disk, which no event will ever mention.
+    async fn last_files(&mut self, stored: &mut Vec<String>) {
+        self.desk.followed.drain().for_each(|(_, following)| following.abort());
+        while let Some(done) = self.jobs.join_next().await {
+            match done {
+                Ok(JobDone::Stored { saved, .. } | JobDone::ImageStored { saved, .. }) => {
+                    stored.extend(path(saved));
+                }
+                Ok(
+                    JobDone::LookedUp { .. }
+                    | JobDone::Listed { .. }
+                    | JobDone::Followed { .. }
+                    | JobDone::Prepared { .. }
+                    | JobDone::Concluded { .. }
+                    | JobDone::Described { .. },
+                )
+                | Err(_) => {}
+            }
+        }
+    }
+}
+
+fn path(saved: Result<SavedFile, FileError>) -> Option<String> {
+    saved.ok().and_then(|saved| saved.note.path)
+}
+
+/// Files first: if this is cut off in between, the session is still there and can be deleted again.
+pub(super) async fn remove(
+    env: &Env,
+    key: SessionKey,
+    principal: &Principal,
+    more: Vec<String>,
+) -> Result<(), StoreError> {
+    let belongings = env.files.belongings(principal);
+    let mut paths = env.store.mentioned_alone(key, move |path| belongings.holds(path)).await?;
+    paths.extend(more);
+    let (files, principal) = (env.files.clone(), principal.clone());
+    let removed = tokio::task::spawn_blocking(move || {
+        for path in paths {
+            if let Err(err) = files.remove(&principal, &path) {
+                warn!(%err, "a file of a deleted session is left until it is too old");
+            }
+        }
+    });
+    // Only a panic could keep it from its end, and then the rows still have to go.
+    let _ = removed.await;
+    env.store.remove(key).await.map(|_| ())
+}

@@ -1,0 +1,116 @@
+//! How a session leaves the database. It vanishes in one step: its row loses the name and the owner. Its events go
+//! in pieces, so that nobody waits for a long history, and after a crash the next sweep goes on.
+
+use super::SessionKey;
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// Events that go in one turn of the writer; others write in between.
+const PIECE: i64 = 1000;
+
+/// From here on nobody finds it, and another session may have its id.
+pub(super) fn remove(
+    connection: &mut Connection,
+    key: SessionKey,
+) -> Result<bool, rusqlite::Error> {
+    let change = connection.transaction()?;
+    let found = change.execute(
+        "UPDATE sessions SET id = 'removed-' || key, principal = '', controls = '{}' WHERE key = ?1",
+        params![key.0],
+    )?;
+    change.execute("DELETE FROM runs WHERE session = ?1", params![key.0])?;
+    change.execute("DELETE FROM requests WHERE session = ?1", params![key.0])?;
+    change.commit()?;
+    Ok(found > 0)
+}
+
+/// Takes away a piece of what removed sessions have left; false if there is nothing more.
+pub(super) fn purge(connection: &mut Connection) -> Result<bool, rusqlite::Error> {
+    let change = connection.transaction()?;
+    let key: Option<i64> = change
+        .query_row(
+            "SELECT key FROM sessions WHERE id >= 'removed-' AND id < 'removed.' LIMIT 1",
+            [],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let Some(key) = key else { return Ok(false) };
+    let gone = change.execute(
+        "DELETE FROM events WHERE session = ?1 AND (channel, seq) IN
+         (SELECT channel, seq FROM events WHERE session = ?1 LIMIT ?2)",
+        params![key, PIECE],
+    )?;
+    if i64::try_from(gone).unwrap_or(PIECE) < PIECE {
+        // Noted, so that no later session gets this key: whoever still holds it must find nothing.
+        change.execute(
+            "INSERT OR REPLACE INTO meta
+             SELECT 'last_key', max(?1, coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'last_key'), 0))",
+            params![key],
+        )?;
+        change.execute("DELETE FROM sessions WHERE key = ?1", params![key])?;
+    }
+    change.commit()?;
+    Ok(true)
+}
+
+/// A key that no session has or had.
+pub(super) fn fresh_key(connection: &Connection) -> Result<SessionKey, rusqlite::Error> {
+    let key = connection.query_row(
+        "SELECT 1 + max(coalesce((SELECT max(key) FROM sessions), 0),
+                        coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'last_key'), 0))",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(SessionKey(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    fn add(connection: &Connection, id: &str, events: i64) -> SessionKey {
+        let key = fresh_key(connection).unwrap();
+        let row = "INSERT INTO sessions (key, id, principal, epoch, created_at, used_at) VALUES (?1, ?2, 'local', 1, 1, 1)";
+        connection.execute(row, params![key.0, id]).unwrap();
+        for seq in 1..=events {
+            let row = "INSERT INTO events VALUES (?1, ?2, ?3, 1, 'run_line', '\"x\"', NULL)";
+            connection.execute(row, params![key.0, seq % 8, seq]).unwrap();
+        }
+        connection.execute("INSERT INTO requests VALUES (?1, 'a', 1)", params![key.0]).unwrap();
+        connection
+            .execute("INSERT INTO runs VALUES (?1, 1, 3, 'waiting', '{}')", params![key.0])
+            .unwrap();
+        key
+    }
+
+    fn count(connection: &Connection, table: &str) -> i64 {
+        connection
+            .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))
+            .unwrap()
+    }
+
+    #[test]
+    fn a_session_goes_at_once_and_its_events_in_pieces() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut connection = schema::open(&dir.path().join("x.db")).unwrap();
+        let kept = add(&connection, "ws-kept", 3);
+        let gone = add(&connection, "ws-gone", PIECE * 2 + 1);
+        assert!(remove(&mut connection, gone).unwrap());
+        let named = "SELECT count(*) FROM sessions WHERE id = 'ws-gone'";
+        assert_eq!(connection.query_row(named, [], |row| row.get::<_, i64>(0)), Ok(0));
+        let mut turns = 0;
+        while purge(&mut connection).unwrap() {
+            turns += 1;
+        }
+        assert_eq!(turns, 3);
+        let left =
+            ["sessions", "events", "runs", "requests"].map(|table| count(&connection, table));
+        assert_eq!(left, [1, 3, 1, 1]);
+        assert!(!remove(&mut connection, gone).unwrap());
+        // The highest key was free again, but is not given twice.
+        assert_eq!(fresh_key(&connection).unwrap(), SessionKey(gone.0 + 1));
+        assert!(remove(&mut connection, kept).unwrap());
+        while purge(&mut connection).unwrap() {}
+        assert_eq!(fresh_key(&connection).unwrap(), SessionKey(gone.0 + 1));
+    }
+}

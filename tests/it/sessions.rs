@@ -1,0 +1,387 @@
+//! A person's own sessions: list, export, deletion and age, over HTTP.
+
+use crate::process::Process;
+use crate::support::{
+    BODY, CHANNEL, CODE, Client, Frontend, Gateway, Home, KIND, PATIENCE, RESUMED, SEQ, cursor,
+    eventually, seq,
+};
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// Status and body of one request.
+async fn ask(addr: SocketAddr, method: &str, path: &str) -> (u16, Vec<u8>) {
+    let mut stream = send(addr, method, path).await;
+    let mut response = Vec::new();
+    timeout(PATIENCE * 3, stream.read_to_end(&mut response)).await.unwrap().unwrap();
+    let split = response.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(response[..split].to_vec()).unwrap().to_lowercase();
+    let body = response.split_off(split + 4);
+    let status = head[9..12].parse().unwrap();
+    if head.contains("transfer-encoding: chunked") {
+        (status, joined(&body))
+    } else {
+        (status, body)
+    }
+}
+
+async fn send(addr: SocketAddr, method: &str, path: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(addr).await.unwrap();
+    let request = format!("{method} {path} HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream
+}
+
+/// The chunks of a body; a body that was cut off panics.
+fn joined(mut rest: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let end = rest.windows(2).position(|part| part == b"\r\n").expect("the body was cut off");
+        let size = std::str::from_utf8(&rest[..end]).unwrap();
+        let size = usize::from_str_radix(size, 16).unwrap();
+        if size == 0 {
+            return body;
+        }
+        body.extend(&rest[end + 2..end + 2 + size]);
+        rest = &rest[end + 4 + size..];
+    }
+}
+
+async fn ask_json(addr: SocketAddr, method: &str, path: &str) -> (u16, Value) {
+    let (status, body) = ask(addr, method, path).await;
+    (status, serde_json::from_slice(&body).unwrap())
+}
+
+/// The content of an archive by its paths.
+fn unpacked(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in tar::Archive::new(bytes).entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let path = entry.path().unwrap().to_str().unwrap().to_owned();
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).unwrap();
+        files.insert(path, content);
+    }
+    files
+}
+
+fn lines(events: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(events).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+async fn upload(front: &mut Frontend, name: &str, content: &str) -> String {
+    front
+        .input
+        .send(&json!({CHANNEL: "0", KIND: "input_file", BODY: content, "ファイル名": name}))
+        .await;
+    let echo = front.chat.until_where(|packet| packet[KIND] == "input_file").await;
+    echo.to_string()
+}
+
+fn uploads(home: &Home) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(home.data.path().join("temp/local/input")) else {
+        return Vec::new();
+    };
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn database(home: &Home) -> Connection {
+    let database = Connection::open(home.data.path().join("kakehashi.db")).unwrap();
+    database.busy_timeout(PATIENCE).unwrap();
+    database
+}
+
+fn count(home: &Home, table: &str) -> i64 {
+    let query = format!("SELECT count(*) FROM {table}");
+    database(home).query_row(&query, [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_list_shows_what_there_is_the_last_used_first() {
+    let gateway = Gateway::start().await;
+    assert_eq!(
+        ask_json(gateway.addr, "GET", "/api/sessions").await,
+        (200, json!({"sessions": [], "more": false}))
+    );
+    let older = Frontend::open(gateway.addr, None).await;
+    let mut newer = Frontend::open(gateway.addr, None).await;
+    newer.type_in("1", "sleep 30").await;
+    newer.type_in("1", "say later").await;
+    newer.agents[0].until_where(|packet| packet["待ち順"] == 1).await;
+    let (status, list) = ask_json(gateway.addr, "GET", "/api/sessions").await;
+    assert_eq!(status, 200);
+    let rows = list["sessions"].as_array().unwrap();
+    assert_eq!([&rows[0]["id"], &rows[1]["id"]], [newer.session(), older.session()]);
+    assert_eq!((&rows[0]["running"], &rows[0]["waiting"]), (&json!(1), &json!(1)));
+    assert_eq!((&rows[1]["running"], &rows[1]["waiting"]), (&json!(0), &json!(0)));
+    assert!(rows[0]["events"].as_u64().unwrap() > rows[1]["events"].as_u64().unwrap());
+    for time in ["created", "used"] {
+        let text = rows[0][time].as_str().unwrap();
+        assert!(text.parse::<jiff::Timestamp>().is_ok() && text.ends_with('Z'), "{text}");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn an_export_holds_the_session_and_nothing_else() {
+    let gateway = Gateway::start().await;
+    let mut other = Frontend::open(gateway.addr, None).await;
+    upload(&mut other, "other.txt", "aGVsbG8=").await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    upload(&mut front, "note.txt", "aGVsbG8=").await;
+    upload(&mut front, "dot.png", PICTURE).await;
+    let long = format!("{}\u{3042}.txt", "long-".repeat(22));
+    upload(&mut front, &long, "aGk=").await;
+    front.type_in("0", "hello \"there\"").await;
+    front.chat.until("output_text").await;
+    front
+        .input
+        .send(&json!({KIND: "operations", BODY: {"ボタン": {"mic": true}}, "要求番号": "o"}))
+        .await;
+    front.input.until("ack").await;
+    let path = format!("/api/sessions/{}/export", front.session());
+    let (status, body) = ask(gateway.addr, "GET", &path).await;
+    assert_eq!(status, 200);
+    let files = unpacked(&body);
+    let about: Value = serde_json::from_slice(&files["session.json"]).unwrap();
+    assert_eq!(about["id"], front.session());
+    assert_eq!((&about["principal"], &about["switches"]), (&json!("local"), &json!({"mic": true})));
+    let events = lines(&files["events.jsonl"]);
+    assert_eq!(about["events"], events.len());
+    let kinds: Vec<_> = events.iter().map(|line| line["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["user_file", "user_file", "user_file", "user_text", "text"]);
+    assert!(events.iter().all(|line| line["channel"] == "0"));
+    assert_eq!(events[3]["body"]["text"], "hello \"there\"");
+    assert!(events[0].get("thumbnail").is_none());
+    assert!(events[1]["thumbnail"].as_str().unwrap().starts_with("iVBOR"));
+    assert!(events[0]["time"].as_str().unwrap().parse::<jiff::Timestamp>().is_ok());
+    // Every event's path is the file's name in the archive.
+    let stored =
+        |line: &Value| &files[&format!("files/{}", line["body"]["path"].as_str().unwrap())];
+    assert_eq!((stored(&events[0]), stored(&events[2])), (&b"hello".to_vec(), &b"hi".to_vec()));
+    assert_eq!(files.len(), 2 + 3);
+    assert!(!body.windows(9).any(|part| part == b"other.txt"));
+    // Nothing of it stays behind.
+    let left = std::fs::read_dir(gateway.home.data.path()).unwrap().flatten();
+    assert!(left.into_iter().all(|entry| !entry.file_name().to_string_lossy().contains("export")));
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn an_export_is_of_one_moment_while_events_are_written() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let path = format!("/api/sessions/{}/export", front.session());
+    for pane in ["1", "2", "3", "4"] {
+        front.type_in(pane, "stream 4000").await;
+    }
+    front.agents[3].until("output_stream").await;
+    let mut sizes = Vec::new();
+    for _ in 0..5 {
+        let files = unpacked(&ask(gateway.addr, "GET", &path).await.1);
+        let mut next = BTreeMap::new();
+        for line in lines(&files["events.jsonl"]) {
+            let expected: &mut u64 = next.entry(line["channel"].to_string()).or_default();
+            *expected += 1;
+            assert_eq!(line["seq"], *expected, "{line}");
+        }
+        sizes.push(next.values().sum::<u64>());
+    }
+    assert!(sizes.is_sorted(), "{sizes:?}");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_long_history_is_exported_in_little_memory() {
+    const EVENTS: i64 = 10_000;
+    const BODY_BYTES: usize = 10_000;
+    let home = Home::new();
+    let process = Process::start(&home, "");
+    let session = Client::open(process.addr, "0", None).await.session().to_owned();
+    let mut database = database(&home);
+    let change = database.transaction().unwrap();
+    let body = json!("x".repeat(BODY_BYTES)).to_string();
+    for seq in 1..=EVENTS {
+        let row = "INSERT INTO events SELECT key, 4, ?1, 1, 'run_line', ?2, NULL FROM sessions";
+        change.execute(row, params![seq, body]).unwrap();
+    }
+    change.commit().unwrap();
+    let path = format!("/api/sessions/{session}/export");
+    let before = process.memory("VmHWM");
+    // Clients that do not read take the places, and give them back when they go.
+    let mut slow = Vec::new();
+    for _ in 0..4 {
+        let mut stream = send(process.addr, "GET", &path).await;
+        stream.read_u8().await.unwrap();
+        slow.push(stream);
+    }
+    let (status, refused) = ask_json(process.addr, "GET", &path).await;
+    assert_eq!((status, &refused["code"]), (503, &json!("too_many_exports")));
+    drop(slow);
+    let body = loop {
+        let (status, body) = ask(process.addr, "GET", &path).await;
+        if status == 200 {
+            break body;
+        }
+    };
+    assert!(body.len() > 100_000_000, "{}", body.len());
+    let grown = process.memory("VmHWM") - before;
+    assert!(grown < 40_000, "{grown} KiB");
+    let files = unpacked(&body);
+    let events = files["events.jsonl"].split(|byte| *byte == b'\n').count() - 1;
+    assert_eq!(events, usize::try_from(EVENTS).unwrap());
+}
+
+#[tokio::test]
+async fn a_deletion_ends_runs_and_tells_every_socket_not_to_come_back() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let mut other = Frontend::open(gateway.addr, None).await;
+    upload(&mut other, "kept.txt", "aGk=").await;
+    upload(&mut front, "gone.txt", "aGk=").await;
+    let session = front.session().to_owned();
+    let mark = format!("8{}", std::process::id());
+    front
+        .type_in(
+            "4",
+            &format!("run trap '' TERM; (setsid sleep {mark} &); echo up; wait; sleep {mark}"),
+        )
+        .await;
+    front.agents[3].until_where(|packet| packet[BODY] == "up").await;
+    front.type_in("4", "say never").await;
+    front.type_in("0", "sleep 30").await;
+    let told = Instant::now();
+    assert_eq!(
+        ask(gateway.addr, "DELETE", &format!("/api/sessions/{session}")).await,
+        (204, vec![])
+    );
+    assert!(told.elapsed() < Duration::from_secs(8), "{:?}", told.elapsed());
+    assert_eq!(crate::runs::processes_with(&mark), Vec::<String>::new());
+    let agents = front.agents.drain(..);
+    for mut socket in agents.chain([front.input, front.audio, front.file, front.chat]) {
+        let error = socket.until("error").await;
+        assert_eq!((&error[CODE], error.get(SEQ)), (&json!("session_deleted"), None));
+        assert_eq!(socket.closed().await, (3505, "session_deleted".to_owned()));
+    }
+    let names = uploads(&gateway.home);
+    assert!(names.len() == 1 && names[0].ends_with("kept.txt"), "{names:?}");
+    assert_eq!([count(&gateway.home, "sessions"), count(&gateway.home, "runs")], [1, 0]);
+    // The other one has not noticed.
+    other.type_in("0", "still here").await;
+    other.chat.until("output_text").await;
+    let again = ask_json(gateway.addr, "DELETE", &format!("/api/sessions/{session}")).await;
+    assert_eq!((again.0, &again.1["code"]), (404, &json!("unknown_session")));
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_of_a_deleted_session_is_written_afterwards() {
+    let gateway = Gateway::start().await;
+    for _ in 0..5 {
+        let mut front = Frontend::open(gateway.addr, None).await;
+        let session = front.session().to_owned();
+        for pane in ["1", "2", "3", "4"] {
+            front.type_in(pane, "stream 100000").await;
+        }
+        front.agents[0].until("output_stream").await;
+        let large = "A".repeat(4 << 20);
+        for number in 0..3 {
+            let name = format!("{number}.bin");
+            front
+                .input
+                .send(&json!({CHANNEL: "0", KIND: "input_file", BODY: large, "ファイル名": name}))
+                .await;
+        }
+        let path = format!("/api/sessions/{session}");
+        assert_eq!(ask(gateway.addr, "DELETE", &path).await.0, 204);
+        assert_eq!(front.agents[0].closed().await.0, 3505);
+        drop(front);
+        for table in ["sessions", "events", "runs", "requests"] {
+            assert_eq!(count(&gateway.home, table), 0, "{table}");
+        }
+        assert_eq!(uploads(&gateway.home), [""; 0]);
+    }
+    // A moment later as well: whoever could still write has had the time.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!([count(&gateway.home, "sessions"), count(&gateway.home, "events")], [0, 0]);
+    assert_eq!(uploads(&gateway.home), [""; 0]);
+    assert_eq!(ask(gateway.addr, "GET", "/ready").await.0, 200);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn an_old_cursor_finds_an_empty_session_after_a_deletion() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    front.type_in("0", "secret").await;
+    let last = seq(&front.chat.until("output_text").await);
+    let (session, more) = (front.session().to_owned(), cursor(&front.chat.init, last));
+    assert_eq!(ask(gateway.addr, "DELETE", &format!("/api/sessions/{session}")).await.0, 204);
+    let mut chat = Client::open_with(gateway.addr, "0", Some(&session), more).await;
+    assert_eq!((&chat.init[RESUMED], chat.session()), (&json!(false), session.as_str()));
+    chat.nothing_until("welcome_info").await;
+    chat.nothing_until("welcome_text").await;
+    let mut input = Client::open(gateway.addr, "input", Some(&session)).await;
+    let text = json!({CHANNEL: "0", "送信モード": "Chat", KIND: "input_text", BODY: "new"});
+    input.send(&text).await;
+    assert_eq!(seq(&chat.next().await), 1);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn an_unknown_and_a_malformed_id_are_answered_alike() {
+    let gateway = Gateway::start().await;
+    let session = Client::open(gateway.addr, "0", None).await.session().to_owned();
+    let unknown = format!("ws-{}", "0".repeat(32));
+    let expected = json!({"error": "there is no such session", "code": "unknown_session"});
+    for id in [&unknown, "ws-1", "..%2F..%2Fetc", &session.to_uppercase()] {
+        let export = ask_json(gateway.addr, "GET", &format!("/api/sessions/{id}/export")).await;
+        let delete = ask_json(gateway.addr, "DELETE", &format!("/api/sessions/{id}")).await;
+        assert_eq!((export, delete), ((404, expected.clone()), (404, expected.clone())), "{id}");
+    }
+    let list = ask_json(gateway.addr, "GET", "/api/sessions").await.1;
+    assert_eq!(list["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(ask(gateway.addr, "POST", "/api/sessions").await.0, 405);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn what_nobody_used_for_retention_days_is_deleted_with_its_files() {
+    let gateway = Gateway::start().await;
+    let mut old = Frontend::open(gateway.addr, None).await;
+    upload(&mut old, "old.txt", "aGk=").await;
+    let old = old.session().to_owned();
+    let recent = Client::open(gateway.addr, "0", None).await.session().to_owned();
+    let home = gateway.stop().await;
+    let age = "UPDATE sessions SET used_at = used_at - 3 * 86400000 WHERE id = ?1";
+    database(&home).execute(age, [&old]).unwrap();
+    // Kept for ever, kept for long enough, and then not.
+    for days in [0, 4] {
+        let days = Duration::from_secs(days * 86_400);
+        let retention = (!days.is_zero()).then_some(days);
+        let gateway =
+            Gateway::start_at(Arc::clone(&home), |config| config.retention = retention).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(count(&home, "sessions"), 2);
+        gateway.stop().await;
+    }
+    let retention = Some(Duration::from_secs(2 * 86_400));
+    let gateway = Gateway::start_at(Arc::clone(&home), |config| config.retention = retention).await;
+    eventually(|| count(&home, "sessions") == 1 && uploads(&home).is_empty()).await;
+    let list = ask_json(gateway.addr, "GET", "/api/sessions").await.1;
+    assert_eq!(list["sessions"][0]["id"], recent);
+    gateway.stop().await;
+}
