@@ -208,7 +208,8 @@ impl Config {
 
 /// The file that is read, if there is one.
 pub fn file(overrides: &Overrides) -> Option<PathBuf> {
-    overrides.config.clone().or_else(platform_file)
+    let named = overrides.config.as_ref().map(std::path::absolute).and_then(Result::ok);
+    named.or_else(platform_file)
 }
 
 /// The data directory alone, for commands that only talk to a running gateway.
@@ -234,9 +235,31 @@ fn merged(overrides: Overrides) -> Result<RawConfig, ConfigError> {
     Ok(raw)
 }
 
-fn platform_file() -> Option<PathBuf> {
-    let path = platform()?.config_dir().join("kakehashi.toml");
-    path.exists().then_some(path)
+/// The file that is read if none is named; `None` if it does not exist.
+pub fn platform_file() -> Option<PathBuf> {
+    platform_path().filter(|path| path.exists())
+}
+
+/// The file that changes belong in; it need not exist yet.
+pub fn file_to_edit(overrides: &Overrides) -> Result<PathBuf, ConfigError> {
+    let named = overrides.config.as_ref().map(std::path::absolute).and_then(Result::ok);
+    named.or_else(platform_path).ok_or(ConfigError::NoHome)
+}
+
+/// The users in this file; none, if it does not exist.
+pub fn users(path: &Path) -> Result<Vec<User>, ConfigError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let users = read(path)?.users;
+    match user::repeated(&users) {
+        Some(name) => Err(ConfigError::UserTwice(name.to_owned())),
+        None => Ok(users),
+    }
+}
+
+fn platform_path() -> Option<PathBuf> {
+    platform().map(|dirs| dirs.config_dir().join("kakehashi.toml"))
 }
 
 fn platform() -> Option<ProjectDirs> {

@@ -6,6 +6,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use kakehashi::auth::{self, Auth};
 use kakehashi::command::backup::{self, BackupCommand};
+use kakehashi::command::user::{self, UserCommand};
+use kakehashi::command::{self, SessionCommand};
 use kakehashi::config::{self, Config, Overrides};
 use kakehashi::data_dir::DataDir;
 use kakehashi::doctor::{self, Screen};
@@ -31,6 +33,8 @@ Examples:
   kakehashi --listen 127.0.0.1:0        take any free port and print it
   kakehashi say \"Restart in 5 minutes\"  tell every session of the running gateway
   kakehashi backup list                 show the states that the project can be brought back to
+  kakehashi user add ann                let ann log in, instead of the local token
+  kakehashi session list                show whose sessions there are
   kakehashi doctor                      find out what is missing, with the same flags as serve
 
 Logs go to stderr: KAKEHASHI_LOG=debug shows more, KAKEHASHI_LOG=warn less.
@@ -59,6 +63,16 @@ enum Command {
     Backup {
         #[command(subcommand)]
         command: BackupCommand,
+    },
+    /// Say who may log in.
+    User {
+        #[command(subcommand)]
+        command: UserCommand,
+    },
+    /// List, export and delete sessions, with or without a running gateway.
+    Session {
+        #[command(subcommand)]
+        command: SessionCommand,
     },
     /// Look at everything the gateway needs and say what to do; changes nothing. Exit code 1: something fails.
     Doctor {
@@ -132,6 +146,12 @@ fn main() -> ExitCode {
         Some(Command::Backup { command }) => {
             backup::run(command, cli.flags.into()).map(|()| ExitCode::SUCCESS).map_err(Into::into)
         }
+        Some(Command::User { command }) => {
+            user::run(command, cli.flags.into()).map(|()| ExitCode::SUCCESS).map_err(Into::into)
+        }
+        Some(Command::Session { command }) => {
+            session(cli.flags.into(), command).map(|()| ExitCode::SUCCESS)
+        }
         Some(Command::Doctor { json }) => doctor(cli.flags.into(), json),
     };
     match done {
@@ -151,6 +171,10 @@ fn say(overrides: Overrides, text: &str) -> Result<()> {
     let plural = if sessions == 1 { "" } else { "s" };
     writeln!(stdout(), "told {sessions} session{plural}")?;
     Ok(())
+}
+
+fn session(overrides: Overrides, command: SessionCommand) -> Result<()> {
+    Ok(command::run(command, &config::data(overrides)?)?)
 }
 
 /// Everything it finds is its answer; only an answer that cannot be given is an error.

@@ -3,3 +3,8 @@
 
 pub mod backup;
 mod holder;
+mod output;
+mod session;
+pub mod user;
+
+pub use session::{SessionCommand, SessionCommandError, run};

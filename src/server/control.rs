@@ -1,9 +1,10 @@
-//! `control.sock` in the data directory: how `kakehashi say` and `kakehashi backup restore` reach the running gateway.
+//! `control.sock` in the data directory: how other commands of `kakehashi` reach the running gateway.
 //! One JSON line in, one out; whoever may open the file is the operator.
 
 use super::AppState;
-use crate::message::SystemNotice;
-use crate::session::Moment;
+use crate::config;
+use crate::message::{SessionId, SystemNotice};
+use crate::session::{KeepingError, Moment, Scope};
 use crate::task::Tasks;
 use serde::{Deserialize, Serialize};
 use std::fs::Permissions;
@@ -24,14 +25,18 @@ const TEXT_LIMIT: usize = 10 * 1024;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// A restore copies as long as the disk does.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(60 * 60);
+/// A deletion ends agents and waits for the disk.
+const DELETE_PATIENCE: Duration = Duration::from_secs(60);
 const BACKLOG: u32 = 16;
 
-/// `{"say": "..."}` or `{"restore": {...}}`.
+/// `{"say": "..."}`, `{"restore": {...}}`, `{"delete_session": "ws-..."}` or `{"reload_users": "FILE"}`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Order {
     Say(String),
     Restore { project: PathBuf, moment: String, path: Option<String> },
+    DeleteSession(String),
+    ReloadUsers(PathBuf),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,8 +65,7 @@ pub async fn say(data: &Path, text: &str) -> Result<usize, ControlError> {
     if text.len() > TEXT_LIMIT {
         return Err(ControlError::TooLong);
     }
-    let answer = send(data, &Order::Say(text.to_owned()), PATIENCE * 2).await?;
-    if let Answer::Done { sessions, .. } = answer { Ok(sessions) } else { Err(answer.into()) }
+    done(send(data, &Order::Say(text.to_owned()), PATIENCE * 2).await?)
 }
 
 /// Brings files of a backup back; returns how many were written and removed. The gateway that uses `data` has to work
@@ -79,6 +83,21 @@ pub async fn restore(
     } else {
         Err(answer.into())
     }
+}
+
+/// Deletes a session of the gateway that uses `data`, whoever it belongs to.
+pub async fn delete_session(data: &Path, id: &SessionId) -> Result<(), ControlError> {
+    let order = Order::DeleteSession(id.to_string());
+    done(send(data, &order, DELETE_PATIENCE + PATIENCE).await?).map(|_| ())
+}
+
+/// Makes the gateway that uses `data` read its users again from this file.
+pub async fn reload_users(data: &Path, file: &Path) -> Result<(), ControlError> {
+    done(send(data, &Order::ReloadUsers(file.to_owned()), PATIENCE * 2).await?).map(|_| ())
+}
+
+fn done(answer: Answer) -> Result<usize, ControlError> {
+    if let Answer::Done { sessions, .. } = answer { Ok(sessions) } else { Err(answer.into()) }
 }
 
 async fn send(data: &Path, order: &Order, patience: Duration) -> Result<Answer, ControlError> {
@@ -115,7 +134,7 @@ pub(super) fn start(state: &AppState, tasks: Tasks) {
             tasks.spawn("control", serving);
         }
         Err(err) => {
-            warn!(%err, path = %path.display(), "no control socket, `kakehashi say` and `kakehashi backup restore` will not work")
+            warn!(%err, path = %path.display(), "no control socket, other commands cannot reach this gateway")
         }
     }
 }
@@ -167,6 +186,18 @@ async fn obey(mut stream: UnixStream, state: &AppState, tasks: &Tasks) -> io::Re
             let sessions = state.registry.broadcast(&SystemNotice::Say(text.into()));
             Answer::Done { ok: true, sessions }
         }
+        Ok(Order::ReloadUsers(file)) => reload(state, &file).await,
+        Ok(Order::DeleteSession(id)) => {
+            // Agents get time to end, and the next caller does not wait for them.
+            let state = state.clone();
+            tasks.spawn("control-delete", async move {
+                let answer = delete(&state, &id).await;
+                if let Err(err) = write_line(&mut stream, &answer).await {
+                    debug!(%err, "who asked for a deletion did not wait for its end");
+                }
+            });
+            return Ok(());
+        }
         Ok(Order::Restore { project, moment, path }) => {
             // The next caller does not wait for it.
             let state = state.clone();
@@ -208,6 +239,38 @@ async fn bring_back(
             Answer::Restored { ok: true, written, removed }
         }
         Err(err) => refused(err),
+    }
+}
+
+async fn reload(state: &AppState, file: &Path) -> Answer {
+    let own = state.config.file.clone().or_else(config::platform_file);
+    if own.as_deref() != Some(file) {
+        let own = own.map_or_else(|| "no file".to_owned(), |own| own.display().to_string());
+        return refused(format!("it reads its settings from {own}; say --config with that"));
+    }
+    let users = match config::users(file) {
+        Ok(users) => users,
+        Err(err) => return refused(err),
+    };
+    if users.is_empty() && !state.config.listen.ip().is_loopback() {
+        return refused("others can reach it, so it needs users; they stay until it is stopped");
+    }
+    let count = users.len();
+    match state.auth.replace_users(users).await {
+        Ok(()) => {
+            info!(users = count, "users changed by the operator");
+            Answer::Done { ok: true, sessions: 0 }
+        }
+        Err(err) => refused(err),
+    }
+}
+
+async fn delete(state: &AppState, id: &str) -> Answer {
+    let Some(id) = SessionId::parse(id) else { return refused(KeepingError::Unknown) };
+    match timeout(DELETE_PATIENCE, state.registry.delete(Scope::Everybody, &id)).await {
+        Ok(Ok(())) => Answer::Done { ok: true, sessions: 1 },
+        Ok(Err(err)) => refused(err),
+        Err(_) => refused("the deletion takes long; look later with `kakehashi session list`"),
     }
 }
 

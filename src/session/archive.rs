@@ -3,7 +3,7 @@
 
 use crate::files::Belongings;
 use crate::message::{Principal, SessionId};
-use crate::store::{Exported, Scope, Store, StoreError};
+use crate::store::{Exported, Outside, Scope, Store, StoreError};
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -39,6 +39,15 @@ impl Archive {
         id: &SessionId,
     ) -> Result<Option<Self>, StoreError> {
         Self::collect(data, |lines, mentioned| store.export(scope, id, lines, mentioned))
+    }
+
+    /// The same for the operator, beside the gateway.
+    pub fn take_outside(
+        outside: &Outside,
+        data: &Path,
+        id: &SessionId,
+    ) -> Result<Option<Self>, StoreError> {
+        Self::collect(data, |lines, mentioned| outside.export(id, lines, mentioned))
     }
 
     fn collect(

@@ -39,12 +39,22 @@ pub fn inspect(path: &Path) -> Result<Inspection, StoreError> {
 
 /// Without a log there is nothing to wait for, and SQLite must not make one; with a log it is read as it is.
 fn address(path: &Path) -> String {
-    let beside = |end: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        Path::new(&name).metadata().is_ok_and(|about| about.len() > 0)
-    };
-    let manner = if beside("-wal") && beside("-shm") { "readonly_shm=1" } else { "immutable=1" };
+    let log = beside(path, "-wal") && beside(path, "-shm");
+    uri(path, if log { "readonly_shm=1" } else { "immutable=1" })
+}
+
+/// The same for a longer look, which takes part in SQLite's locking if there is a log.
+pub(super) fn shared_address(path: &Path) -> String {
+    uri(path, if beside(path, "-wal") { "cache=private" } else { "immutable=1" })
+}
+
+fn beside(path: &Path, end: &str) -> bool {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    Path::new(&name).metadata().is_ok_and(|about| about.len() > 0)
+}
+
+fn uri(path: &Path, manner: &str) -> String {
     let mut address = "file:".to_owned();
     for byte in path.as_os_str().as_bytes() {
         // A path may hold any byte; an address may not.

@@ -4,6 +4,7 @@
 mod export;
 mod inspect;
 mod mention;
+mod outside;
 mod place;
 mod reader;
 mod record;
@@ -15,6 +16,7 @@ mod writer;
 
 pub use export::Exported;
 pub use inspect::{Inspection, inspect};
+pub use outside::Outside;
 pub use reader::{Page, SessionRecord};
 pub use summary::{Found, Scope, SessionSummary};
 pub use token::TokenRow;

@@ -8,8 +8,8 @@
 
 mod agreement;
 mod asyncapi;
-mod core_api;
 mod backups;
+mod core_api;
 mod cors;
 mod crash;
 mod docs;

@@ -1,4 +1,4 @@
-//! A person's own sessions: list, export, deletion and age, over HTTP.
+//! A person's own sessions: list, export, deletion and age, over HTTP and as commands.
 
 use crate::process::Process;
 use crate::support::{
@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -384,4 +386,108 @@ async fn what_nobody_used_for_retention_days_is_deleted_with_its_files() {
     let list = ask_json(gateway.addr, "GET", "/api/sessions").await.1;
     assert_eq!(list["sessions"][0]["id"], recent);
     gateway.stop().await;
+}
+
+/// The command with the data of `home`, nothing on its standard input.
+fn kakehashi(home: &Home, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
+    command.arg("session").args(arguments).arg("--data").arg(home.data.path());
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("HOME", home.project.path()).current_dir(home.project.path());
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+#[track_caller]
+fn said(output: &Output, code: i32, part: &str) {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    assert!(text.contains(part), "{text}");
+}
+
+fn listed(home: &Home) -> Vec<String> {
+    let output = kakehashi(home, &["list", "--json"]);
+    said(&output, 0, "sessions");
+    let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = list["sessions"].as_array().unwrap().iter();
+    rows.map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn check_archive(path: &Path, session: &str) {
+    let files = unpacked(&std::fs::read(path).unwrap());
+    let about: Value = serde_json::from_slice(&files["session.json"]).unwrap();
+    assert_eq!(about["id"], session);
+    assert!(files.keys().any(|path| path.ends_with("a.txt")), "{:?}", files.keys());
+}
+
+#[tokio::test]
+async fn commands_work_beside_a_running_gateway() {
+    let home = Home::new();
+    let process = Process::start(&home, "");
+    let mut front = Frontend::open(process.addr, None).await;
+    upload(&mut front, "a.txt", "aGk=").await;
+    front.type_in("1", "sleep 30").await;
+    front.agents[0].until("output_stream").await;
+    let session = front.session().to_owned();
+    said(&kakehashi(&home, &["list"]), 0, &session);
+    said(&kakehashi(&home, &["list"]), 0, "running");
+    assert_eq!(listed(&home), std::slice::from_ref(&session));
+    said(&kakehashi(&home, &["export", &session]), 0, "");
+    check_archive(&home.project.path().join(format!("{session}.tar")), &session);
+    said(&kakehashi(&home, &["delete", &session]), 2, "add --yes");
+    said(&kakehashi(&home, &["delete", &session, "--yes"]), 0, &format!("deleted {session}"));
+    assert_eq!(front.chat.closed().await.0, 3505);
+    assert_eq!((listed(&home), uploads(&home)), (vec![], vec![]));
+    said(&kakehashi(&home, &["delete", &session, "--yes"]), 2, "there is no session");
+    assert_eq!(process.end(Instant::now()).0, Some(0));
+}
+
+#[tokio::test]
+async fn commands_work_without_a_gateway() {
+    let home = Home::new();
+    said(&kakehashi(&home, &["list"]), 0, "no sessions in");
+    assert_eq!(listed(&home), [""; 0]);
+    let process = Process::start(&home, "");
+    let mut front = Frontend::open(process.addr, None).await;
+    upload(&mut front, "a.txt", "aGk=").await;
+    let (session, other) =
+        (front.session().to_owned(), Client::open(process.addr, "0", None).await);
+    let other = other.session().to_owned();
+    // Killed: part of it is in the log beside the database.
+    process.kill();
+    assert_eq!(listed(&home).len(), 2);
+    let target = home.project.path().join("out.tar");
+    let target_text = target.to_str().unwrap();
+    said(&kakehashi(&home, &["export", &session, "--output", target_text]), 0, "");
+    check_archive(&target, &session);
+    let again = kakehashi(&home, &["export", &session, "--output", target_text]);
+    said(&again, 2, "exists and is not overwritten");
+    let piped = kakehashi(&home, &["export", &session, "-o", "-"]);
+    assert_eq!(unpacked(&piped.stdout).len(), 3);
+    said(&kakehashi(&home, &["export", &session, "-o", "/no/such/dir/x.tar"]), 2, "cannot write");
+    let unknown = format!("ws-{}", "0".repeat(32));
+    for id in [unknown.as_str(), "nonsense"] {
+        said(&kakehashi(&home, &["export", id]), 2, "there is no session");
+        said(&kakehashi(&home, &["delete", id, "--yes"]), 2, "there is no session");
+    }
+    let left = std::fs::read_dir(home.project.path()).unwrap().count();
+    assert_eq!(left, 1, "only the archive");
+    said(&kakehashi(&home, &["delete", &session, "--yes"]), 0, "deleted");
+    assert_eq!((listed(&home), uploads(&home)), (vec![other.clone()], vec![]));
+    // The gateway goes on with what is left.
+    let process = Process::start(&home, "");
+    let mut chat = Client::open(process.addr, "0", Some(&session)).await;
+    chat.nothing_until("welcome_info").await;
+    chat.nothing_until("welcome_text").await;
+    assert_eq!(listed(&home), [session, other]);
+}
+
+#[test]
+fn a_data_directory_that_does_not_exist_has_no_sessions_and_is_not_made() {
+    let home = Home::new();
+    let data = home.project.path().join("nowhere");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
+    command.env_clear().args(["session", "list", "--data"]).arg(&data);
+    said(&command.output().unwrap(), 0, "no sessions");
+    assert!(!data.exists());
 }

@@ -23,7 +23,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "session",
         ],
     ),
-    ("command", &["config", "data_dir", "files", "server", "session", "command"]),
+    (
+        "command",
+        &[
+            "message", "config", "data_dir", "files", "store", "auth", "session", "server",
+            "command",
+        ],
+    ),
     ("doctor", &["config", "data_dir", "store", "server", "doctor"]),
     (
         "server",

@@ -1,0 +1,250 @@
+//! `kakehashi session`: the operator lists, exports and deletes sessions, whoever they belong to.
+
+use super::holder::Holder;
+use super::output::Output;
+use crate::data_dir::DataDirError;
+use crate::files::Belongings;
+use crate::message::SessionId;
+use crate::server::control::{self, ControlError};
+use crate::session::Archive;
+use crate::store::{self, Outside, Scope, SessionSummary, Store, StoreError};
+use clap::Subcommand;
+use jiff::Timestamp;
+use serde_json::json;
+use std::io::{self, BufWriter, IsTerminal, Write, stderr, stdin, stdout};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+#[derive(Debug, Subcommand)]
+pub enum SessionCommand {
+    /// Show every session, the last used first.
+    List {
+        /// Print JSON for programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a session as a tar archive: session.json, events.jsonl, and the user's files that are mentioned in it.
+    Export {
+        /// The session, as `kakehashi session list` shows it.
+        id: String,
+        /// Where to write; `-` is standard output. A file that exists is never overwritten. [default: ID.tar]
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Delete a session with its history and its files. A session that is in use is ended first. There is no way back.
+    Delete {
+        /// The session, as `kakehashi session list` shows it.
+        id: String,
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// Why nothing was done.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionCommandError {
+    #[error("there is no session {0}; `kakehashi session list` shows those of this data directory")]
+    Unknown(String),
+    #[error("{} exists and is not overwritten; choose another --output", .0.display())]
+    Exists(PathBuf),
+    #[error("cannot write {}: {reason}", path.display())]
+    Output { path: PathBuf, reason: io::Error },
+    #[error("an archive is nothing for a terminal; add --output FILE or send it into a pipe")]
+    Terminal,
+    #[error("nobody can be asked without a terminal; add --yes to delete the session")]
+    NoTerminal,
+    #[error("nothing was deleted")]
+    Declined,
+    #[error("interrupted; nothing was written")]
+    Interrupted,
+    #[error(transparent)]
+    Data(#[from] DataDirError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Carries a command out on the sessions of this data directory.
+pub fn run(command: SessionCommand, data: &Path) -> Result<(), SessionCommandError> {
+    match command {
+        SessionCommand::List { json } => list(data, json),
+        SessionCommand::Export { id, output } => export(data, &id, output),
+        SessionCommand::Delete { id, yes } => delete(data, &id, yes),
+    }
+}
+
+fn list(data: &Path, json: bool) -> Result<(), SessionCommandError> {
+    let sessions = sessions(data, &Holder::of(data)?)?;
+    let mut out = BufWriter::new(stdout().lock());
+    if json {
+        let rows: Vec<_> = sessions.iter().map(row).collect();
+        writeln!(out, "{:#}", json!({"sessions": rows}))?;
+    } else if sessions.is_empty() {
+        writeln!(out, "no sessions in {}", data.display())?;
+    } else {
+        let longest = sessions.iter().map(|session| session.id.as_str().len()).max().unwrap_or(0);
+        let (id, used) = ("SESSION", "LAST USED (UTC)");
+        writeln!(out, "{id:longest$}  {used:20}  {:>8}  {:8}  USER", "EVENTS", "WORK")?;
+        for session in &sessions {
+            let (id, used) = (session.id.as_str(), shown(session.used));
+            let (events, work) = (session.events, work(session));
+            // A user's name comes from outside and may hold anything.
+            let user = session.principal.as_str().escape_debug();
+            writeln!(out, "{id:longest$}  {used:20}  {events:>8}  {work:8}  {user}")?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn row(session: &SessionSummary) -> serde_json::Value {
+    json!({
+        "id": session.id.as_str(),
+        "principal": session.principal.as_str(),
+        "created": shown(session.created),
+        "used": shown(session.used),
+        "events": session.events,
+        "running": session.running,
+        "waiting": session.waiting,
+    })
+}
+
+fn work(session: &SessionSummary) -> &'static str {
+    match (session.running, session.waiting) {
+        (0, 0) => "-",
+        (0, _) => "waiting",
+        (_, _) => "running",
+    }
+}
+
+fn export(data: &Path, id: &str, output: Option<PathBuf>) -> Result<(), SessionCommandError> {
+    let known = parse(id)?;
+    let holder = Holder::of(data)?;
+    let path = output.unwrap_or_else(|| format!("{known}.tar").into());
+    if path.as_os_str() == "-" {
+        if stdout().is_terminal() {
+            return Err(SessionCommandError::Terminal);
+        }
+        return Ok(archive(data, &holder, &known)?.write(BufWriter::new(stdout().lock()))?);
+    }
+    let mistake = |reason: io::Error| {
+        if reason.kind() == io::ErrorKind::AlreadyExists {
+            SessionCommandError::Exists(path.clone())
+        } else {
+            SessionCommandError::Output { path: path.clone(), reason }
+        }
+    };
+    let archive = archive(data, &holder, &known)?;
+    let (output, file) = Output::create(&path).map_err(mistake)?;
+    write_unless_interrupted(archive, file, &mistake)?;
+    output.keep().map_err(mistake)
+}
+
+/// The half-written file is removed by its owner here, so a signal has to come back to us.
+fn write_unless_interrupted(
+    archive: Archive,
+    file: std::fs::File,
+    mistake: &impl Fn(io::Error) -> SessionCommandError,
+) -> Result<(), SessionCommandError> {
+    let runtime = Runtime::new()?;
+    let written = runtime.block_on(async {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let writing = tokio::task::spawn_blocking(move || {
+            archive.write(BufWriter::new(&file))?;
+            file.sync_all()
+        });
+        tokio::select! {
+            written = writing => written.map_err(io::Error::from).flatten().map_err(mistake),
+            _ = interrupt.recv() => Err(SessionCommandError::Interrupted),
+            _ = terminate.recv() => Err(SessionCommandError::Interrupted),
+        }
+    });
+    runtime.shutdown_background();
+    written
+}
+
+fn archive(data: &Path, holder: &Holder, id: &SessionId) -> Result<Archive, SessionCommandError> {
+    let taken = match holder {
+        Holder::Gateway | Holder::Us(_) => {
+            Archive::take_outside(&Outside::open(&data.join(store::FILE))?, data, id)?
+        }
+        Holder::Nobody => None,
+    };
+    taken.ok_or_else(|| SessionCommandError::Unknown(id.to_string()))
+}
+
+fn delete(data: &Path, id: &str, yes: bool) -> Result<(), SessionCommandError> {
+    let known = parse(id)?;
+    let unknown = || SessionCommandError::Unknown(known.to_string());
+    let found = sessions(data, &Holder::of(data)?)?;
+    let session = found.iter().find(|session| session.id == known).ok_or_else(unknown)?;
+    if !yes {
+        confirm(session)?;
+    }
+    // Looked at again: a gateway may have started or ended while somebody thought about it.
+    match Holder::of(data)? {
+        Holder::Gateway => Runtime::new()?.block_on(control::delete_session(data, &known))?,
+        Holder::Us(_held) => Runtime::new()?.block_on(delete_here(data, &known))?,
+        Holder::Nobody => return Err(unknown()),
+    }
+    writeln!(stdout(), "deleted {known}")?;
+    Ok(())
+}
+
+fn confirm(session: &SessionSummary) -> Result<(), SessionCommandError> {
+    if !stdin().is_terminal() {
+        return Err(SessionCommandError::NoTerminal);
+    }
+    let (user, events) = (session.principal.as_str().escape_debug(), session.events);
+    let doing = if work(session) == "-" { "" } else { " It has work, which will be ended." };
+    write!(
+        stderr(),
+        "Delete {} of {user} with {events} events and its files?{doing} [y/N] ",
+        session.id
+    )?;
+    let mut answer = String::new();
+    stdin().read_line(&mut answer)?;
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(SessionCommandError::Declined),
+    }
+}
+
+/// Without a gateway there is nobody to end and nobody who could write.
+async fn delete_here(data: &Path, id: &SessionId) -> Result<(), SessionCommandError> {
+    let store = Store::open(&data.join(store::FILE), |_, _| ())?;
+    let found = store.find(Scope::Everybody, id).await?;
+    let found = found.ok_or_else(|| SessionCommandError::Unknown(id.to_string()))?;
+    let belongings = Belongings::of(data, &found.principal);
+    let there = belongings.clone();
+    for path in store.mentioned_alone(found.key, move |path| there.holds(path)).await? {
+        belongings.remove(&path)?;
+    }
+    store.remove(found.key).await?;
+    store.purge().await?;
+    store.close().await;
+    Ok(())
+}
+
+fn sessions(data: &Path, holder: &Holder) -> Result<Vec<SessionSummary>, SessionCommandError> {
+    match holder {
+        Holder::Gateway | Holder::Us(_) => Ok(Outside::open(&data.join(store::FILE))?.list()?),
+        Holder::Nobody => Ok(Vec::new()),
+    }
+}
+
+fn parse(id: &str) -> Result<SessionId, SessionCommandError> {
+    SessionId::parse(id).ok_or_else(|| SessionCommandError::Unknown(id.to_owned()))
+}
+
+fn shown(time: SystemTime) -> String {
+    let time = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
