@@ -27,7 +27,7 @@ pub struct Archive {
     files: BTreeSet<String>,
     belongings: Belongings,
     /// How many there may be at once is counted.
-    pub(super) place: Option<OwnedSemaphorePermit>,
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 impl Archive {
@@ -69,7 +69,12 @@ impl Archive {
         let length = events.stream_position()?;
         events.rewind()?;
         let belongings = Belongings::of(data, &about.principal);
-        Ok(Some(Self { about, events, length, files, belongings, place: None }))
+        Ok(Some(Self { about, events, length, files, belongings, _place: None }))
+    }
+
+    /// Keeps a place until it is written or given up.
+    pub(super) fn holding(self, place: OwnedSemaphorePermit) -> Self {
+        Self { _place: Some(place), ..self }
     }
 
     /// Ends early when `out` takes no more.

@@ -47,12 +47,11 @@ impl Registry {
         let place = place.map_err(|_| KeepingError::TooManyExports)?;
         let (env, id, principal) = (self.env.clone(), id.clone(), scope.owned());
         let taken = tokio::task::spawn_blocking(move || {
-            Archive::take(&env.store, &env.config.data, Scope::of(&principal), &id)
+            // The place is kept by whoever does the work, also if nobody waits for it any more.
+            let taken = Archive::take(&env.store, &env.config.data, Scope::of(&principal), &id);
+            taken.map(|archive| archive.map(|archive| archive.holding(place)))
         });
-        let mut archive =
-            taken.await.map_err(|_| StoreError::Stopped)??.ok_or(KeepingError::Unknown)?;
-        archive.place = Some(place);
-        Ok(archive)
+        taken.await.map_err(|_| StoreError::Stopped)??.ok_or(KeepingError::Unknown)
     }
 
     /// Ends the session if it lives, and takes away everything of it. It is gone when this returns, and goes all the
