@@ -58,6 +58,10 @@ pub enum SessionCommandError {
     NoTerminal,
     #[error("nothing was deleted")]
     Declined,
+    #[error(
+        "the gateway is running but cannot be reached through control.sock; try again, or stop it and delete then"
+    )]
+    Unreachable,
     #[error("interrupted; nothing was written")]
     Interrupted,
     #[error(transparent)]
@@ -125,13 +129,12 @@ fn work(session: &SessionSummary) -> &'static str {
 
 fn export(data: &Path, id: &str, output: Option<PathBuf>) -> Result<(), SessionCommandError> {
     let known = parse(id)?;
-    let holder = Holder::of(data)?;
     let path = output.unwrap_or_else(|| format!("{known}.tar").into());
     if path.as_os_str() == "-" {
         if stdout().is_terminal() {
             return Err(SessionCommandError::Terminal);
         }
-        return Ok(archive(data, &holder, &known)?.write(BufWriter::new(stdout().lock()))?);
+        return Ok(archive(data, &known)?.write(BufWriter::new(stdout().lock()))?);
     }
     let mistake = |reason: io::Error| {
         if reason.kind() == io::ErrorKind::AlreadyExists {
@@ -140,7 +143,7 @@ fn export(data: &Path, id: &str, output: Option<PathBuf>) -> Result<(), SessionC
             SessionCommandError::Output { path: path.clone(), reason }
         }
     };
-    let archive = archive(data, &holder, &known)?;
+    let archive = archive(data, &known)?;
     let (output, file) = Output::create(&path).map_err(mistake)?;
     write_unless_interrupted(archive, file, &mistake)?;
     output.keep().map_err(mistake)
@@ -170,8 +173,9 @@ fn write_unless_interrupted(
     written
 }
 
-fn archive(data: &Path, holder: &Holder, id: &SessionId) -> Result<Archive, SessionCommandError> {
-    let taken = match holder {
+/// The data directory is held only until the archive is taken, however long it takes to write it.
+fn archive(data: &Path, id: &SessionId) -> Result<Archive, SessionCommandError> {
+    let taken = match Holder::of(data)? {
         Holder::Gateway | Holder::Us(_) => {
             Archive::take_outside(&Outside::open(&data.join(store::FILE))?, data, id)?
         }
@@ -190,7 +194,10 @@ fn delete(data: &Path, id: &str, yes: bool) -> Result<(), SessionCommandError> {
     }
     // Looked at again: a gateway may have started or ended while somebody thought about it.
     match Holder::of(data)? {
-        Holder::Gateway => Runtime::new()?.block_on(control::delete_session(data, &known))?,
+        Holder::Gateway => match Runtime::new()?.block_on(control::delete_session(data, &known)) {
+            Err(ControlError::NotRunning(_)) => return Err(SessionCommandError::Unreachable),
+            done => done?,
+        },
         Holder::Us(_held) => Runtime::new()?.block_on(delete_here(data, &known))?,
         Holder::Nobody => return Err(unknown()),
     }
