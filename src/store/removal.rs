@@ -4,8 +4,8 @@
 use super::SessionKey;
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Events that go in one turn of the writer; others write in between.
-const PIECE: i64 = 1000;
+/// Events that go in one turn of the writer; others write in between, and wait no longer for it than for each other.
+const PIECE: i64 = 200;
 
 /// From here on nobody finds it, and another session may have its id.
 pub(super) fn remove(
