@@ -4,6 +4,8 @@ use super::{Finding, certificate};
 use crate::config::TlsFiles;
 use crate::server::tls::Tls;
 use jiff::{SignedDuration, Timestamp};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 const CHECK: &str = "tls";
 /// Time enough to get a new one.
@@ -14,6 +16,11 @@ pub(super) fn finding(files: Option<&TlsFiles>) -> Finding {
         return Finding::ok(CHECK, "none; the gateway speaks http");
     };
     match Tls::load(files) {
+        Ok(_) if is_open(&files.key) => {
+            let key = files.key.display();
+            let found = format!("every user of this machine can read the key {key}");
+            Finding::warn(CHECK, found, format!("run `chmod o-r {key}`"))
+        }
         Ok(tls) => judge(files, certificate::end(tls.certificate()), Timestamp::now()),
         Err(err) => Finding::fail(
             CHECK,
@@ -21,6 +28,10 @@ pub(super) fn finding(files: Option<&TlsFiles>) -> Finding {
             "correct --tls-cert and --tls-key, or leave both out to speak http",
         ),
     }
+}
+
+fn is_open(key: &Path) -> bool {
+    key.metadata().is_ok_and(|about| about.permissions().mode() & 0o004 != 0)
 }
 
 fn judge(files: &TlsFiles, end: Option<Timestamp>, now: Timestamp) -> Finding {

@@ -6,14 +6,16 @@ use futures_util::{SinkExt, StreamExt};
 use kakehashi::config::{Config, TlsFiles};
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use serde_json::{Value, json};
+use std::fs::Permissions;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -35,7 +37,9 @@ impl Certificate {
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("cert.pem"), cert.pem()).unwrap();
-        std::fs::write(directory.path().join("key.pem"), signing_key.serialize_pem()).unwrap();
+        let key = directory.path().join("key.pem");
+        std::fs::write(&key, signing_key.serialize_pem()).unwrap();
+        std::fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
         Self { directory, der: cert.der().clone() }
     }
 
@@ -61,7 +65,10 @@ impl Certificate {
             .with_root_certificates(roots)
             .with_no_client_auth();
         let name = ServerName::try_from("localhost").unwrap();
-        let tcp = TcpStream::connect(addr).await.unwrap();
+        let tcp = TcpSocket::new_v4().unwrap();
+        // Soon full, for the test that does not read.
+        tcp.set_recv_buffer_size(32 * 1024).unwrap();
+        let tcp = tcp.connect(addr).await.unwrap();
         let connect = TlsConnector::from(Arc::new(config)).connect(name, tcp);
         timeout(PATIENCE, connect).await.unwrap().unwrap()
     }
@@ -182,6 +189,26 @@ async fn an_end_does_not_wait_for_handshakes() {
     assert!(told.elapsed() < Duration::from_secs(2), "{:?}", told.elapsed());
 }
 
+#[tokio::test]
+async fn a_client_that_takes_nothing_is_cut_off_under_tls_too() {
+    const TIMES: usize = 3_000;
+    let certificate = Certificate::new();
+    let gateway =
+        certificate.gateway(|config| config.limits.write = Duration::from_millis(300)).await;
+    let mut stream = certificate.dial(gateway.addr).await;
+    let request = format!("GET /assets/app.js HTTP/1.1\r\nHost: {}\r\n\r\n", gateway.addr);
+    // Whatever of it the gateway takes before it gives up.
+    let all = request.repeat(TIMES);
+    let _ = timeout(Duration::from_secs(1), stream.write_all(all.as_bytes())).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut got = Vec::new();
+    let ended = timeout(PATIENCE, stream.read_to_end(&mut got)).await.expect("still open");
+    assert!(ended.is_err(), "an orderly end after {} bytes", got.len());
+    let answers = got.windows(9).filter(|at| at.starts_with(b"HTTP/1.1 ")).count();
+    assert!(answers < TIMES, "{answers}");
+    gateway.stop().await;
+}
+
 /// The first packet that a WebSocket over TLS gets, or the status that it is refused with.
 async fn connect(certificate: &Certificate, addr: SocketAddr, origin: &str) -> Result<Value, u16> {
     let host = format!("localhost:{}", addr.port());
@@ -246,6 +273,10 @@ fn the_doctor_knows_certificates_and_a_gateway_with_them() {
     assert!(said.contains("the running gateway, which speaks https"), "{said}");
     let tls = said.lines().find(|line| line.contains(" tls ")).unwrap();
     assert!(tls.starts_with("ok ") && tls.contains("belong together; good until 4096"), "{tls}");
+    std::fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
+    let open = ask();
+    let tls = open.lines().find(|line| line.contains(" tls ")).unwrap();
+    assert!(tls.starts_with("warn") && tls.contains("-> run `chmod o-r "), "{tls}");
     std::fs::write(&key, KeyPair::generate().unwrap().serialize_pem()).unwrap();
     let said = ask();
     let tls = said.lines().find(|line| line.contains(" tls ")).unwrap();
