@@ -1,7 +1,7 @@
 // The door: asks for the token, or for name and password where the gateway has users, and goes on to the page.
 
 import { chooseLanguage, label, setLanguage, text } from "./language.js";
-import { LOGIN_PATH, LOCAL_USER, loginBody, readEnvelope } from "./protocol/aicore.js";
+import { LOCAL_USER, LOGIN_FAILED, LOGIN_PATH, loginBody, readEnvelope } from "./protocol/aicore.js";
 
 const find = (selector) => document.querySelector(selector);
 const query = new URLSearchParams(window.location.search);
@@ -36,9 +36,9 @@ async function submit(event) {
       headers: { "Content-Type": "application/json" },
       body: loginBody(name, find("#secret").value.trim()),
     });
-    const { ok, message } = readEnvelope(await answer.json());
+    const { ok, code, message } = readEnvelope(await answer.json());
     if (ok) return goOn();
-    showTrouble(message);
+    showTrouble(code === LOGIN_FAILED && name === LOCAL_USER ? text("loginWrongSecret") : message);
     find("#secret").select();
   } catch (error) {
     showTrouble(text("loginFailed", { reason: error.message }));

@@ -10,7 +10,7 @@ use std::io::{self, BufRead, ErrorKind, IsTerminal, Write, stdin, stdout};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
-use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
 const SHORTEST_PASSWORD: usize = 8;
 
@@ -164,7 +164,9 @@ fn edit(path: &Path, change: impl FnOnce(&mut ArrayOfTables)) -> Result<(), User
     let mut document: DocumentMut = text.parse().map_err(|err| failed(format!("{err}")))?;
     let mut users = match document.remove("users") {
         None => ArrayOfTables::new(),
-        // `users = []`, as the file that comes with the gateway has it, or a list in one line.
+        // As the file that comes with the gateway has it.
+        Some(item) if item.as_array().is_some_and(Array::is_empty) => ArrayOfTables::new(),
+        // Also a list in one line.
         Some(item) => {
             item.into_array_of_tables().map_err(|_| failed("`users` is no list".into()))?
         }

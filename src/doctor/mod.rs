@@ -5,6 +5,7 @@ mod certificate;
 mod data;
 mod exposure;
 mod limits;
+mod login;
 mod port;
 mod project;
 mod report;
@@ -35,6 +36,7 @@ pub fn examine(overrides: Overrides, screen: &Screen) -> Report {
         findings.push(port::finding(config.listen, running));
         findings.extend(may_listen.then(|| exposure::finding(&config)));
         findings.push(tls::finding(config.tls.as_ref()));
+        findings.extend(login::findings(&config));
         findings.extend(project.into_iter().flat_map(|(of_project, _)| of_project));
         findings.push(limits::watches(directories));
         findings.push(limits::open_files(config.limits.connections));

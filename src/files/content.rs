@@ -1,8 +1,8 @@
 //! What is in a file that a list has shown. A path is text from a client: its root is found by comparing, and
 //! everything below that root by descriptor, so that neither `..` nor a link nor a race leads anywhere else.
 
+use super::Files;
 use super::backup::is_backup;
-use super::{Files, project_name};
 use crate::message::Principal;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -56,7 +56,7 @@ impl Files {
     fn start(&self, principal: &Principal, shown: &str) -> Result<Start, ContentError> {
         let shown = Path::new(shown);
         let (temp, backup) = (self.temp(principal), self.places.backups.base().to_owned());
-        let own_backups = Path::new("backup").join(project_name(self.project()));
+        let own_backups = Path::new("backup").join(backup.file_name().unwrap_or_default());
         let below = |prefix: &Path| shown.strip_prefix(prefix).ok().map(Path::to_owned);
         let in_temp = below(&temp).or_else(|| below(Path::new("temp")));
         let in_backup = below(&backup).or_else(|| below(&own_backups).filter(|it| is_backup(it)));

@@ -31,10 +31,16 @@ use backup::Backups;
 use catalog::Catalog;
 use listing::Place;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{fs, io};
+use tracing::warn;
+
+/// In a project's backups: where the project is.
+const OWNER: &str = ".project";
 
 /// The directories of one gateway; a clone is another handle to the same.
 #[derive(Debug, Clone)]
@@ -83,7 +89,9 @@ impl Files {
     pub fn open(project: &Path, data: &Path, limits: FileLimits) -> io::Result<Self> {
         fs::create_dir_all(data.join("temp"))?;
         let (project, data) = (project.canonicalize()?, data.canonicalize()?);
-        let backups = Backups::new(backup_base(&project, &data));
+        let base = backup_base(&project, &data);
+        claim(&base, &project);
+        let backups = Backups::new(base);
         let places = Places { project, data, limits, catalogs: Mutex::default(), backups };
         Ok(Self { places: Arc::new(places) })
     }
@@ -102,8 +110,30 @@ impl Files {
     }
 }
 
+/// Named after the project. Another project of the same name gets a name of its own.
 fn backup_base(project: &Path, data: &Path) -> PathBuf {
-    data.join("backup").join(project_name(project))
+    let base = data.join("backup").join(project_name(project));
+    match fs::read(base.join(OWNER)) {
+        Ok(owner) if owner != project.as_os_str().as_bytes() => {
+            let mut hasher = DefaultHasher::new();
+            project.hash(&mut hasher);
+            base.with_file_name(format!("{}-{:016x}", project_name(project), hasher.finish()))
+        }
+        Ok(_) | Err(_) => base,
+    }
+}
+
+/// Without it two projects of one name would share their backups, and a restore could bring back the other's files.
+fn claim(base: &Path, project: &Path) {
+    let owner = base.join(OWNER);
+    if owner.exists() {
+        return;
+    }
+    let claimed =
+        fs::create_dir_all(base).and_then(|()| fs::write(owner, project.as_os_str().as_bytes()));
+    if let Err(err) = claimed {
+        warn!(%err, "the backups of this project cannot be marked as its own");
+    }
 }
 
 fn project_name(project: &Path) -> String {
@@ -113,3 +143,25 @@ fn project_name(project: &Path) -> String {
 
 #[cfg(test)]
 mod fixture;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_projects_of_one_name_keep_their_backups_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let (data, one, two) =
+            (dir.path().join("data"), dir.path().join("1/app"), dir.path().join("2/app"));
+        for path in [&data, &one, &two] {
+            fs::create_dir_all(path).unwrap();
+        }
+        let first = backup_base(&one, &data);
+        assert_eq!(first, data.join("backup/app"));
+        claim(&first, &one);
+        let second = backup_base(&two, &data);
+        assert_ne!(second, first);
+        claim(&second, &two);
+        assert_eq!((backup_base(&one, &data), backup_base(&two, &data)), (first, second));
+    }
+}

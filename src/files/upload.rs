@@ -148,7 +148,8 @@ mod tests {
             assert_eq!(saved.absolute.parent().unwrap(), input);
         }
         assert_eq!(fs::read_dir(input).unwrap().count(), 9);
-        assert_eq!(fs::read_dir(fixture.data()).unwrap().count(), 1);
+        // `temp` and `backup`.
+        assert_eq!(fs::read_dir(fixture.data()).unwrap().count(), 2);
     }
 
     #[test]

@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_cookie_is_kept_from_scripts_and_other_sites() {
-        let mut transport = Transport { secure: false, peer: [127, 0, 0, 1].into() };
+        let mut transport = Transport { secure: false, peer: [127, 0, 0, 1].into(), host: None };
         let line = Cookie::new(1).write("s", 60, &transport).unwrap();
         assert_eq!(line, "kakehashi-1=s; Path=/; HttpOnly; SameSite=Strict; Max-Age=60");
         transport.secure = true;

@@ -5,10 +5,10 @@ use super::AppState;
 use super::caller::Visitor;
 use super::transport::Transport;
 use crate::auth::{Grant, LoginError};
-use crate::dialect::aicore::http::{self, Answer, Endpoint};
+use crate::dialect::aicore::http::{self, Answer, Endpoint, OwnSession};
 use crate::locale::Locale;
 use crate::message::{Principal, SessionId};
-use crate::session::{ContentError, OpenError, SessionHandle, SettingsError};
+use crate::session::{ContentError, OpenError, Scope, SessionHandle, SettingsError};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Extension, Path, State};
@@ -18,8 +18,14 @@ use axum::http::header::{
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use std::time::SystemTime;
 use tokio::time::timeout;
 use tracing::error;
+
+/// Nobody reads more in one list.
+const MOST_SESSIONS: usize = 1000;
 
 pub(super) fn routes() -> Router<AppState> {
     // The paths are Japanese and arrive percent-encoded in whatever way the client likes; the extractor decodes them.
@@ -112,7 +118,7 @@ impl Ask {
             Endpoint::Start => self.start(principal).await,
             Endpoint::Models => self.models(principal).await,
             Endpoint::Settings => self.settings(principal).await,
-            Endpoint::Sessions => Err(self.stalled()),
+            Endpoint::Sessions => self.sessions(principal).await,
             Endpoint::Content => self.content(principal).await,
             // Answered before.
             Endpoint::Login | Endpoint::Logout | Endpoint::State => Ok(self.state()),
@@ -158,6 +164,18 @@ impl Ask {
         }
     }
 
+    async fn sessions(&self, principal: &Principal) -> Result<Answer, Answer> {
+        let listed = self.state.registry.list(Scope::Own(principal), MOST_SESSIONS).await;
+        let own = listed.map_err(|err| self.trouble(&err))?.into_iter().map(|found| OwnSession {
+            id: found.id,
+            created: shown(found.created),
+            used: shown(found.used),
+            events: found.events,
+            busy: found.running > 0,
+        });
+        Ok(http::sessions(self.locale, own.collect()))
+    }
+
     async fn content(&self, principal: &Principal) -> Result<Answer, Answer> {
         let request = http::read_content(self.locale, &self.body)?;
         let session = match request.session {
@@ -201,6 +219,12 @@ impl Ask {
         let reason = self.state.registry.store_health().err().unwrap_or_default();
         http::unavailable(self.locale, &reason)
     }
+}
+
+/// Local time, in the form of all lists.
+fn shown(time: SystemTime) -> String {
+    let time = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
+    time.to_zoned(TimeZone::system()).strftime("%Y/%m/%d %H:%M:%S").to_string()
 }
 
 fn respond(answer: Answer) -> Response {

@@ -1,4 +1,5 @@
-//! `/metrics` for a collector: free on this machine, by the operator's token elsewhere. The numbers themselves are in [`crate::metrics`].
+//! `/metrics` for a collector: free on this machine, by the operator's token elsewhere. The numbers themselves are in
+//! [`crate::metrics`].
 
 use super::AppState;
 use super::caller::bearer;
@@ -17,7 +18,8 @@ pub(super) async fn page(
 ) -> Response {
     let operator = bearer(&headers).is_some_and(|secret| state.auth.is_operator(secret));
     if !operator && !transport.peer.is_loopback() {
-        let text = "Metrics need the gateway's token as bearer header; it is in the file token of its data directory.\n";
+        let text =
+            "Metrics need a bearer header with what the file token in the data directory says.\n";
         return (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text).into_response();
     }
     ([(CONTENT_TYPE, OPEN_METRICS)], state.metrics.text()).into_response()

@@ -2,7 +2,7 @@
 
 use crate::process::Process;
 use crate::protocol::document;
-use crate::support::{Frontend, Gateway, Home, PATIENCE};
+use crate::support::{Frontend, Gateway, Home, PATIENCE, TOKEN};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 async fn ask(addr: SocketAddr, method: &str, path: &str, body: &str, more: &str) -> (u16, Value) {
     let (length, kind) = (body.len(), "application/json");
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {addr}\r\nContent-Type: {kind}\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {kind}\r\n\
          Content-Length: {length}\r\n{more}Connection: close\r\n\r\n{body}"
     );
     let mut client = TcpStream::connect(addr).await.unwrap();

@@ -104,6 +104,8 @@ fn a_machine_that_has_everything_is_healthy() {
         "space",
         "terminal",
         "tls",
+        "token",
+        "users",
         "watches",
     ];
     assert_eq!(checks, expected);

@@ -79,7 +79,7 @@ async fn knock(addr: SocketAddr, host: &str, origin: Option<&str>) -> u16 {
 fn fenced() -> (tempfile::TempDir, Arc<Home>) {
     let fence = tempfile::tempdir().unwrap();
     let inside = || tempfile::tempdir_in(fence.path()).unwrap();
-    let home = Home { project: inside(), data: inside() };
+    let home = Home::at(inside(), inside());
     (fence, Arc::new(home))
 }
 
@@ -149,12 +149,12 @@ async fn no_file_name_leads_out_of_the_uploads() {
     let (stored, rest): (Vec<_>, Vec<_>) =
         inside.into_iter().partition(|path| path.starts_with(&uploads));
     assert_eq!(stored.len(), names.len());
-    assert!(rest.iter().all(|path| is_database(path)), "{rest:?}");
+    assert!(rest.iter().all(|path| is_our_own(path)), "{rest:?}");
 }
 
-fn is_database(path: &Path) -> bool {
+fn is_our_own(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_str().unwrap();
-    name.starts_with("kakehashi.")
+    name.starts_with("kakehashi.") || name == "token"
 }
 
 #[tokio::test]
@@ -235,7 +235,7 @@ async fn no_id_or_channel_is_used_as_a_path() {
     still_works(&mut input).await;
     let home = gateway.stop().await;
     let strange: Vec<_> =
-        files_below(fence.path()).into_iter().filter(|path| !is_database(path)).collect();
+        files_below(fence.path()).into_iter().filter(|path| !is_our_own(path)).collect();
     assert!(strange.is_empty() && home.project.path().exists(), "{strange:?}");
 }
 

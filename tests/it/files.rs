@@ -368,7 +368,7 @@ async fn a_hundred_thousand_files_are_listed_and_followed() {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     let project = tempfile::tempdir_in(place).unwrap();
-    let home = Home { project, data: tempfile::tempdir().unwrap() };
+    let home = Home::at(project, tempfile::tempdir().unwrap());
     plant(home.project.path());
     let gateway = Gateway::start_at(Arc::new(home), |_| ()).await;
     let mut front = Frontend::open(gateway.addr, None).await;

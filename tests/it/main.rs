@@ -37,5 +37,6 @@ mod slow;
 mod support;
 mod tidy;
 mod tls;
+mod users;
 mod voice;
 mod vue;

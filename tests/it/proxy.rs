@@ -1,6 +1,6 @@
 //! What a proxy says about its client, over real TCP: believed from a trusted one, ignored from anybody else.
 
-use crate::support::{Gateway, PATIENCE};
+use crate::support::{Gateway, PATIENCE, TOKEN};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -38,11 +38,13 @@ async fn a_trusted_proxy_is_believed() {
     // Its own address is not what the client asked for.
     let inner = format!("http://{}", gateway.addr);
     assert_eq!(status(&gateway, "/live", &from(&inner)).await, 403);
-    // Metrics are for this machine, and the client is not at it.
-    assert_eq!(status(&gateway, "/metrics", &headers).await, 403);
+    // Metrics are free on this machine only, and the client is not at it.
+    assert_eq!(status(&gateway, "/metrics", &headers).await, 401);
+    let operator = format!("{headers}Authorization: Bearer {TOKEN}\r\n");
+    assert_eq!(status(&gateway, "/metrics", &operator).await, 200);
     assert_eq!(status(&gateway, "/metrics", &host).await, 200);
     let invented = format!("{host}X-Forwarded-For: 127.0.0.1, 203.0.113.9\r\n");
-    assert_eq!(status(&gateway, "/metrics", &invented).await, 403);
+    assert_eq!(status(&gateway, "/metrics", &invented).await, 401);
     let evil = format!("{host}X-Forwarded-Host: evil.example\r\n");
     assert_eq!(status(&gateway, "/live", &evil).await, 403);
     gateway.stop().await;

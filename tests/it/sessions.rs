@@ -2,8 +2,8 @@
 
 use crate::process::Process;
 use crate::support::{
-    BODY, CHANNEL, CODE, Client, Frontend, Gateway, Home, KIND, PATIENCE, RESUMED, SEQ, cursor,
-    eventually, seq,
+    BODY, CHANNEL, CODE, Client, Frontend, Gateway, Home, KIND, PATIENCE, RESUMED, SEQ, TOKEN,
+    cursor, eventually, seq,
 };
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -38,7 +38,9 @@ async fn ask(addr: SocketAddr, method: &str, path: &str) -> (u16, Vec<u8>) {
 
 async fn send(addr: SocketAddr, method: &str, path: &str) -> TcpStream {
     let mut stream = TcpStream::connect(addr).await.unwrap();
-    let request = format!("{method} {path} HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\n\r\n");
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).await.unwrap();
     stream
 }

@@ -3,7 +3,8 @@
 use crate::process::Process;
 use crate::rawsocket::{Heard, Socket, attach, hear, packet};
 use crate::support::{
-    BODY, CHANNEL, Client, Frontend, Home, KIND, PATIENCE, SEQ, SESSION, SOCKET_PATH, eventually,
+    BODY, CHANNEL, Client, Frontend, Home, KIND, PATIENCE, SEQ, SESSION, SOCKET_PATH, TOKEN,
+    eventually,
 };
 use futures_util::SinkExt;
 use serde_json::{Value, json};
@@ -179,7 +180,8 @@ async fn try_attach(addr: SocketAddr, name: &str, session: &str) -> Option<Socke
     let stream = TcpStream::connect(addr).await.ok()?;
     let url = format!("ws://{addr}{SOCKET_PATH}");
     let (mut socket, _) = tokio_tungstenite::client_async(url, stream).await.ok()?;
-    let connect = json!({"type": "connect", SESSION: session, "ソケット番号": name});
+    let connect =
+        json!({"type": "connect", SESSION: session, "ソケット番号": name, "トークン": TOKEN});
     socket.send(Message::text(connect.to_string())).await.ok()?;
     match hear(&mut socket).await {
         Heard::Packet(packet) if packet[KIND] == "init" => Some(socket),

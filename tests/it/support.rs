@@ -49,8 +49,11 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        let home =
-            Self { project: tempfile::tempdir().unwrap(), data: tempfile::tempdir().unwrap() };
+        Self::at(tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn at(project: TempDir, data: TempDir) -> Self {
+        let home = Self { project, data };
         let file = home.data.path().join("token");
         std::fs::write(&file, TOKEN).unwrap();
         std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();

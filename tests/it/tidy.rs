@@ -30,7 +30,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "command",
         ],
     ),
-    ("doctor", &["config", "data_dir", "store", "server", "doctor"]),
+    ("doctor", &["config", "data_dir", "auth", "store", "server", "doctor"]),
     (
         "server",
         &[

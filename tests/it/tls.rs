@@ -1,7 +1,7 @@
 //! TLS over real TCP: mistakes in the files, clients that do not speak it, and WebSockets over it.
 
 use crate::process::Process;
-use crate::support::{Gateway, Home, KIND, PATIENCE, SESSION, SOCKET_PATH};
+use crate::support::{Gateway, Home, KIND, PATIENCE, SESSION, SOCKET_PATH, TOKEN};
 use futures_util::{SinkExt, StreamExt};
 use kakehashi::config::{Config, TlsFiles};
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
@@ -220,7 +220,8 @@ async fn connect(certificate: &Certificate, addr: SocketAddr, origin: &str) -> R
         Err(Error::Http(response)) => return Err(response.status().as_u16()),
         Err(err) => panic!("{err}"),
     };
-    let first = json!({"type": "connect", SESSION: null, "ソケット番号": "input"});
+    let first =
+        json!({"type": "connect", SESSION: null, "ソケット番号": "input", "トークン": TOKEN});
     socket.send(Message::text(first.to_string())).await.unwrap();
     let packet = timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap();
     Ok(serde_json::from_str(packet.to_text().unwrap()).unwrap())

@@ -1,14 +1,19 @@
 //! The existing Vue client, frame by frame: what it sends from page load to reload, with its own keys in its own
 //! order, and what it needs to see.
 
-use crate::support::{BODY, CHANNEL, Client, Gateway, KIND, SESSION, brief};
-use serde_json::Value;
+use crate::http::{get, post};
+use crate::support::{BODY, CHANNEL, Client, Gateway, KIND, SESSION, TOKEN, brief};
+use serde_json::{Value, json};
 use std::net::SocketAddr;
 use tokio_tungstenite::tungstenite::Message;
+
+/// Where its development server is.
+const VITE: &str = "http://localhost:8090";
 
 /// The page: one socket per component, all frames as text so that keys keep the client's order.
 struct Page {
     addr: SocketAddr,
+    cookie: String,
     session: String,
     input: Client,
     file: Client,
@@ -16,8 +21,9 @@ struct Page {
     audio: Client,
 }
 
-async fn connect(addr: SocketAddr, session: &str, socket: &str) -> Client {
-    let mut client = Client::dial(addr).await;
+/// A browser sends nothing but the cookie along.
+async fn connect(addr: SocketAddr, cookie: &str, session: &str, socket: &str) -> Client {
+    let mut client = Client::dial_as(addr, Some(("Cookie", cookie))).await;
     let id = if session.is_empty() { "null".to_owned() } else { format!("\"{session}\"") };
     let frame = format!(r#"{{"type":"connect","セッションID":{id},"ソケット番号":"{socket}"}}"#);
     client.send_raw(Message::text(frame)).await;
@@ -29,16 +35,16 @@ async fn connect(addr: SocketAddr, session: &str, socket: &str) -> Client {
 
 impl Page {
     /// Load order seen on the wire: input, file, 0 to 4, and audio after input's init.
-    async fn load(addr: SocketAddr, session: &str) -> Self {
-        let input = connect(addr, session, "input").await;
+    async fn load(addr: SocketAddr, cookie: &str, session: &str) -> Self {
+        let input = connect(addr, cookie, session, "input").await;
         let session = input.session().to_owned();
-        let file = connect(addr, &session, "file").await;
+        let file = connect(addr, cookie, &session, "file").await;
         let mut panes = Vec::new();
         for name in ["0", "1", "2", "3", "4"] {
-            panes.push(connect(addr, &session, name).await);
+            panes.push(connect(addr, cookie, &session, name).await);
         }
-        let audio = connect(addr, &session, "audio").await;
-        Self { addr, session, input, file, panes, audio }
+        let audio = connect(addr, cookie, &session, "audio").await;
+        Self { addr, cookie: cookie.to_owned(), session, input, file, panes, audio }
     }
 
     async fn send(&mut self, rest: &str) {
@@ -70,12 +76,87 @@ fn is(kind: &'static str) -> impl Fn(&Value) -> bool {
     move |packet| packet[KIND] == kind
 }
 
+/// What its HTTP client keeps: the token in local storage, and the browser's cookie.
+struct Browser {
+    addr: SocketAddr,
+    token: String,
+    cookie: String,
+}
+
+impl Browser {
+    /// The login page: name and password, then who that is.
+    async fn log_in(addr: SocketAddr) -> Self {
+        let body = json!({"利用者ID": "local", "パスワード": TOKEN});
+        let reply = post("/core/auth/ログイン", &body).header("Origin", VITE).send(addr).await;
+        assert_eq!(reply.header("access-control-allow-origin").as_deref(), Some(VITE));
+        let answer = reply.json();
+        assert_eq!(
+            (&answer["status"], &answer["data"]["token_type"]),
+            (&json!("OK"), &json!("bearer"))
+        );
+        let token = answer["data"]["access_token"].as_str().unwrap().to_owned();
+        let browser = Self { addr, token, cookie: reply.cookie().unwrap() };
+        browser.who().await;
+        assert_eq!(answer["data"]["初期ページ"], "AIコア");
+        browser
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Value {
+        let asked = post(path, body).header("Origin", VITE).bearer(&self.token);
+        let answer = asked.header("Cookie", &self.cookie).send(self.addr).await.json();
+        assert_eq!(answer["status"], "OK", "{path}: {answer}");
+        answer["data"].clone()
+    }
+
+    async fn who(&self) {
+        assert_eq!(self.post("/core/auth/現在利用者", &Value::Null).await["利用者ID"], "local");
+    }
+
+    /// `/AIコア` without an id makes a session and loads itself again with it.
+    async fn open_page(&self) -> String {
+        self.who().await;
+        let made = self.post("/core/AIコア/初期化", &json!({SESSION: ""})).await;
+        self.load_page(made[SESSION].as_str().unwrap()).await
+    }
+
+    /// Four agent panes and the settings dialog each ask for the models.
+    async fn load_page(&self, session: &str) -> String {
+        self.who().await;
+        let known = self.post("/core/AIコア/初期化", &json!({SESSION: session})).await;
+        assert_eq!(known[SESSION], session);
+        for _ in 0..5 {
+            let models =
+                self.post("/core/AIコア/モデル情報/取得", &json!({SESSION: session})).await;
+            assert_eq!(models["モデル設定"].as_object().unwrap().len(), 28);
+            for kind in ["claude_sdk", "claude_cli", "copilot_cli", "gemini_cli", "codex_cli"] {
+                assert!(models["available_models"]["code_models"][kind].is_object(), "{kind}");
+            }
+        }
+        session.to_owned()
+    }
+
+    /// Every three seconds, from a fixed address, without a token.
+    async fn poll_state(&self) {
+        let reply = get("/core/サーバー状態").header("Origin", VITE).send(self.addr).await;
+        assert_eq!(reply.json()["data"]["ready_count"], 1);
+        assert_eq!(reply.header("access-control-allow-origin").as_deref(), Some(VITE));
+    }
+
+    async fn content(&self, name: &str) -> Value {
+        self.post("/core/files/内容取得", &json!({"ファイル名": name})).await["base64_data"].clone()
+    }
+}
+
 #[tokio::test]
 #[expect(clippy::too_many_lines, reason = "one visit from beginning to end")]
 async fn the_existing_client_works_from_load_to_reload() {
-    let gateway = Gateway::start().await;
+    let gateway =
+        Gateway::start_with(|config| config.allowed_origins = vec![VITE.to_owned()]).await;
     std::fs::write(gateway.project().join("main.py"), "print()").unwrap();
-    let mut page = Page::load(gateway.addr, "").await;
+    let browser = Browser::log_in(gateway.addr).await;
+    let session = browser.open_page().await;
+    browser.poll_state().await;
+    let mut page = Page::load(gateway.addr, &browser.cookie, &session).await;
     let greeting = page.input.collect_until(is("welcome_text")).await;
     assert_eq!(kinds(&greeting), ["welcome_info", "streaming_started", "welcome_text"]);
     for pane in &mut page.panes {
@@ -92,6 +173,13 @@ async fn the_existing_client_works_from_load_to_reload() {
             .await;
         let list = page.file.until(kind).await;
         assert!(list[BODY]["ファイルリスト"].is_array(), "{list}");
+        // A click on a file shows it, by the path in the list or with the project's before it.
+        if kind == "files_backup" {
+            let name = list[BODY]["ファイルリスト"][0]["パス"].as_str().unwrap();
+            let project = list[BODY]["プロジェクトパス"].as_str().unwrap();
+            assert_eq!(browser.content(name).await, "cHJpbnQoKQ==");
+            assert_eq!(browser.content(&format!("{project}/{name}")).await, "cHJpbnQoKQ==");
+        }
     }
 
     // Chat pane in its three ways.
@@ -124,7 +212,10 @@ async fn the_existing_client_works_from_load_to_reload() {
 
     // Files: bare from the chat pane, a data URL from an agent's.
     page.send(r#""チャンネル":"0","メッセージ識別":"input_file","メッセージ内容":"aGVsbG8=","ファイル名":"a.txt","サムネイル画像":null"#).await;
-    assert_eq!(page.panes[0].until("input_file").await["サムネイル画像"], Value::Null);
+    let sent = page.panes[0].until("input_file").await;
+    assert_eq!(sent["サムネイル画像"], Value::Null);
+    // The file pane opens the newest upload by itself.
+    assert_eq!(browser.content(sent["ファイル名"].as_str().unwrap()).await, "aGVsbG8=");
     page.send(r#""チャンネル":"3","メッセージ識別":"input_file","メッセージ内容":"data:text/plain;base64,aGVsbG8=","ファイル名":"a.txt","サムネイル画像":null"#).await;
     page.panes[3].until("input_file").await;
 
@@ -153,9 +244,10 @@ async fn the_existing_client_works_from_load_to_reload() {
     assert_eq!(sound[BODY], "audio/pcm");
 
     // Reload: the same session, the history before the welcome, the buttons as they were.
-    let (addr, session) = (page.addr, page.session.clone());
+    let (addr, cookie, session) = (page.addr, page.cookie.clone(), page.session.clone());
     drop(page);
-    let mut page = Page::load(addr, &session).await;
+    browser.load_page(&session).await;
+    let mut page = Page::load(addr, &cookie, &session).await;
     assert_eq!(page.input.init[SESSION], session.as_str());
     assert_eq!(page.input.init[BODY]["ボタン"]["マイク"], true);
     assert_eq!(page.input.init[BODY]["ボタン"]["チャットモード"], "live");
@@ -174,4 +266,10 @@ async fn the_existing_client_works_from_load_to_reload() {
     page.panes[0]
         .until_where(|packet| packet[BODY].as_str().unwrap().starts_with("echo: まだいる？ [file "))
         .await;
+
+    // Logged out: the sockets close, and the token is worth nothing.
+    browser.post("/core/auth/ログアウト", &Value::Null).await;
+    assert_eq!(page.input.closed().await.0, 3506);
+    let gone = post("/core/auth/現在利用者", &Value::Null).bearer(&browser.token);
+    assert_eq!(gone.send(gateway.addr).await.status, 401);
 }

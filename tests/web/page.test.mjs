@@ -1,5 +1,5 @@
 // The page as a person uses it, in a real browser, against a running gateway with scripted models.
-// KAKEHASHI_URL names the gateway, CHROMIUM the browser (default /usr/bin/chromium).
+// KAKEHASHI_URL names the gateway with its token, as it prints it; CHROMIUM the browser (default /usr/bin/chromium).
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -65,13 +65,24 @@ async function withPage(body, { complaintsExpected = [] } = {}) {
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
   try {
-    await page.goto(new URL("/?lang=en", GATEWAY).href);
+    await page.goto(withToken("/?lang=en"));
     await connected(page);
     await body(page);
     assert.deepEqual(complaints.filter((words) => !complaintsExpected.some((part) => words.includes(part))), []);
   } finally {
     await context.close();
   }
+}
+
+/** The address as the gateway prints it: whoever opens it is logged in. */
+function withToken(path) {
+  const url = new URL(path, GATEWAY);
+  url.searchParams.set("token", token());
+  return url.href;
+}
+
+function token() {
+  return new URL(GATEWAY).searchParams.get("token");
 }
 
 function connected(page) {
@@ -406,7 +417,7 @@ test("a viewer sees everything and can touch nothing", () =>
   withPage(async (page) => {
     const viewer = await page.context().newPage();
     viewer.setDefaultTimeout(PATIENCE_MS);
-    await viewer.goto(new URL(`/?lang=en&view=1&session=${sessionOf(page)}`, GATEWAY).href);
+    await viewer.goto(withToken(`/?lang=en&view=1&session=${sessionOf(page)}`));
     await connected(viewer);
     await type(page, "chat", "watch this");
     await entry(viewer, "chat", "output_text", "watch this").waitFor();
@@ -417,7 +428,7 @@ test("a viewer sees everything and can touch nothing", () =>
 
 test("a session that cannot be used is told, and a new one is a click away", () =>
   withPage(async (page) => {
-    await page.goto(new URL("/?lang=en&session=made-up", GATEWAY).href);
+    await page.goto(withToken("/?lang=en&session=made-up"));
     await page.locator("#refusal", { hasText: "3504" }).waitFor();
     await page.locator("#refusal .new-session").click();
     await connected(page);
@@ -471,3 +482,40 @@ test("nothing sticks out sideways at any width", () =>
       assert.deepEqual(wide, [], `at ${width} px`);
     }
   }));
+
+test("the token disappears from the address, and a logout leads to the form", () =>
+  withPage(async (page) => {
+    assert.ok(!page.url().includes("token"), page.url());
+    await type(page, "chat", "before the logout");
+    await entry(page, "chat", "output_text", "echo: before the logout").waitFor();
+    const session = sessionOf(page);
+    await page.locator("#logout").click();
+    await page.locator("#secret").waitFor();
+    assert.ok(page.url().includes("/login"), page.url());
+    await page.screenshot({ path: join(folder, "login.png") });
+
+    await page.locator("#secret").fill("not the token");
+    await page.keyboard.press("Enter");
+    await page.locator("#trouble").waitFor();
+    assert.equal(await page.locator("#name-row").isVisible(), false);
+    await page.locator("#secret").fill(token());
+    await page.keyboard.press("Enter");
+    await connected(page);
+    assert.equal(sessionOf(page), session);
+    await entry(page, "chat", "output_text", "echo: before the logout").waitFor();
+  }, { complaintsExpected: ["401"] }));
+
+test("without a login there is only the form, and a wrong token is explained", async () => {
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    await page.goto(new URL("/?lang=en", GATEWAY).href);
+    await page.locator("#secret").waitFor();
+    assert.equal(await page.locator(".composer").count(), 0);
+    await page.goto(new URL("/?lang=en&token=wrong", GATEWAY).href);
+    await page.locator("#trouble").waitFor();
+    assert.match(await page.locator("#trouble").textContent(), /token/i);
+  } finally {
+    await context.close();
+  }
+});

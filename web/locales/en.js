@@ -9,6 +9,7 @@ export default {
   loginHintUser: "Log in to go on.",
   loginHintToken: "Open the address that the gateway printed when it started, or enter its token here. It is also in the file “token” in its data directory.",
   loginWrongToken: "The token in the address is not this gateway’s, or has been used. Take the address that it printed last.",
+  loginWrongSecret: "This is not the token of this gateway.",
   loginFailed: "The gateway does not answer: {reason}",
   logout: "Log out",
   panes: "Panes",

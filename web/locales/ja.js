@@ -9,6 +9,7 @@ export default {
   loginHintUser: "ログインしてください。",
   loginHintToken: "サーバーが起動時に表示したアドレスを開くか、トークンを入力してください。トークンはデータフォルダーのファイル「token」にもあります。",
   loginWrongToken: "アドレスのトークンが正しくないか、使用済みです。最後に表示されたアドレスを使ってください。",
+  loginWrongSecret: "トークンが違います。",
   loginFailed: "サーバーが応答しません: {reason}",
   logout: "ログアウト",
   panes: "表示する画面",

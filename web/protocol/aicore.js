@@ -7,6 +7,7 @@ export const LOGIN_PATH = "/core/auth/ログイン";
 export const LOGOUT_PATH = "/core/auth/ログアウト";
 /** Who logs in where the gateway has no users; the password is its token. */
 export const LOCAL_USER = "local";
+export const LOGIN_FAILED = "LOGIN_FAILED";
 /** The close code that asks for a login. */
 export const LOGGED_OUT = 3506;
 /** In the order of connecting: `input` first, because its greeting names the session for the others. */
@@ -312,5 +313,6 @@ export function loginBody(name, password) {
 
 /** HTTP answers are envelopes; one without a status is about a malformed request. */
 export function readEnvelope(answer) {
-  return { ok: answer.status === "OK", message: answer.message ?? JSON.stringify(answer.detail), data: answer.data };
+  const message = answer.message ?? JSON.stringify(answer.detail);
+  return { ok: answer.status === "OK", code: answer.error?.code, message, data: answer.data };
 }

@@ -218,6 +218,29 @@ pub fn restart_refused(locale: Locale) -> Answer {
     Answer::refused(200, "RESTART_REFUSED", locale.say("http", "restart_refused", &[]))
 }
 
+/// One of the caller's sessions.
+#[derive(Debug)]
+pub struct OwnSession {
+    pub id: SessionId,
+    /// As people read them.
+    pub created: String,
+    pub used: String,
+    pub events: u64,
+    pub busy: bool,
+}
+
+pub fn sessions(locale: Locale, own: Vec<OwnSession>) -> Answer {
+    let row = |session: &OwnSession| wire::SessionRow {
+        session: session.id.to_string(),
+        created: session.created.clone(),
+        used: session.used.clone(),
+        events: session.events,
+        busy: session.busy,
+    };
+    let data = wire::SessionsData { count: own.len(), sessions: own.iter().map(row).collect() };
+    Answer::ok(locale.say("http", "sessions", &[]), data)
+}
+
 /// In base64, so that no browser takes it for something to run.
 pub fn content(locale: Locale, name: &str, bytes: &[u8]) -> Answer {
     let base64_data = base64_simd::STANDARD.encode_to_string(bytes);

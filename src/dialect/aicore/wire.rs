@@ -396,17 +396,17 @@ pub(super) struct OfferData<'a> {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct SessionsData<'a> {
+pub(super) struct SessionsData {
     #[serde(rename = "セッション数")]
     pub(super) count: usize,
     #[serde(rename = "セッション一覧")]
-    pub(super) sessions: Vec<SessionRow<'a>>,
+    pub(super) sessions: Vec<SessionRow>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct SessionRow<'a> {
+pub(super) struct SessionRow {
     #[serde(rename = "セッションID")]
-    pub(super) session: &'a str,
+    pub(super) session: String,
     #[serde(rename = "作成日時")]
     pub(super) created: String,
     #[serde(rename = "最終利用日時")]

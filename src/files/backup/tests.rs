@@ -257,6 +257,7 @@ fn a_place_that_cannot_be_written_is_told_and_tried_again() {
     let fixture = Fixture::new();
     fixture.add("a", "1");
     let base = fixture.data().join("backup");
+    fs::remove_dir_all(&base).unwrap();
     fs::write(&base, "in the way").unwrap();
     let refused = fixture.files.back_up(&fixture.files.survey().unwrap());
     assert!(matches!(refused, Err(FileError::Storage { .. })), "{refused:?}");
