@@ -15,6 +15,7 @@ pub mod files;
 pub mod locale;
 pub mod message;
 pub mod metrics;
+pub mod policy;
 pub mod provider;
 pub mod server;
 pub mod session;

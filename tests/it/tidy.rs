@@ -13,6 +13,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("auth", &["message", "config", "store", "auth"]),
     ("audio", &["message", "audio"]),
     ("dialect", &["message", "locale", "dialect"]),
+    ("policy", &["policy"]),
     ("provider", &["message", "audio", "task", "provider"]),
     ("files", &["message", "files"]),
     ("store", &["message", "store"]),

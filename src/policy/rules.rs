@@ -1,0 +1,139 @@
+//! `policy.toml`, read and checked once.
+
+use super::Call;
+use super::breaker::Limits;
+use super::pattern::Pattern;
+use super::risk::{self, Risk};
+use regex::Regex;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+const BUILT_IN: &str = include_str!("../../config/policy.toml");
+
+#[derive(Debug, Clone)]
+pub struct Rules {
+    deny: Vec<Deny>,
+    ask: Vec<Pattern>,
+    allow: Vec<Pattern>,
+    risks: Vec<Risk>,
+    pub breakers: Limits,
+}
+
+#[derive(Debug, Clone)]
+struct Deny {
+    tool: Pattern,
+    pattern: Regex,
+    reason: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RulesError {
+    #[error("cannot read {}: {reason}", path.display())]
+    Read { path: PathBuf, reason: std::io::Error },
+    #[error("{}: {reason}", path.display())]
+    Invalid { path: PathBuf, reason: String },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRules {
+    #[serde(default)]
+    deny: Vec<RawDeny>,
+    #[serde(default)]
+    ask: Tools,
+    #[serde(default)]
+    allow: Tools,
+    #[serde(default)]
+    risk: Vec<Risk>,
+    breakers: Limits,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawDeny {
+    tool: Pattern,
+    pattern: String,
+    reason: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tools {
+    tools: Vec<Pattern>,
+}
+
+impl Rules {
+    /// The file, or what comes with the gateway.
+    pub fn load(path: Option<&Path>) -> Result<Self, RulesError> {
+        let Some(path) = path else {
+            return Self::parse(BUILT_IN, Path::new("config/policy.toml"));
+        };
+        let text = std::fs::read_to_string(path)
+            .map_err(|reason| RulesError::Read { path: path.to_owned(), reason })?;
+        Self::parse(&text, path)
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Self, RulesError> {
+        let invalid = |reason: String| RulesError::Invalid {
+            path: path.to_owned(),
+            reason: reason.trim_end().replace('\n', "; "),
+        };
+        let raw: RawRules = toml::from_str(text).map_err(|err| invalid(err.to_string()))?;
+        let deny = raw.deny.into_iter().map(|rule| {
+            let pattern = Regex::new(&rule.pattern).map_err(|err| invalid(err.to_string()))?;
+            Ok(Deny { tool: rule.tool, pattern, reason: rule.reason })
+        });
+        Ok(Self {
+            deny: deny.collect::<Result<_, _>>()?,
+            ask: raw.ask.tools,
+            allow: raw.allow.tools,
+            risks: raw.risk,
+            breakers: raw.breakers,
+        })
+    }
+
+    /// Why the call is refused whatever the user says.
+    pub(super) fn denied(&self, call: &Call) -> Option<&str> {
+        let fits = |rule: &&Deny| {
+            (rule.tool.fits(&call.tool) || rule.tool.fits(&call.kind))
+                && (rule.pattern.is_match(&call.input) || rule.pattern.is_match(&call.tool))
+        };
+        self.deny.iter().find(fits).map(|rule| rule.reason.as_str())
+    }
+
+    /// Shells put the command into the input, so it is looked at too.
+    pub(super) fn always_asked(&self, call: &Call) -> bool {
+        let input = call.kind == "execute";
+        self.ask.iter().any(|tool| tool.fits(&call.tool) || (input && tool.fits(&call.input)))
+    }
+
+    pub(super) fn never_asked(&self, call: &Call) -> bool {
+        self.allow.iter().any(|tool| tool.fits(&call.tool) || tool.fits(&call.kind))
+    }
+
+    pub(super) fn risk(&self, call: &Call) -> Option<&Risk> {
+        risk::find(&self.risks, call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_in_the_file_are_named() {
+        for (text, expected) in [
+            ("[breakers]\nsteps = 1\n", "missing field `tokens`"),
+            ("[deny]\n", "deny"),
+            (&format!("{BUILT_IN}\n[web]\n"), "unknown field `web`"),
+            (&BUILT_IN.replace("decision = \"allow\"", "decision = \"perhaps\""), "perhaps"),
+            (&BUILT_IN.replacen("(?i)", "(", 1), "regex parse error"),
+        ] {
+            let refused = Rules::parse(text, Path::new("mine.toml")).unwrap_err().to_string();
+            assert!(refused.starts_with("mine.toml: ") && refused.contains(expected), "{refused}");
+            assert_eq!(refused.lines().count(), 1, "{refused}");
+        }
+        let missing = Rules::load(Some(Path::new("/no/such.toml"))).unwrap_err().to_string();
+        assert!(missing.starts_with("cannot read /no/such.toml: "), "{missing}");
+    }
+}

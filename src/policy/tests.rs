@@ -1,0 +1,98 @@
+//! The order of the gate, on the rules that come with the gateway.
+
+use super::*;
+
+fn rules() -> Rules {
+    Rules::load(None).unwrap()
+}
+
+fn call(tool: &str, kind: &str, input: &str) -> Call {
+    Call { tool: tool.into(), kind: kind.into(), input: input.into(), paths: Vec::new() }
+}
+
+#[track_caller]
+fn check(call: &Call, decision: Decision) {
+    let scope = Scope::new(std::path::Path::new("/tmp"), &[]);
+    let verdict = rules().judge(call, &scope, &Remembered::default());
+    assert_eq!(verdict.decision, decision, "{call:?}: {verdict:?}");
+}
+
+#[test]
+fn what_is_read_is_allowed_and_what_changes_is_asked() {
+    check(&call("Read file", "read", "{}"), Decision::Allow);
+    check(&call("grep", "search", "{}"), Decision::Allow);
+    check(&call("list_directory", "other", "{}"), Decision::Allow);
+    check(&call("Write file", "edit", "{}"), Decision::Ask);
+    check(&call("deleteFile", "other", "{}"), Decision::Ask);
+    check(&call("cargo test", "execute", "{}"), Decision::Ask);
+    check(&call("fetch_page", "other", "{}"), Decision::Ask);
+    check(&call("hologram", "other", "{}"), Decision::Ask);
+    check(&call("", "", ""), Decision::Ask);
+}
+
+#[test]
+fn a_kind_goes_before_the_words_of_a_name() {
+    check(&call("read the news and delete", "read", "{}"), Decision::Allow);
+    check(&call("get_thread", "delete", "{}"), Decision::Ask);
+}
+
+#[test]
+fn denied_patterns_go_before_everything() {
+    for input in [
+        r#"{"command":"sudo rm x"}"#,
+        r#"{"command":"rm -rf /"}"#,
+        r#"{"command":"rm -rf / --no-preserve-root"}"#,
+        r#"{"command":"rm -r -f ~"}"#,
+        r#"{"command":"rm -rf $HOME"}"#,
+        r#"{"command":"rm -rf /*"}"#,
+        r#"{"command":"dd if=x of=/dev/sda"}"#,
+        r#"{"command":"mkfs.ext4 x"}"#,
+        r#"{"command":":(){ :|:& };:"}"#,
+        r#"{"path":"/home/a/.local/share/kakehashi/token"}"#,
+    ] {
+        check(&call("Read", "read", input), Decision::Deny);
+        check(&call("shell", "execute", input), Decision::Deny);
+    }
+    for input in [
+        r#"{"command":"rm -rf target"}"#,
+        r#"{"command":"rm -rf /tmp/x"}"#,
+        r#"{"command":"echo pseudocode"}"#,
+        r#"{"command":"dd if=/dev/zero of=image bs=1M"}"#,
+    ] {
+        check(&call("shell", "execute", input), Decision::Ask);
+    }
+}
+
+#[test]
+fn paths_outside_are_denied_even_for_reading() {
+    let mut outside = call("Read", "read", "{}");
+    outside.paths = vec!["src/a.rs".into(), "/etc/passwd".into()];
+    let scope = Scope::new(std::path::Path::new("/tmp"), &[]);
+    let verdict = rules().judge(&outside, &scope, &Remembered::default());
+    assert_eq!(verdict.decision, Decision::Deny);
+    assert_eq!(verdict.reason, "/etc/passwd is outside the place of work");
+}
+
+#[test]
+fn always_ask_goes_before_never_ask_and_before_what_the_user_said() {
+    let push = call("shell", "execute", r#"{"command":"git push origin main"}"#);
+    let mut remembered = Remembered::default();
+    remembered.always(&push);
+    let scope = Scope::new(std::path::Path::new("/tmp"), &[]);
+    assert_eq!(rules().judge(&push, &scope, &remembered).decision, Decision::Ask);
+    let test = call("shell", "execute", r#"{"command":"cargo test"}"#);
+    assert_eq!(rules().judge(&test, &scope, &remembered).decision, Decision::Allow);
+}
+
+#[test]
+fn levels_tell_how_much_a_mistake_costs() {
+    let level = |call: Call| {
+        rules()
+            .judge(&call, &Scope::new(std::path::Path::new("/tmp"), &[]), &Remembered::default())
+            .level
+    };
+    assert_eq!(level(call("Delete", "delete", "")), Level::Critical);
+    assert_eq!(level(call("Write", "edit", "")), Level::Warn);
+    assert_eq!(level(call("Read", "read", "")), Level::Info);
+    assert_eq!(level(call("hologram", "other", "")), Level::Warn);
+}
