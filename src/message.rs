@@ -469,6 +469,19 @@ pub enum Signal {
         list: KnownList,
     },
     System(SystemNotice),
+    /// The next piece of an answer on its way; the whole of it is an event at the end.
+    AnswerPart {
+        channel: Channel,
+        run: RunId,
+        text: String,
+    },
+}
+
+/// What a client says it can show besides what every client can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Features {
+    /// Answers while they are made.
+    pub stream: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -170,6 +170,7 @@ async fn accept(
         role,
         cursor: connect.cursor,
         history: connect.history,
+        features: connect.features,
     };
     // A store that does not answer must not leave a client without a word.
     let opened = timeout(limits.handshake, open(state, &principal, connect, &attach)).await;

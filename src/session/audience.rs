@@ -1,8 +1,10 @@
 //! The sockets of a session: who listens on which channel, how far each channel has been published, and who
 //! holds microphone and speaker.
 
+use super::Attach;
 use crate::message::{
-    Channel, ConnectionId, Entry, Event, Problem, ReportStage, Seq, Signal, StopReason,
+    Channel, ConnectionId, Entry, Event, Features, Problem, ReportStage, RunId, Seq, Signal,
+    StopReason,
 };
 use bytes::Bytes;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -89,6 +91,7 @@ fn sound_in(signal: &Signal) -> usize {
         | Signal::Ack { .. }
         | Signal::Failed { .. }
         | Signal::FilesUnchanged { .. }
+        | Signal::AnswerPart { .. }
         | Signal::System(_) => 0,
     }
 }
@@ -115,6 +118,7 @@ impl LogSender {
 struct Peer {
     connection: ConnectionId,
     role: Role,
+    features: Features,
     /// `None` while the socket lags.
     log: Option<LogSender>,
     signals: mpsc::Sender<Signal>,
@@ -160,12 +164,8 @@ impl Audience {
         self.lanes.iter().all(|lane| lane.peers.is_empty())
     }
 
-    pub(super) fn attach(
-        &mut self,
-        channel: Channel,
-        connection: ConnectionId,
-        role: Role,
-    ) -> Lanes {
+    pub(super) fn attach(&mut self, attach: &Attach) -> Lanes {
+        let Attach { channel, connection, role, features, .. } = *attach;
         if channel == Channel::Audio && role == Role::Participant {
             self.tell_holder(Signal::StopPlayback(StopReason::AnotherSocket));
         }
@@ -177,6 +177,7 @@ impl Audience {
         lane.peers.push(Peer {
             connection,
             role,
+            features,
             log: Some(log),
             signals,
             sound: Arc::clone(&sound),
@@ -184,6 +185,14 @@ impl Audience {
             told_not_holder: false,
         });
         Lanes { log: entries, signals: SignalLane { signals: incoming, sound }, dropped }
+    }
+
+    /// Tells those who want to see an answer while it is made.
+    pub(super) fn stream(&mut self, channel: Channel, run: RunId, text: &str) {
+        if self.lanes[channel.index()].peers.iter().any(|peer| peer.features.stream) {
+            let part = Signal::AnswerPart { channel, run, text: text.to_owned() };
+            self.send_where(channel, |peer| peer.features.stream, &part);
+        }
     }
 
     /// A new lane for a socket that lagged behind; `None` if the session has dropped it meanwhile.

@@ -164,7 +164,7 @@ mod tests {
     use super::super::{Attach, Role};
     use super::*;
     use crate::config::Config;
-    use crate::message::{Channel, Command, ConnectionId, Inbound, Principal, Route};
+    use crate::message::{Channel, Command, ConnectionId, Features, Inbound, Principal, Route};
     use crate::metrics::Metrics;
     use crate::task::Tasks;
     use rusqlite::Connection;
@@ -183,6 +183,7 @@ mod tests {
             role: Role::Participant,
             cursor: None,
             history: None,
+            features: Features::default(),
         }
     }
 

@@ -37,7 +37,7 @@ pub use crate::store::{Scope, SessionSummary};
 use crate::config::Config;
 use crate::files::Files;
 use crate::message::{
-    AudioChunk, Channel, Command, ConnectionId, Epoch, Greeting, Inbound, Principal, Seq,
+    AudioChunk, Channel, Command, ConnectionId, Epoch, Features, Greeting, Inbound, Principal, Seq,
     SessionId, SystemNotice,
 };
 use crate::metrics::Metrics;
@@ -94,6 +94,7 @@ pub struct Attach {
     pub cursor: Option<(Epoch, Seq)>,
     /// How much it wants if that cannot be continued; `None` is everything.
     pub history: Option<usize>,
+    pub features: Features,
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -84,7 +84,7 @@ impl Session {
             project: self.env.files.project().display().to_string().into(),
             overview: None,
         };
-        let lanes = self.audience.attach(attach.channel, attach.connection, attach.role);
+        let lanes = self.audience.attach(attach);
         if attach.channel == Channel::Input {
             self.tell_trouble(attach.connection);
         }

@@ -188,8 +188,14 @@ impl Session {
 
     fn absorb(&mut self, step: &mut Step, index: usize, output: LaneOutput) {
         match output {
-            LaneOutput::Chat(ChatOutput::Delta(text))
-            | LaneOutput::Agent(AgentOutput::Answer(text)) => {
+            LaneOutput::Chat(ChatOutput::Delta(text)) => {
+                if let Some(run) = self.lanes[index].current.as_ref().map(|current| current.run.id)
+                {
+                    self.audience.stream(Channel::Chat, run, &text);
+                }
+                self.lengthen_answer(step, index, &text);
+            }
+            LaneOutput::Agent(AgentOutput::Answer(text)) => {
                 self.lengthen_answer(step, index, &text);
             }
             LaneOutput::Chat(ChatOutput::Done) => self.end_run(step, index, Ending::Finished),

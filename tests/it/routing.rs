@@ -33,6 +33,32 @@ async fn chat_is_reached_in_both_forms() {
 }
 
 #[tokio::test]
+async fn an_answer_comes_piece_by_piece_to_those_who_want_it() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let more = json!({"機能": ["stream", "hologram"]});
+    let mut keen = Client::open_with(gateway.addr, "0", Some(front.session()), more).await;
+    keen.until("welcome_text").await;
+    front.type_in("0", "hello").await;
+    let pieces = keen.collect_until(is("output_text")).await;
+    let whole = pieces.last().unwrap();
+    let streamed: String = pieces
+        .iter()
+        .filter(|packet| packet[KIND] == "output_stream")
+        .map(|packet| {
+            assert_eq!(packet["実行番号"], whole["実行番号"], "{packet}");
+            assert!(packet["連番"].is_null(), "{packet}");
+            packet[BODY].as_str().unwrap()
+        })
+        .collect();
+    assert_eq!(json!(streamed), whole[BODY]);
+    // Others see what they always did.
+    let plain = front.chat.collect_until(is("output_text")).await;
+    assert_eq!(brief(&plain), [row("input_text", "hello"), row("output_text", "echo: hello")]);
+    gateway.stop().await;
+}
+
+#[tokio::test]
 async fn an_agent_pane_shows_the_whole_run_in_order() {
     let gateway = Gateway::start().await;
     let mut front = Frontend::open(gateway.addr, None).await;

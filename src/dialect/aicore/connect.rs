@@ -4,7 +4,7 @@ use super::reject::Rejection;
 use super::{value, wire};
 use crate::dialect::DecodeError;
 use crate::locale::Locale;
-use crate::message::{Channel, Epoch, Seq, SessionId};
+use crate::message::{Channel, Epoch, Features, Seq, SessionId};
 use serde_json::value::RawValue;
 use wire::field;
 
@@ -20,6 +20,7 @@ pub struct Connect {
     /// How many of the newest packets the client wants if it cannot resume; `None` is all.
     pub history: Option<usize>,
     pub read_only: bool,
+    pub features: Features,
     /// For clients that can send neither a header nor a cookie.
     pub token: Option<String>,
 }
@@ -35,6 +36,7 @@ pub fn read_connect(frame: &str) -> Result<Connect, Rejection> {
         history: read_count(packet.history, field::HISTORY)?
             .map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
         read_only: read_flag(packet.view)?,
+        features: read_features(packet.features)?,
         token: read_token(packet.token)?,
     })
 }
@@ -56,6 +58,15 @@ fn read_session(raw: Option<&RawValue>) -> Result<Option<SessionId>, Rejection> 
         return Ok(None);
     }
     SessionId::parse(&text).map(Some).ok_or(Rejection::SessionRefused)
+}
+
+/// Names that we do not know are somebody else's business.
+fn read_features(raw: Option<&RawValue>) -> Result<Features, DecodeError> {
+    let Some(raw) = raw else { return Ok(Features::default()) };
+    let expected = DecodeError::BadField { field: field::FEATURES, expected: "a list of texts" };
+    let names: Vec<String> = serde_json::from_str(raw.get()).map_err(|_| expected)?;
+    let has = |feature: &str| names.iter().any(|name| name == feature);
+    Ok(Features { stream: has("stream") })
 }
 
 /// Empty is the same as none: pages fill it in from a field that may be empty.

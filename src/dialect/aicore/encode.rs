@@ -181,6 +181,10 @@ pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<
             let body = Body::Unchanged(unchanged(*kind, list));
             push(frames, &without_file(dialect.packet(*channel, list_kind(*kind), body)));
         }
+        Signal::AnswerPart { channel, run, text } => {
+            let packet = dialect.packet(*channel, "output_stream", Body::Text(text));
+            push(frames, &Packet { run: Some(run.0), ..packet });
+        }
         Signal::System(notice) => {
             let body = phrase::system(dialect.locale, notice);
             push(

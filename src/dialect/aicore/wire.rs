@@ -48,11 +48,12 @@ pub(super) mod field {
     pub(in super::super) const HISTORY: &str = "履歴件数";
     pub(in super::super) const VIEW: &str = "閲覧";
     pub(in super::super) const TOKEN: &str = "トークン";
+    pub(in super::super) const FEATURES: &str = "機能";
 }
 
 /// What this server adds to the seed's protocol; told in `init`.
 pub(super) const FEATURES: &[&str] =
-    &["resume", "ack", "history", "view", "queue", "system", "unchanged", "files_watch"];
+    &["resume", "ack", "history", "view", "queue", "system", "unchanged", "files_watch", "stream"];
 
 /// The switches as existing clients expect them before anything was stored.
 pub(super) const DEFAULT_CONTROLS: &[(&str, bool)] =
@@ -77,6 +78,8 @@ pub(super) struct ConnectPacket<'a> {
     pub(super) history: Option<&'a RawValue>,
     #[serde(rename = "閲覧", borrow, default)]
     pub(super) view: Option<&'a RawValue>,
+    #[serde(rename = "機能", borrow, default)]
+    pub(super) features: Option<&'a RawValue>,
     #[serde(rename = "トークン", borrow, default)]
     pub(super) token: Option<&'a RawValue>,
 }
