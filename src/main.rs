@@ -25,6 +25,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -229,7 +230,15 @@ fn serve(flags: Flags) -> Result<()> {
 fn log_filter() -> Result<EnvFilter> {
     let directives = std::env::var("KAKEHASHI_LOG").unwrap_or_default();
     let builder = EnvFilter::builder().with_default_directive(tracing::Level::INFO.into());
-    builder.parse(directives).context("KAKEHASHI_LOG is not a filter like info or kakehashi=debug")
+    let filter = builder
+        .parse(directives)
+        .context("KAKEHASHI_LOG is not a filter like info or kakehashi=debug")?;
+    if filter.max_level_hint() != Some(LevelFilter::TRACE) {
+        return Ok(filter);
+    }
+    // These would write whole frames and headers, tokens included.
+    let quiet = ["tungstenite=debug", "tokio_tungstenite=debug", "hyper=debug", "rustls=debug"];
+    Ok(quiet.into_iter().filter_map(|cap| cap.parse().ok()).fold(filter, EnvFilter::add_directive))
 }
 
 /// For people on a terminal, for programs otherwise.

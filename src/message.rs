@@ -570,6 +570,40 @@ pub enum SettingValue {
     Number(i64),
 }
 
+/// Why a setting stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SettingProblem {
+    #[error("there is no such setting")]
+    Unknown,
+    #[error("must be a text")]
+    NotText,
+    #[error("must be a whole number")]
+    NotNumber,
+    #[error("only the directories of [projects] in the configuration can be chosen")]
+    NotListed,
+    #[error("`{value}` has no effect with scripted models, only `{only}` is allowed")]
+    NoEffect { value: String, only: String },
+    #[error("agents are at work; stop them or wait, then try again")]
+    Busy,
+    #[error("this directory cannot be used: {reason}")]
+    Unusable { reason: String },
+}
+
+impl SettingProblem {
+    /// A word for programs; people get the text.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::NotText => "not_text",
+            Self::NotNumber => "not_number",
+            Self::NotListed => "not_listed",
+            Self::NoEffect { .. } => "no_effect",
+            Self::Busy => "busy",
+            Self::Unusable { .. } => "unusable",
+        }
+    }
+}
+
 /// Models that can be chosen, in the order in which they are shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelOffer {

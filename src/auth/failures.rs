@@ -1,6 +1,6 @@
 //! Failed logins. After a few, each further one makes the same address, or the same name, wait twice as long.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,8 @@ const CAPACITY: usize = 10_000;
 pub(super) struct Failures {
     attempts: u32,
     rows: HashMap<Key, Row>,
+    /// Where each name has logged in: its owner's places, from which strangers cannot lock it out.
+    homes: HashSet<(IpAddr, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,13 +37,14 @@ struct Row {
 impl Failures {
     /// So many failures of one address are free.
     pub(super) fn new(attempts: u32) -> Self {
-        Self { attempts, rows: HashMap::new() }
+        Self { attempts, rows: HashMap::new(), homes: HashSet::new() }
     }
 
     /// Counts a try as failed until [`Self::succeeded`] says otherwise; refused while the last failures demand a wait.
     pub(super) fn begin(&mut self, from: IpAddr, name: &str, now: Instant) -> Result<(), Duration> {
         let keys = keys(from, name);
-        for key in &keys {
+        let at_home = self.homes.contains(&home(from, name));
+        for key in keys.iter().filter(|key| !at_home || matches!(key, Key::Address(_))) {
             if let Some(wait) = self.wait(key, now) {
                 return Err(wait);
             }
@@ -53,8 +56,14 @@ impl Failures {
     }
 
     pub(super) fn succeeded(&mut self, from: IpAddr, name: &str) {
-        for key in keys(from, name) {
-            self.rows.remove(&key);
+        let [address, name_key] = keys(from, name);
+        // One's own login must not wipe out what the same address did to others.
+        if let Some(row) = self.rows.get_mut(&address) {
+            row.count = row.count.saturating_sub(1);
+        }
+        self.rows.remove(&name_key);
+        if self.homes.len() < CAPACITY {
+            self.homes.insert(home(from, name));
         }
     }
 
@@ -92,6 +101,10 @@ fn keys(from: IpAddr, name: &str) -> [Key; 2] {
     [Key::Address(network(from)), Key::Name(name)]
 }
 
+fn home(from: IpAddr, name: &str) -> (IpAddr, String) {
+    (network(from), name.to_owned())
+}
+
 /// One household has a whole IPv6 network of 64 bits, so its addresses count as one.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -124,9 +137,24 @@ mod tests {
             now += wait;
             assert_eq!(failures.begin(from, "ann", now), Ok(()));
         }
+        // A success takes back its own try only: the address has failed as often as before.
         failures.succeeded(from, "ann");
-        assert_eq!(failures.begin(from, "ann", now), Ok(()));
-        assert_eq!(failures.begin(from, "ann", now), Ok(()));
+        assert!(failures.begin(from, "ann", now).is_err());
+        assert_eq!(failures.begin(from, "ann", now + MEMORY), Ok(()));
+    }
+
+    #[test]
+    fn strangers_cannot_lock_somebody_out_of_their_own_place() {
+        let mut failures = Failures::new(2);
+        let now = Instant::now();
+        let own = address("10.9.9.9");
+        assert_eq!(failures.begin(own, "ann", now), Ok(()));
+        failures.succeeded(own, "ann");
+        for last in 0..20_u8 {
+            let _ = failures.begin(IpAddr::from([10, 0, 0, last]), "ann", now);
+        }
+        assert!(failures.begin(address("10.0.1.1"), "ann", now).is_err());
+        assert_eq!(failures.begin(own, "ann", now), Ok(()));
     }
 
     #[test]

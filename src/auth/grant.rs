@@ -4,10 +4,12 @@ use super::secret::{self, Digest};
 use crate::message::Principal;
 use crate::store::{Store, StoreError, TokenRow};
 use dashmap::DashMap;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
 
-/// Grants of one person. More: the oldest ends, as if its device had logged out.
+/// Grants of one person. More: the one that was not used for longest ends, as if its device had logged out.
 const PER_PRINCIPAL: usize = 100;
 
 /// Leave to act as somebody.
@@ -18,6 +20,13 @@ pub struct Grant {
     pub over: CancellationToken,
     /// `None`: the local user's token, which is good as long as its file.
     digest: Option<Digest>,
+}
+
+impl Grant {
+    /// The token of the file itself, not a login.
+    pub fn is_permanent(&self) -> bool {
+        self.digest.is_none()
+    }
 }
 
 /// A grant and the secret that stands for it; the only time the secret is known.
@@ -36,11 +45,13 @@ pub(super) struct Grants {
     rows: DashMap<Digest, Row>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Row {
     grant: Grant,
-    created_at: i64,
+    /// Of what the principal had to show.
+    shown: Digest,
     expires_at: i64,
+    used_at: AtomicI64,
 }
 
 impl Grants {
@@ -58,8 +69,9 @@ impl Grants {
     }
 
     pub(super) fn find(&self, digest: &Digest) -> Option<Grant> {
-        let row = self.rows.get(digest)?;
-        (row.expires_at > millis()).then(|| row.grant.clone())
+        let (row, now) = (self.rows.get(digest)?, millis());
+        row.used_at.store(now, Relaxed);
+        (row.expires_at > now).then(|| row.grant.clone())
     }
 
     pub(super) fn permanent(&self, principal: &Principal) -> Grant {
@@ -67,7 +79,11 @@ impl Grants {
     }
 
     /// Good after a `kill -9`, too: the row is on disk before the secret is told.
-    pub(super) async fn issue(&self, principal: &Principal) -> Result<Issued, StoreError> {
+    pub(super) async fn issue(
+        &self,
+        principal: &Principal,
+        shown: Digest,
+    ) -> Result<Issued, StoreError> {
         let secret = secret::random()?;
         let digest = Digest::of(&secret);
         let created_at = millis();
@@ -75,6 +91,7 @@ impl Grants {
         let token = TokenRow {
             digest: digest.0,
             principal: principal.clone(),
+            shown: shown.0,
             created_at,
             expires_at: created_at.saturating_add(lifetime),
         };
@@ -89,12 +106,20 @@ impl Grants {
         self.end(|row| row.grant.digest == digest).await
     }
 
-    pub(super) async fn revoke_all(&self, principal: &Principal) -> Result<(), StoreError> {
-        self.end(|row| row.grant.principal == *principal).await
+    /// Returns how many there were.
+    pub(super) async fn revoke_all(&self, principal: &Principal) -> Result<usize, StoreError> {
+        let is_theirs = |row: &Row| row.grant.principal == *principal;
+        let count = self.rows.iter().filter(|row| is_theirs(row)).count();
+        self.end(is_theirs).await?;
+        Ok(count)
     }
 
-    pub(super) async fn retain(&self, keep: impl Fn(&Principal) -> bool) -> Result<(), StoreError> {
-        self.end(|row| !keep(&row.grant.principal)).await
+    /// Keeps those for which the same would have to be shown today.
+    pub(super) async fn retain(
+        &self,
+        keep: impl Fn(&Principal, Digest) -> bool,
+    ) -> Result<(), StoreError> {
+        self.end(|row| !keep(&row.grant.principal, row.shown)).await
     }
 
     pub(super) async fn drop_expired(&self) -> Result<(), StoreError> {
@@ -104,11 +129,11 @@ impl Grants {
 
     async fn drop_surplus(&self, principal: &Principal) -> Result<(), StoreError> {
         let own = self.rows.iter().filter(|row| row.grant.principal == *principal);
-        let mut ages: Vec<_> = own.map(|row| row.created_at).collect();
-        ages.sort_unstable();
-        let Some(surplus) = ages.len().checked_sub(PER_PRINCIPAL + 1) else { return Ok(()) };
-        let oldest = ages[surplus];
-        self.end(|row| row.grant.principal == *principal && row.created_at <= oldest).await
+        let mut uses: Vec<_> = own.map(|row| (row.used_at.load(Relaxed), *row.key())).collect();
+        let Some(surplus) = uses.len().checked_sub(PER_PRINCIPAL) else { return Ok(()) };
+        uses.sort_unstable_by_key(|(used_at, _)| *used_at);
+        let unused: HashSet<Digest> = uses.into_iter().take(surplus).map(|(_, key)| key).collect();
+        self.end(|row| row.grant.digest.is_some_and(|digest| unused.contains(&digest))).await
     }
 
     fn put(&self, digest: Digest, token: &TokenRow) -> Grant {
@@ -119,8 +144,9 @@ impl Grants {
         };
         let row = Row {
             grant: grant.clone(),
-            created_at: token.created_at,
+            shown: Digest(token.shown),
             expires_at: token.expires_at,
+            used_at: AtomicI64::new(token.created_at),
         };
         self.rows.insert(digest, row);
         grant

@@ -14,12 +14,13 @@ pub use token_file::{TOKEN_FILE, TokenError, local_token};
 
 use crate::config::{Config, User};
 use crate::message::Principal;
-use crate::store::{Store, StoreError};
+use crate::store::{self, Store, StoreError};
 use failures::Failures;
 use grant::Grants;
 use secret::Digest;
 use std::io;
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -31,7 +32,9 @@ const CHECKS: usize = 2;
 /// Logins that wait for their check. Full: the next one is told to come later.
 const WAITING: usize = 16;
 /// Nobody types more; a longer text is only work for us.
-const LONGEST_PASSWORD: usize = 1024;
+pub const LONGEST_PASSWORD: usize = 1024;
+/// The browser that we open needs seconds for it.
+const TICKET_LIFE: Duration = Duration::from_secs(60);
 
 /// The door of one gateway.
 #[derive(Debug)]
@@ -43,7 +46,7 @@ pub struct Auth {
     /// What the token file is worth; ends when users appear.
     local: RwLock<Grant>,
     /// Good for one login, for the browser that we open ourselves.
-    ticket: Mutex<Option<Digest>>,
+    ticket: Mutex<Option<(Digest, Instant)>>,
     failures: Mutex<Failures>,
     waiting: Semaphore,
     checks: Semaphore,
@@ -70,6 +73,18 @@ pub enum LoginError {
     Store(#[from] StoreError),
 }
 
+/// Ends all logins of one person in a data directory that no gateway uses; returns how many there were.
+pub async fn end_logins(data: &Path, principal: &Principal) -> Result<usize, StoreError> {
+    let store = Store::open(&data.join(store::FILE), |_, _| ())?;
+    let tokens = store.tokens().await?;
+    let theirs = tokens.into_iter().filter(|token| token.principal == *principal);
+    let digests: Vec<_> = theirs.map(|token| token.digest).collect();
+    let count = digests.len();
+    store.drop_tokens(digests).await?;
+    store.close().await;
+    Ok(count)
+}
+
 impl Auth {
     /// Reads the token file, or makes it, and the grants of earlier logins. They end with `stop`.
     pub async fn open(
@@ -89,7 +104,7 @@ impl Auth {
             waiting: Semaphore::new(WAITING),
             checks: Semaphore::new(CHECKS),
         };
-        auth.forget_strangers().await?;
+        auth.forget_changed().await?;
         Ok(Arc::new(auth))
     }
 
@@ -105,18 +120,21 @@ impl Auth {
     /// Something that opens the door once, to be handed to another program in a way that others may see.
     pub fn ticket(&self) -> io::Result<String> {
         let ticket = secret::random()?;
-        *self.ticket.lock().unwrap_or_else(PoisonError::into_inner) = Some(Digest::of(&ticket));
+        *self.ticket.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((Digest::of(&ticket), Instant::now()));
         Ok(ticket)
     }
 
-    /// Whether this lets the local user in: the token, or the ticket, which is used up by it.
-    pub fn admits_local(&self, secret: &str) -> bool {
+    fn admits_local(&self, secret: &str) -> bool {
         if self.has_users() {
             return false;
         }
         let digest = Digest::of(secret);
         let mut ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
-        digest == self.token || ticket.take_if(|ticket| *ticket == digest).is_some()
+        let fits = |(known, since): &mut (Digest, Instant)| {
+            *known == digest && since.elapsed() < TICKET_LIFE
+        };
+        digest == self.token || ticket.take_if(fits).is_some()
     }
 
     /// Whether this is the content of the token file.
@@ -140,18 +158,30 @@ impl Auth {
             warn!(%from, "login refused: too many failures");
             LoginError::TooMany { wait }
         })?;
-        if !self.is_right(name, password).await? {
+        let Some(shown) = self.check(name, password).await? else {
             info!(%from, "login failed");
+            return Err(LoginError::Wrong);
+        };
+        let principal = Principal::new(name);
+        let issued = self.grants.issue(&principal, shown).await?;
+        // The user may have been removed, or the password changed, while it was checked.
+        if self.required(&principal) != Some(shown) {
+            self.grants.revoke(&issued.grant).await?;
             return Err(LoginError::Wrong);
         }
         self.failures().succeeded(from, name);
         info!(%from, user = name, "login");
-        Ok(self.issue(&Principal::new(name)).await?)
+        Ok(issued)
     }
 
-    /// A new grant for somebody who has shown who they are.
-    pub async fn issue(&self, principal: &Principal) -> Result<Issued, StoreError> {
-        self.grants.issue(principal).await
+    /// A login for whoever has the token, or the ticket, which is used up by it. `None`: it is neither.
+    pub async fn admit_local(&self, secret: &str) -> Result<Option<Issued>, StoreError> {
+        let admitted = self.admits_local(secret);
+        let principal = Principal::local();
+        match self.required(&principal).filter(|_| admitted) {
+            Some(shown) => self.grants.issue(&principal, shown).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Ends the grant, and the connections that came in with it.
@@ -159,18 +189,19 @@ impl Auth {
         self.grants.revoke(grant).await
     }
 
+    /// Ends all logins of one person; returns how many there were.
+    pub async fn revoke_all(&self, principal: &Principal) -> Result<usize, StoreError> {
+        self.grants.revoke_all(principal).await
+    }
+
     /// Takes the users of a changed configuration. Who is not among them, or has another password, has to log in anew.
     pub async fn replace_users(&self, users: Vec<User>) -> Result<(), StoreError> {
-        let before = std::mem::replace(&mut *write(&self.users), users.into());
-        let now = self.users();
-        if !now.is_empty() {
+        *write(&self.users) = users.into();
+        if self.has_users() {
             let next = self.grants.permanent(&Principal::local());
             std::mem::replace(&mut *write(&self.local), next).over.cancel();
         }
-        for old in before.iter().filter(|old| !now.contains(old)) {
-            self.grants.revoke_all(&Principal::new(&old.name)).await?;
-        }
-        self.forget_strangers().await
+        self.forget_changed().await
     }
 
     /// Ends what has expired; called now and then.
@@ -179,30 +210,40 @@ impl Auth {
         self.grants.drop_expired().await
     }
 
-    /// Grants of people who are not users any more.
-    async fn forget_strangers(&self) -> Result<(), StoreError> {
-        let users = self.users();
-        let known = |principal: &Principal| match &*users {
-            [] => *principal == Principal::local(),
-            users => users.iter().any(|user| user.name == principal.as_str()),
-        };
-        self.grants.retain(known).await
+    /// Ends grants of people who are not users any more, or would have to show something else now.
+    async fn forget_changed(&self) -> Result<(), StoreError> {
+        self.grants.retain(|principal, shown| self.required(principal) == Some(shown)).await
     }
 
-    async fn is_right(&self, name: &str, password: &str) -> Result<bool, LoginError> {
+    /// What this person has to show for a login; `None`: they are nobody here.
+    fn required(&self, principal: &Principal) -> Option<Digest> {
+        match &*self.users() {
+            [] => (*principal == Principal::local()).then_some(self.token),
+            users => {
+                let user = users.iter().find(|user| user.name == principal.as_str())?;
+                Some(Digest::of(&user.password))
+            }
+        }
+    }
+
+    /// What was shown, if it is right.
+    async fn check(&self, name: &str, password: &str) -> Result<Option<Digest>, LoginError> {
         let users = self.users();
         if users.is_empty() {
-            return Ok(name == Principal::local().as_str() && self.is_operator(password));
+            let right = name == Principal::local().as_str() && self.is_operator(password);
+            return Ok(right.then_some(self.token));
         }
         if password.len() > LONGEST_PASSWORD {
-            return Ok(false);
+            return Ok(None);
         }
         let _waiting = self.waiting.try_acquire().map_err(|_| LoginError::Busy)?;
         let _check = self.checks.acquire().await.map_err(|_| LoginError::Busy)?;
         let hash = users.iter().find(|user| user.name == name).map(|user| user.password.clone());
+        let shown = hash.as_deref().map(Digest::of);
         let password = password.to_owned();
         let checked = tokio::task::spawn_blocking(move || password::is_right(&password, hash));
-        Ok(checked.await.unwrap_or(false))
+        let right = checked.await.unwrap_or(false);
+        Ok(shown.filter(|_| right))
     }
 
     fn users(&self) -> Arc<[User]> {

@@ -63,7 +63,7 @@ async fn with_users_the_token_lets_nobody_in() {
     let auth = home.open().await;
     assert_eq!(principal(&auth, &home.token()), None);
     assert!(auth.is_operator(&home.token()));
-    assert!(!auth.admits_local(&home.token()));
+    assert!(auth.admit_local(&home.token()).await.unwrap().is_none());
     assert!(matches!(auth.login(HERE, "local", &home.token()).await, Err(LoginError::Wrong)));
     assert!(matches!(auth.login(HERE, "ann", "bob").await, Err(LoginError::Wrong)));
     let issued = auth.login(HERE, "ann", "ann").await.unwrap();
@@ -92,7 +92,7 @@ async fn an_expired_login_is_over() {
     let mut home = Home::new();
     home.config.login.lifetime = Duration::from_millis(1);
     let auth = home.open().await;
-    let issued = auth.issue(&Principal::local()).await.unwrap();
+    let issued = auth.admit_local(&home.token()).await.unwrap().unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert_eq!(principal(&auth, &issued.secret), None);
     assert!(!issued.grant.over.is_cancelled());
@@ -121,7 +121,7 @@ async fn the_first_user_ends_the_local_one() {
     let home = Home::new();
     let auth = home.open().await;
     let by_token = auth.recognise(&home.token()).unwrap();
-    let by_login = auth.issue(&Principal::local()).await.unwrap();
+    let by_login = auth.admit_local(&home.token()).await.unwrap().unwrap();
     auth.replace_users(vec![user("ann", "ann")]).await.unwrap();
     assert!(by_token.over.is_cancelled());
     assert!(by_login.grant.over.is_cancelled());
@@ -132,14 +132,81 @@ async fn the_first_user_ends_the_local_one() {
 }
 
 #[tokio::test]
+async fn what_changes_while_no_gateway_runs_ends_logins_too() {
+    let mut home = Home::with_users(&["ann", "bob"]);
+    let (ann, bob) = {
+        let auth = home.open().await;
+        (
+            auth.login(HERE, "ann", "ann").await.unwrap(),
+            auth.login(HERE, "bob", "bob").await.unwrap(),
+        )
+    };
+    home.config.users[0] = user("ann", "another");
+    let auth = home.open().await;
+    assert_eq!(principal(&auth, &ann.secret), None);
+    assert_eq!(principal(&auth, &bob.secret).as_deref(), Some("bob"));
+    drop(auth);
+    // Removed and added again with the same password: another hash, so another login.
+    home.config.users = vec![user("bob", "bob")];
+    let auth = home.open().await;
+    assert_eq!(principal(&auth, &bob.secret), None);
+}
+
+#[tokio::test]
+async fn a_new_token_file_ends_the_logins_of_the_old_one() {
+    let home = Home::new();
+    let secret = home.open().await.login(HERE, "local", &home.token()).await.unwrap().secret;
+    std::fs::remove_file(home.data.path().join(TOKEN_FILE)).unwrap();
+    let auth = home.open().await;
+    assert_eq!(principal(&auth, &secret), None);
+}
+
+#[tokio::test]
+async fn a_user_called_local_does_not_inherit_logins() {
+    let mut home = Home::new();
+    let secret = home.open().await.login(HERE, "local", &home.token()).await.unwrap().secret;
+    home.config.users = vec![user("local", "a password")];
+    let auth = home.open().await;
+    assert_eq!(principal(&auth, &secret), None);
+}
+
+#[tokio::test]
+async fn a_login_on_its_way_does_not_survive_its_user() {
+    let home = Home::with_users(&["ann"]);
+    let auth = home.open().await;
+    let logins = (0..4).map(|_| auth.login(HERE, "ann", "ann"));
+    let remove = async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        auth.replace_users(vec![user("bob", "bob")]).await.unwrap();
+    };
+    let (answers, ()) = tokio::join!(futures_util::future::join_all(logins), remove);
+    for issued in answers.into_iter().flatten() {
+        assert_eq!(principal(&auth, &issued.secret), None);
+    }
+}
+
+#[tokio::test]
+async fn all_logins_of_somebody_can_be_ended_with_and_without_a_gateway() {
+    let home = Home::with_users(&["ann", "bob"]);
+    let auth = home.open().await;
+    let one = auth.login(HERE, "ann", "ann").await.unwrap();
+    let other = auth.login(HERE, "bob", "bob").await.unwrap();
+    assert_eq!(auth.revoke_all(&Principal::new("ann")).await.unwrap(), 1);
+    assert!(one.grant.over.is_cancelled() && !other.grant.over.is_cancelled());
+    drop(auth);
+    assert_eq!(end_logins(home.data.path(), &Principal::new("bob")).await.unwrap(), 1);
+    assert_eq!(principal(&*home.open().await, &other.secret), None);
+}
+
+#[tokio::test]
 async fn a_ticket_is_good_once() {
     let home = Home::new();
     let auth = home.open().await;
     let ticket = auth.ticket().unwrap();
-    assert!(!auth.admits_local("another"));
-    assert!(auth.admits_local(&ticket));
-    assert!(!auth.admits_local(&ticket));
-    assert!(auth.admits_local(&home.token()));
+    assert!(auth.admit_local("another").await.unwrap().is_none());
+    assert!(auth.admit_local(&ticket).await.unwrap().is_some());
+    assert!(auth.admit_local(&ticket).await.unwrap().is_none());
+    assert!(auth.admit_local(&home.token()).await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -160,10 +227,10 @@ async fn guesses_are_slowed_down_also_all_at_once() {
 async fn old_logins_of_one_person_make_room() {
     let home = Home::new();
     let auth = home.open().await;
-    let first = auth.issue(&Principal::local()).await.unwrap();
+    let first = auth.admit_local(&home.token()).await.unwrap().unwrap();
     tokio::time::sleep(Duration::from_millis(3)).await;
     for _ in 0..100 {
-        auth.issue(&Principal::local()).await.unwrap();
+        auth.admit_local(&home.token()).await.unwrap().unwrap();
     }
     assert_eq!(principal(&auth, &first.secret), None);
 }

@@ -1,16 +1,21 @@
 //! `kakehashi user`: who may log in. The users are `[[users]]` in the configuration file; everything else in it stays
 //! as it is. A running gateway takes a change over at once.
 
-use crate::auth;
+use super::holder::Holder;
+use crate::auth::{self, LONGEST_PASSWORD};
 use crate::config::{self, ConfigError, Overrides, User};
+use crate::data_dir::DataDirError;
+use crate::message::Principal;
 use crate::server::control::{self, ControlError};
+use crate::store::StoreError;
 use clap::Subcommand;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, BufRead, ErrorKind, IsTerminal, Write, stdin, stdout};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
+use tracing::debug;
 
 const SHORTEST_PASSWORD: usize = 8;
 
@@ -31,6 +36,8 @@ pub enum UserCommand {
     },
     /// Let somebody log in no more, and end their logins. Their sessions stay; see `kakehashi session`.
     Remove { name: String },
+    /// End all logins of somebody; without users that is `local`.
+    Logout { name: String },
     /// Change somebody's password, and end their logins.
     Passwd {
         name: String,
@@ -57,6 +64,8 @@ pub enum UserCommandError {
     Unknown(String),
     #[error("a password needs at least {SHORTEST_PASSWORD} characters")]
     Short,
+    #[error("a password has at most {LONGEST_PASSWORD} bytes")]
+    Long,
     #[error("the two passwords differ")]
     Differ,
     #[error("nobody can be asked without a terminal; add --password-stdin")]
@@ -70,42 +79,81 @@ pub enum UserCommandError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
+    Data(#[from] DataDirError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 pub fn run(command: UserCommand, overrides: Overrides) -> Result<(), UserCommandError> {
     let path = config::file_to_edit(&overrides)?;
-    let users = config::users(&path)?;
-    let known = |name: &str| users.iter().any(|user| user.name == name);
     match command {
-        UserCommand::List { json } => return list(&users, json),
+        UserCommand::List { json } => return list(&config::users(&path)?, json),
+        UserCommand::Logout { name } => return log_out(&name, overrides),
         UserCommand::Add { name, source } => {
             config::check_name(&name).map_err(UserCommandError::Name)?;
-            if known(&name) {
-                return Err(UserCommandError::Exists(name));
-            }
+            check_unknown(&config::users(&path)?, &name)?;
             let hash = ask_hash(&name, &source)?;
-            edit(&path, |users| users.push(row(&name, &hash)))?;
+            edit(&path, |known, users| {
+                // Somebody else may have been faster while we asked.
+                check_unknown(known, &name)?;
+                users.push(row(&name, &hash));
+                Ok(())
+            })?;
             writeln!(stdout(), "{name} may log in")?;
         }
-        UserCommand::Remove { name } if known(&name) => {
-            edit(&path, |users| users.retain(|user| !is(user, &name)))?;
+        UserCommand::Remove { name } => {
+            edit(&path, |known, users| {
+                check_known(known, &name)?;
+                users.retain(|user| !is(user, &name));
+                Ok(())
+            })?;
             writeln!(stdout(), "{name} may not log in any more")?;
         }
-        UserCommand::Passwd { name, source } if known(&name) => {
+        UserCommand::Passwd { name, source } => {
+            check_known(&config::users(&path)?, &name)?;
             let hash = ask_hash(&name, &source)?;
-            edit(&path, |users| {
-                users.iter_mut().filter(|user| is(user, &name)).for_each(|user| {
-                    user["password"] = value(&hash);
-                });
+            edit(&path, |known, users| {
+                check_known(known, &name)?;
+                users.iter_mut().filter(|user| is(user, &name)).for_each(|user| set(user, &hash));
+                Ok(())
             })?;
             writeln!(stdout(), "{name} has a new password")?;
         }
-        UserCommand::Remove { name } | UserCommand::Passwd { name, .. } => {
-            return Err(UserCommandError::Unknown(name));
-        }
     }
     tell_gateway(path, overrides)
+}
+
+fn check_known(users: &[User], name: &str) -> Result<(), UserCommandError> {
+    match users.iter().any(|user| user.name == name) {
+        true => Ok(()),
+        false => Err(UserCommandError::Unknown(name.to_owned())),
+    }
+}
+
+fn check_unknown(users: &[User], name: &str) -> Result<(), UserCommandError> {
+    match check_known(users, name) {
+        Ok(()) => Err(UserCommandError::Exists(name.to_owned())),
+        Err(_) => Ok(()),
+    }
+}
+
+/// With and without a running gateway.
+fn log_out(name: &str, overrides: Overrides) -> Result<(), UserCommandError> {
+    let data = config::data(overrides)?;
+    let ended = Runtime::new()?.block_on(async {
+        match Holder::of(&data)? {
+            Holder::Gateway => Ok(control::logout(&data, name).await?),
+            Holder::Us(_held) => Ok(auth::end_logins(&data, &Principal::new(name)).await?),
+            Holder::Nobody => Ok::<_, UserCommandError>(0),
+        }
+    })?;
+    let plural = if ended == 1 { "" } else { "s" };
+    writeln!(stdout(), "{ended} login{plural} of {name} ended")?;
+    Ok(())
 }
 
 fn list(users: &[User], json: bool) -> Result<(), UserCommandError> {
@@ -142,6 +190,9 @@ fn ask_hash(name: &str, source: &PasswordSource) -> Result<String, UserCommandEr
     if password.chars().count() < SHORTEST_PASSWORD {
         return Err(UserCommandError::Short);
     }
+    if password.len() > LONGEST_PASSWORD {
+        return Err(UserCommandError::Long);
+    }
     auth::hash_password(&password).map_err(|err| UserCommandError::Hash(err.to_string()))
 }
 
@@ -149,29 +200,53 @@ fn row(name: &str, hash: &str) -> Table {
     Table::from_iter([("name", value(name)), ("password", value(hash))])
 }
 
+/// A comment behind the old password stays.
+fn set(user: &mut Table, hash: &str) {
+    let mut fresh = toml_edit::Value::from(hash);
+    if let Some(old) = user.get("password").and_then(Item::as_value) {
+        *fresh.decor_mut() = old.decor().clone();
+    }
+    user["password"] = Item::Value(fresh);
+}
+
 fn is(user: &Table, name: &str) -> bool {
     user.get("name").and_then(Item::as_str) == Some(name)
 }
 
-/// The file is replaced as a whole, so that no moment shows half of it.
-fn edit(path: &Path, change: impl FnOnce(&mut ArrayOfTables)) -> Result<(), UserCommandError> {
+/// The file is replaced as a whole, so that no moment shows half of it, and by one of us at a time.
+fn edit(
+    path: &Path,
+    change: impl FnOnce(&[User], &mut ArrayOfTables) -> Result<(), UserCommandError>,
+) -> Result<(), UserCommandError> {
     let failed = |reason: String| UserCommandError::File { path: path.to_owned(), reason };
+    // A link stays one: what it points to is replaced.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let _turn = take_turn(path).map_err(|err| failed(err.to_string()))?;
+    let known = config::users(path)?;
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(err) if err.kind() == ErrorKind::NotFound => String::new(),
         Err(err) => return Err(failed(err.to_string())),
     };
+    let mut remark = None;
     let mut document: DocumentMut = text.parse().map_err(|err| failed(format!("{err}")))?;
-    let mut users = match document.remove("users") {
+    let mut users = match document.remove_entry("users") {
         None => ArrayOfTables::new(),
-        // As the file that comes with the gateway has it.
-        Some(item) if item.as_array().is_some_and(Array::is_empty) => ArrayOfTables::new(),
+        // As the file that comes with the gateway has it, whose comment goes with the first user.
+        Some((key, item)) if item.as_array().is_some_and(Array::is_empty) => {
+            remark = key.leaf_decor().prefix().cloned();
+            ArrayOfTables::new()
+        }
         // Also a list in one line.
-        Some(item) => {
+        Some((_, item)) => {
             item.into_array_of_tables().map_err(|_| failed("`users` is no list".into()))?
         }
     };
-    change(&mut users);
+    change(&known, &mut users)?;
+    if let (Some(remark), Some(first)) = (remark, users.get_mut(0)) {
+        let text = remark.as_str().unwrap_or_default();
+        first.decor_mut().set_prefix(format!("\n{}", text.trim_start_matches('\n')));
+    }
     if !users.is_empty() {
         document.insert("users", Item::ArrayOfTables(users));
     }
@@ -180,26 +255,48 @@ fn edit(path: &Path, change: impl FnOnce(&mut ArrayOfTables)) -> Result<(), User
 
 /// Hashes are nobody else's business, so a new file is private; an old one keeps its rights.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // A link stays one: what it points to is replaced.
-    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if let Some(dir) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    }
-    let rights = fs::metadata(path).map(|found| found.permissions().mode() & 0o777);
-    let fresh = path.with_extension("toml.new");
+    // A name that nobody can have put there before us.
+    let fresh = path.with_extension(format!("{:016x}.new", getrandom::u64().unwrap_or_default()));
     let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
-    file.set_permissions(fs::Permissions::from_mode(rights.unwrap_or(0o600)))?;
+    let mut file = options.write(true).create_new(true).mode(0o600).open(&fresh)?;
+    let written =
+        fill(&mut file, text, fs::metadata(path).ok()).and_then(|()| fs::rename(&fresh, path));
+    if written.is_err() {
+        // Half a file is of no use to anybody.
+        let _ = fs::remove_file(&fresh);
+    }
+    written
+}
+
+fn fill(file: &mut File, text: &str, old: Option<Metadata>) -> io::Result<()> {
+    if let Some(old) = old {
+        file.set_permissions(fs::Permissions::from_mode(old.permissions().mode() & 0o777))?;
+        // An administrator who edits somebody's file leaves it theirs.
+        if let Err(err) = std::os::unix::fs::fchown(&*file, Some(old.uid()), Some(old.gid())) {
+            debug!(%err, "the file belongs to whoever changed it");
+        }
+    }
     file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&fresh, path)
+    file.sync_all()
+}
+
+/// Others wait until it is dropped.
+fn take_turn(path: &Path) -> io::Result<File> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let turn = File::open(dir)?;
+    turn.lock()?;
+    Ok(turn)
 }
 
 fn tell_gateway(path: PathBuf, overrides: Overrides) -> Result<(), UserCommandError> {
     let data = config::data(overrides)?;
     match Runtime::new()?.block_on(control::reload_users(&data, &path)) {
         Ok(()) => writeln!(stdout(), "the running gateway knows it")?,
-        Err(ControlError::NotRunning(_)) => (),
+        Err(ControlError::NotRunning(data)) => {
+            let data = data.display();
+            writeln!(stdout(), "no gateway is running with {data}; it holds from the next start")?;
+        }
         Err(reason) => return Err(UserCommandError::NotTold { path, reason }),
     }
     Ok(())
@@ -217,21 +314,48 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, before).unwrap();
         }
-        edit(&path, change).unwrap();
+        edit(&path, |_, users| {
+            change(users);
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), after);
     }
 
     #[test]
     fn the_rest_of_the_file_stays_as_it_is() {
-        let add = |users: &mut ArrayOfTables| users.push(row("ann", "hash"));
-        let ann = "[[users]]\nname = \"ann\"\npassword = \"hash\"\n";
-        check("", add, ann);
+        const HASH: &str = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$RdescudvJCsgt3ub+b+dWA";
+        let user = |name: &str| format!("[[users]]\nname = \"{name}\"\npassword = \"{HASH}\"\n");
+        let add = |users: &mut ArrayOfTables| users.push(row("ann", HASH));
+        let ann = user("ann");
+        check("", add, &ann);
         let before = "# mine\nlisten = \"127.0.0.1:1\" # here\n\n[limits]\nsockets = 5\n";
         check(before, add, &format!("{before}\n{ann}"));
-        check("users = []\n[limits]\n", add, &format!("[limits]\n\n{ann}"));
-        let bob = "\n[[users]]\nname = \"bob\"\npassword = \"x\"\n";
-        check(&format!("{ann}{bob}"), |users| users.retain(|user| !is(user, "ann")), bob);
-        check(ann, |users| users.clear(), "");
+        let shipped = "a = 1\n# Who may come in.\nusers = []\n\n[limits]\n"
+            .replace("a = 1", "language = \"en\"");
+        check(
+            &shipped,
+            add,
+            &format!("language = \"en\"\n\n[limits]\n\n# Who may come in.\n{ann}"),
+        );
+        let both = format!("{ann}\n{}", user("bob"));
+        check(&both, |users| users.retain(|user| !is(user, "ann")), &format!("\n{}", user("bob")));
+        check(&ann, |users| users.clear(), "");
+        let noted = ann.replace("\"\n", "\" # kept\n");
+        let other = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA";
+        let changed = noted.replace(HASH, other);
+        check(&noted, |users| users.iter_mut().for_each(|user| set(user, other)), &changed);
+    }
+
+    #[test]
+    fn a_name_that_lies_in_wait_is_not_written_through() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, victim) = (dir.path().join("kakehashi.toml"), dir.path().join("victim"));
+        fs::write(&victim, "mine").unwrap();
+        std::os::unix::fs::symlink(&victim, dir.path().join("kakehashi.toml.new")).unwrap();
+        replace(&path, "new").unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The `[settings]` table: which model settings exist, in which order they are shown, and what they may be.
 
 use super::Config;
-use crate::message::{SettingValue, Settings};
+use crate::message::{SettingProblem, SettingValue, Settings};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
 use std::path::Path;
@@ -57,9 +57,9 @@ pub fn check_setting(
     config: &Config,
     name: &str,
     value: Option<SettingValue>,
-) -> Result<(&'static str, SettingValue), String> {
+) -> Result<(&'static str, SettingValue), SettingProblem> {
     let Some((name, kind)) = KINDS.iter().find(|(known, _)| *known == name) else {
-        return Err("there is no such setting".to_owned());
+        return Err(SettingProblem::Unknown);
     };
     let value = match (kind, value) {
         (Kind::Text(_), Some(SettingValue::Text(text))) if *name == PROJECT_SETTING => {
@@ -73,22 +73,20 @@ pub fn check_setting(
             same(&number.to_string(), &only.to_string())?;
             SettingValue::Number(number)
         }
-        (Kind::Text(_), _) => return Err("must be a text".to_owned()),
-        (Kind::Number(_), _) => return Err("must be a whole number".to_owned()),
+        (Kind::Text(_), _) => return Err(SettingProblem::NotText),
+        (Kind::Number(_), _) => return Err(SettingProblem::NotNumber),
     };
     Ok((name, value))
 }
 
-fn project(config: &Config, asked: &str) -> Result<String, String> {
+fn project(config: &Config, asked: &str) -> Result<String, SettingProblem> {
     let asked = asked.trim_end_matches('/');
     let own = Path::new(asked) == config.project;
     if asked.is_empty() || own {
         return Ok(String::new());
     }
     let listed = config.projects.iter().find(|(_, path)| path == Path::new(asked));
-    listed.map(|(_, path)| path.display().to_string()).ok_or_else(|| {
-        "only the directories of [projects] in the configuration can be chosen".to_owned()
-    })
+    listed.map(|(_, path)| path.display().to_string()).ok_or(SettingProblem::NotListed)
 }
 
 /// The same names alone, for the message about a key that is none of them.
@@ -178,9 +176,9 @@ impl<'de> serde::de::DeserializeSeed<'de> for Value {
     }
 }
 
-fn same(value: &str, only: &str) -> Result<(), String> {
+fn same(value: &str, only: &str) -> Result<(), SettingProblem> {
     if value == only {
         return Ok(());
     }
-    Err(format!("`{value}` has no effect with scripted models, only `{only}` is allowed"))
+    Err(SettingProblem::NoEffect { value: value.to_owned(), only: only.to_owned() })
 }

@@ -39,15 +39,20 @@ impl TryFrom<RawUser> for User {
 
 /// What is wrong with a name, if anything.
 pub fn check_name(name: &str) -> Result<(), String> {
-    let bad = |c: char| c.is_control() || c == '/' || c == '\\';
+    let bad = |c: char| c.is_control() || c == '/' || c == '\\' || is_invisible(c);
     let fits = (1..=LONGEST_NAME).contains(&name.chars().count());
-    if fits && name.trim() == name && !name.contains(bad) {
+    if fits && name.trim() == name && !matches!(name, "." | "..") && !name.contains(bad) {
         return Ok(());
     }
     Err(format!(
-        "`{}` is not a user name: 1 to {LONGEST_NAME} characters, no slashes, no blanks around it",
+        "`{}` is not a user name: 1 to {LONGEST_NAME} visible characters, no slashes, no blanks around it",
         name.escape_debug()
     ))
+}
+
+/// Two names that look the same must be the same.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// The first name that is there twice.

@@ -47,6 +47,9 @@ async fn upgrade(
         return (StatusCode::NOT_FOUND, "There is nothing at this address.\n").into_response();
     }
     let limits = state.config.limits;
+    if visitor.is_err() {
+        heard.restrict(limits.other_frame * 2);
+    }
     let longest = limits.input_frame.max(limits.audio_frame).max(limits.other_frame);
     upgrade
         .read_buffer_size(READ_BUFFER)
@@ -75,6 +78,7 @@ async fn serve(state: AppState, visitor: Option<Grant>, mut socket: WebSocket, h
     let _counted = state.metrics.socket_opened(accepted.greeting.channel);
     // Kept until the socket is closed.
     let Accepted { session, greeting, reader, terms, locale, place } = accepted;
+    terms.heard.set_free();
     let dialect = Arc::new(AicoreDialect::new(session.id().clone(), greeting.channel, locale));
     let end = Connection { socket, dialect, session, greeting, reader, terms }.run().await;
     drop(place);
@@ -152,6 +156,8 @@ async fn accept(
         Some(token) => state.auth.recognise(token),
         None => visitor,
     };
+    // It may have ended since the upgrade.
+    let visitor = visitor.filter(|grant| !grant.over.is_cancelled());
     let Grant { principal, over, .. } = visitor.ok_or(Rejection::Unauthorized)?;
     let limits = &state.config.limits;
     let place = state

@@ -15,15 +15,47 @@ use tokio::time::{Sleep, sleep};
 /// When the peer was last heard, down to single bytes: a peer in the middle of a long message is not silent,
 /// although it cannot answer pings meanwhile.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Heard(Arc<AtomicU64>);
+pub(super) struct Heard(Arc<Ear>);
+
+#[derive(Debug, Default)]
+struct Ear {
+    last: AtomicU64,
+    /// How many bytes are still listened to; 0 means any number, and [`SPENT`] none.
+    allowance: AtomicU64,
+}
+
+const SPENT: u64 = u64::MAX;
 
 impl Heard {
     pub(super) fn touch(&self) {
-        self.0.store(millis(), Relaxed);
+        self.0.last.store(millis(), Relaxed);
     }
 
     pub(super) fn silence(&self) -> Duration {
-        Duration::from_millis(millis().saturating_sub(self.0.load(Relaxed)))
+        Duration::from_millis(millis().saturating_sub(self.0.last.load(Relaxed)))
+    }
+
+    /// From now on only so many bytes: nobody knows yet who this is, and a long message would be kept in memory.
+    pub(super) fn restrict(&self, bytes: usize) {
+        self.0.allowance.store(u64::try_from(bytes).unwrap_or(SPENT - 1).max(1), Relaxed);
+    }
+
+    pub(super) fn set_free(&self) {
+        self.0.allowance.store(0, Relaxed);
+    }
+
+    /// Called by the connection alone, so nobody changes the number in between but the two above.
+    fn hear(&self, bytes: usize) -> io::Result<()> {
+        self.touch();
+        match self.0.allowance.load(Relaxed) {
+            0 => Ok(()),
+            SPENT => Err(io::ErrorKind::QuotaExceeded.into()),
+            left => {
+                let left = left.saturating_sub(u64::try_from(bytes).unwrap_or(SPENT));
+                self.0.allowance.store(if left == 0 { SPENT } else { left }, Relaxed);
+                Ok(())
+            }
+        }
     }
 }
 
@@ -89,8 +121,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
-        if buf.filled().len() > before {
-            self.heard.touch();
+        let heard = buf.filled().len() - before;
+        if heard > 0 {
+            self.heard.hear(heard)?;
         }
         read
     }
@@ -148,6 +181,23 @@ mod tests {
         let (ours, _theirs) = duplex(4);
         let err = connection(ours).write_all(b"too much").await.unwrap_err();
         assert_eq!(err.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn a_stranger_is_listened_to_for_so_long_only() {
+        let (ours, mut theirs) = duplex(64);
+        let mut ours = connection(ours);
+        let heard = ours.heard.clone();
+        heard.restrict(8);
+        let mut buffer = [0; 8];
+        theirs.write_all(b"12345678").await.unwrap();
+        ours.read_exact(&mut buffer).await.unwrap();
+        theirs.write_all(b"9").await.unwrap();
+        let refused = ours.read_exact(&mut buffer[..1]).await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::QuotaExceeded);
+        heard.set_free();
+        theirs.write_all(b"12345678").await.unwrap();
+        ours.read_exact(&mut buffer).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 
 use super::AppState;
 use crate::config;
-use crate::message::{SessionId, SystemNotice};
+use crate::message::{Principal, SessionId, SystemNotice};
 use crate::session::{KeepingError, Moment, Scope};
 use crate::task::Tasks;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,8 @@ const RESTORE_PATIENCE: Duration = Duration::from_secs(60 * 60);
 const DELETE_PATIENCE: Duration = Duration::from_secs(60);
 const BACKLOG: u32 = 16;
 
-/// `{"say": "..."}`, `{"restore": {...}}`, `{"delete_session": "ws-..."}` or `{"reload_users": "FILE"}`.
+/// `{"say": "..."}`, `{"restore": {...}}`, `{"delete_session": "ws-..."}` `{"reload_users": "FILE"}`
+/// or `{"logout": "NAME"}`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Order {
@@ -37,6 +38,7 @@ enum Order {
     Restore { project: PathBuf, moment: String, path: Option<String> },
     DeleteSession(String),
     ReloadUsers(PathBuf),
+    Logout(String),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -94,6 +96,11 @@ pub async fn delete_session(data: &Path, id: &SessionId) -> Result<(), ControlEr
 /// Makes the gateway that uses `data` read its users again from this file.
 pub async fn reload_users(data: &Path, file: &Path) -> Result<(), ControlError> {
     done(send(data, &Order::ReloadUsers(file.to_owned()), PATIENCE * 2).await?).map(|_| ())
+}
+
+/// Ends all logins of one person; returns how many there were.
+pub async fn logout(data: &Path, name: &str) -> Result<usize, ControlError> {
+    done(send(data, &Order::Logout(name.to_owned()), PATIENCE * 2).await?)
 }
 
 fn done(answer: Answer) -> Result<usize, ControlError> {
@@ -187,6 +194,10 @@ async fn obey(mut stream: UnixStream, state: &AppState, tasks: &Tasks) -> io::Re
             Answer::Done { ok: true, sessions }
         }
         Ok(Order::ReloadUsers(file)) => reload(state, &file).await,
+        Ok(Order::Logout(name)) => match state.auth.revoke_all(&Principal::new(&name)).await {
+            Ok(sessions) => Answer::Done { ok: true, sessions },
+            Err(err) => refused(err),
+        },
         Ok(Order::DeleteSession(id)) => {
             // Agents get time to end, and the next caller does not wait for them.
             let state = state.clone();
@@ -244,7 +255,9 @@ async fn bring_back(
 
 async fn reload(state: &AppState, file: &Path) -> Answer {
     let own = state.config.file.clone().or_else(config::platform_file);
-    if own.as_deref() != Some(file) {
+    // A link and what it leads to are the same file.
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if own.as_deref().map(real) != Some(real(file)) {
         let own = own.map_or_else(|| "no file".to_owned(), |own| own.display().to_string());
         return refused(format!("it reads its settings from {own}; say --config with that"));
     }

@@ -97,6 +97,9 @@ impl Ask {
     }
 
     async fn logout(&self, grant: &Grant) -> Response {
+        if grant.is_permanent() {
+            return respond(http::not_a_login(self.locale));
+        }
         if let Err(err) = self.state.auth.revoke(grant).await {
             return respond(self.trouble(&err));
         }
@@ -185,13 +188,13 @@ impl Ask {
         let read = self.state.registry.content(principal, session.as_ref(), &request.name).await;
         read.map(|content| http::content(self.locale, &request.name, &content.bytes)).map_err(
             |err| {
-                let code = match err {
-                    ContentError::Invalid => "INVALID_FILE_NAME",
-                    ContentError::NotFound => "FILE_NOT_FOUND",
-                    ContentError::TooLarge { .. } => "FILE_TOO_LARGE",
-                    ContentError::Unreadable => "FILE_READ_ERROR",
+                let (code, limit) = match err {
+                    ContentError::Invalid => ("INVALID_FILE_NAME", 0),
+                    ContentError::NotFound => ("FILE_NOT_FOUND", 0),
+                    ContentError::TooLarge { limit } => ("FILE_TOO_LARGE", limit),
+                    ContentError::Unreadable => ("FILE_READ_ERROR", 0),
                 };
-                http::content_refused(self.locale, code, &err.to_string())
+                http::content_refused(self.locale, code, limit)
             },
         )
     }

@@ -16,8 +16,10 @@ pub(super) async fn page(
     Extension(transport): Extension<Transport>,
     headers: HeaderMap,
 ) -> Response {
+    // A proxy that does not say for whom it asks may ask for anybody.
+    let unnamed = state.config.trusted_proxies.contains(&transport.peer);
     let operator = bearer(&headers).is_some_and(|secret| state.auth.is_operator(secret));
-    if !operator && !transport.peer.is_loopback() {
+    if !operator && (unnamed || !transport.peer.is_loopback()) {
         let text =
             "Metrics need a bearer header with what the file token in the data directory says.\n";
         return (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text).into_response();

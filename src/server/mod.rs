@@ -5,6 +5,7 @@ mod admission;
 mod aicore;
 mod assets;
 mod backups;
+mod body;
 mod caller;
 mod connection;
 pub mod control;
@@ -45,9 +46,6 @@ use tokio::net::TcpListener;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-
-/// Bodies of plain requests; files come over the WebSocket.
-const BODY_LIMIT: usize = 64 * 1024;
 
 /// How long a login may outlive its time.
 const TIDY_LOGINS: Duration = Duration::from_secs(5);
@@ -130,7 +128,8 @@ fn router(state: &AppState, port: u16) -> Router {
         .merge(sessions::routes())
         .fallback(async || (StatusCode::NOT_FOUND, "There is nothing at this address.\n"))
         .with_state(state.clone())
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(DefaultBodyLimit::max(body::LIMIT))
+        .layer(middleware::from_fn_with_state(state.clone(), body::collect))
         .layer(middleware::from_fn_with_state(state.clone(), cors::share))
         .layer(middleware::from_fn_with_state(guard, guard::check))
         .layer(middleware::from_fn_with_state(state.clone(), transport::identify))

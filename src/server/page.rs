@@ -5,7 +5,6 @@ use super::AppState;
 use super::assets;
 use super::caller::Visitor;
 use super::transport::Transport;
-use crate::message::Principal;
 use axum::extract::{Extension, Query, RawQuery, State};
 use axum::http::header::{CACHE_CONTROL, HeaderMap, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
@@ -37,6 +36,7 @@ async fn page(
     headers: HeaderMap,
 ) -> Response {
     match entrance.token {
+        Some(_) if visitor.is_ok() => assets::answer("enter.html", &HeaderMap::new()),
         Some(token) => enter(&state, &token, &transport).await,
         None if visitor.is_ok() => assets::answer("index.html", &headers),
         None => Redirect::to(&login_path(query.as_deref())).into_response(),
@@ -46,11 +46,9 @@ async fn page(
 /// The token in the address becomes a login of its own. A page, not a redirect, leads on: browsers keep a strict cookie
 /// back on a redirect that began in another program or on another site.
 async fn enter(state: &AppState, token: &str, transport: &Transport) -> Response {
-    if !state.auth.admits_local(token) {
-        return Redirect::to("/login?wrong").into_response();
-    }
-    let issued = match state.auth.issue(&Principal::local()).await {
-        Ok(issued) => issued,
+    let issued = match state.auth.admit_local(token).await {
+        Ok(Some(issued)) => issued,
+        Ok(None) => return Redirect::to("/login?wrong").into_response(),
         Err(err) => {
             error!(%err, "a login cannot be stored");
             let text = "The login cannot be stored; see the gateway's log.\n";

@@ -113,7 +113,14 @@ impl<D: Dialect> Connection<D> {
         let mut last = Side::Session;
         loop {
             tokio::select! {
+                biased;
                 () = &mut over => return Err(self.terms.end()),
+                _ = pings.tick() => {
+                    if self.terms.heard.silence() > self.terms.ping * 2 {
+                        return Err(End::Silent);
+                    }
+                    self.socket.send(Message::Ping(bytes::Bytes::new())).await?;
+                }
                 turn = next_turn(&mut self.socket, &mut self.reader, last) => match turn {
                     Turn::Peer(message) => {
                         last = Side::Peer;
@@ -132,12 +139,6 @@ impl<D: Dialect> Connection<D> {
                         }
                     }
                 },
-                _ = pings.tick() => {
-                    if self.terms.heard.silence() > self.terms.ping * 2 {
-                        return Err(End::Silent);
-                    }
-                    self.socket.send(Message::Ping(bytes::Bytes::new())).await?;
-                }
             }
             self.write(&mut frames).await?;
         }
@@ -182,6 +183,10 @@ impl<D: Dialect> Connection<D> {
             self.terms.metrics.frame_refused(Problem::ReadOnly.code());
             self.dialect.encode(&Delivery::Passing(signal), frames);
             return Ok(());
+        }
+        // Nothing is done for a login that has ended.
+        if self.terms.over.is_cancelled() {
+            return Err(self.terms.end());
         }
         // The session first: it nearly always has room, and then nobody else needs to be asked.
         tokio::select! {

@@ -38,7 +38,7 @@ use crate::config::Config;
 use crate::files::Files;
 use crate::message::{
     AudioChunk, Channel, Command, ConnectionId, Epoch, Features, Greeting, Inbound, Principal, Seq,
-    SessionId, SystemNotice,
+    SessionId, SettingProblem, SystemNotice,
 };
 use crate::metrics::Metrics;
 use crate::store::{SessionKey, Store};
@@ -229,7 +229,7 @@ enum Urgent {
     CatchUp { channel: Channel, connection: ConnectionId, reply: oneshot::Sender<Option<LogLane>> },
     Detach { channel: Channel, connection: ConnectionId },
     System(SystemNotice),
-    Settings { new: Box<NewSettings>, reply: oneshot::Sender<Result<Taken, String>> },
+    Settings { new: Box<NewSettings>, reply: oneshot::Sender<Result<Taken, SettingProblem>> },
     Delete(Doom),
 }
 

@@ -6,7 +6,7 @@ use super::journal::{Effect, Step};
 use super::{Registry, SessionClosed, SessionHandle, Urgent};
 use crate::config::{self, Config};
 use crate::files::Files;
-use crate::message::{Channel, SettingValue, Settings};
+use crate::message::{Channel, SettingProblem, SettingValue, Settings};
 use crate::store::Change;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use tracing::warn;
 /// Why settings stay as they are.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// One reason for each setting that cannot be as asked.
-    #[error("{}", .0.join("; "))]
-    Refused(Vec<String>),
+    /// Each setting that cannot be as asked.
+    #[error("{}", shown(.0))]
+    Refused(Vec<(String, SettingProblem)>),
     #[error(transparent)]
     Closed(#[from] SessionClosed),
 }
@@ -52,20 +52,21 @@ impl Registry {
         asked: Vec<(String, Option<SettingValue>)>,
     ) -> Result<(), SettingsError> {
         let mut changes = Settings::new();
-        let mut reasons = Vec::new();
+        let mut problems = Vec::new();
         for (name, value) in asked {
             match config::check_setting(&self.env.config, &name, value) {
                 Ok(change) => changes.push(change),
-                Err(reason) => reasons.push(format!("{name}: {reason}")),
+                Err(problem) => problems.push((name, problem)),
             }
         }
-        if !reasons.is_empty() {
-            return Err(SettingsError::Refused(reasons));
+        if !problems.is_empty() {
+            return Err(SettingsError::Refused(problems));
         }
         let files = match project(&changes) {
-            Some(path) => Some(self.files_of(path).map_err(|reason| {
-                SettingsError::Refused(vec![format!("{}: {reason}", config::PROJECT_SETTING)])
-            })?),
+            Some(path) => Some(
+                self.files_of(path)
+                    .map_err(|reason| refused_project(SettingProblem::Unusable { reason }))?,
+            ),
             None => None,
         };
         session.change(NewSettings { changes, files }).await?;
@@ -78,7 +79,7 @@ impl Registry {
         for (name, value) in stored {
             match config::check_setting(&self.env.config, &name, Some(value)) {
                 Ok(change) => apply(&mut settings, change),
-                Err(reason) => warn!(name, reason, "a stored setting is not allowed any more"),
+                Err(reason) => warn!(name, %reason, "a stored setting is not allowed any more"),
             }
         }
         let own = || self.env.files.clone();
@@ -132,15 +133,14 @@ impl SessionHandle {
         let asked = Urgent::Settings { new: Box::new(new), reply };
         self.inner.urgent.send(asked).await.map_err(|_| SessionClosed)?;
         let taken = answer.await.map_err(|_| SessionClosed)?;
-        let Taken { settings, files, written } =
-            taken.map_err(|reason| SettingsError::Refused(vec![reason]))?;
+        let Taken { settings, files, written } = taken.map_err(refused_project)?;
         written.await.map_err(|_| SessionClosed)?;
         Ok((settings, files))
     }
 }
 
 impl Session {
-    pub(super) fn on_settings(&mut self, new: NewSettings) -> Result<Taken, String> {
+    pub(super) fn on_settings(&mut self, new: NewSettings) -> Result<Taken, SettingProblem> {
         let (done, written) = oneshot::channel();
         if new.changes.is_empty() {
             // Nobody waits for a disk that has nothing to do.
@@ -164,12 +164,11 @@ impl Session {
     }
 
     /// A run ends where it began, so nothing may be under way.
-    fn move_to(&mut self, files: Files) -> Result<(), String> {
+    fn move_to(&mut self, files: Files) -> Result<(), SettingProblem> {
         let is_agent = |channel| matches!(channel, Channel::Agent(_));
         let mut agents = self.lanes.iter_mut().filter(|lane| is_agent(lane.channel));
         if agents.any(|lane| lane.current.is_some() || !lane.queue.is_empty()) {
-            let name = config::PROJECT_SETTING;
-            return Err(format!("{name}: agents are at work; stop them or wait, then try again"));
+            return Err(SettingProblem::Busy);
         }
         for lane in &mut self.lanes {
             lane.move_to(files.project());
@@ -177,6 +176,15 @@ impl Session {
         self.env.files = files;
         Ok(())
     }
+}
+
+fn refused_project(problem: SettingProblem) -> SettingsError {
+    SettingsError::Refused(vec![(config::PROJECT_SETTING.to_owned(), problem)])
+}
+
+fn shown(problems: &[(String, SettingProblem)]) -> String {
+    let lines: Vec<_> = problems.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+    lines.join("; ")
 }
 
 fn apply(settings: &mut Settings, (name, value): (&'static str, SettingValue)) {

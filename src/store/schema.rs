@@ -59,6 +59,8 @@ CREATE INDEX requests_by_age ON requests (at);
 CREATE TABLE tokens (
     digest     BLOB PRIMARY KEY,
     principal  TEXT NOT NULL,
+    -- SHA-256 of what the principal had to show; another password is another one.
+    shown      BLOB NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
 ) WITHOUT ROWID;

@@ -9,6 +9,8 @@ use rusqlite::{Connection, params};
 pub struct TokenRow {
     pub digest: [u8; 32],
     pub principal: Principal,
+    /// Digest of what the principal had to show for it.
+    pub shown: [u8; 32],
     /// Milliseconds since 1970, as is the other one.
     pub created_at: i64,
     pub expires_at: i64,
@@ -16,7 +18,7 @@ pub struct TokenRow {
 
 pub(super) fn all(connection: &Connection) -> Result<Vec<TokenRow>, StoreError> {
     let mut query = connection
-        .prepare_cached("SELECT digest, principal, created_at, expires_at FROM tokens")?;
+        .prepare_cached("SELECT digest, principal, created_at, expires_at, shown FROM tokens")?;
     let rows = query.query_map([], |row| {
         let principal: String = row.get(1)?;
         Ok(TokenRow {
@@ -24,6 +26,7 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<TokenRow>, StoreError> 
             principal: Principal::new(&principal),
             created_at: row.get(2)?,
             expires_at: row.get(3)?,
+            shown: row.get(4)?,
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -31,9 +34,9 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<TokenRow>, StoreError> 
 
 pub(super) fn keep(connection: &Connection, token: &TokenRow) -> Result<(), rusqlite::Error> {
     let mut insert =
-        connection.prepare_cached("INSERT OR REPLACE INTO tokens VALUES (?1, ?2, ?3, ?4)")?;
-    let TokenRow { digest, principal, created_at, expires_at } = token;
-    insert.execute(params![digest, principal.as_str(), created_at, expires_at]).map(|_| ())
+        connection.prepare_cached("INSERT OR REPLACE INTO tokens VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let TokenRow { digest, principal, shown, created_at, expires_at } = token;
+    insert.execute(params![digest, principal.as_str(), shown, created_at, expires_at]).map(|_| ())
 }
 
 pub(super) fn forget(

@@ -100,9 +100,9 @@ async fn settings_are_shown_checked_and_refused_with_reasons() {
     let message = refused.json()["message"].as_str().unwrap().to_owned();
     assert_eq!(refused.refused(), "SETTINGS_REFUSED");
     for (name, reason) in [
-        ("NO_SUCH", "no such setting"),
-        ("CHAT_AI_NAME", "no effect with scripted models"),
-        ("CODE_MAX_TURNS", "whole number"),
+        ("NO_SUCH", "そのような設定"),
+        ("CHAT_AI_NAME", "試験用モデル"),
+        ("CODE_MAX_TURNS", "整数"),
         ("CODE_BASE_PATH", "[projects]"),
     ] {
         let line = message.lines().find(|line| line.starts_with(name)).unwrap();

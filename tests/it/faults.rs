@@ -154,7 +154,7 @@ async fn no_file_name_leads_out_of_the_uploads() {
 
 fn is_our_own(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_str().unwrap();
-    name.starts_with("kakehashi.") || name == "token"
+    name.starts_with("kakehashi.") || name == "token" || name == ".project"
 }
 
 #[tokio::test]

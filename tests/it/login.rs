@@ -1,13 +1,15 @@
 //! Who may come in: the token, logins, cookies, and what happens when one of them is no good.
 
 use crate::http::{get, post};
-use crate::support::{CODE, Client, Gateway, Home, KIND, SESSION, TOKEN};
+use crate::support::{CODE, Client, Gateway, Home, KIND, PATIENCE, SESSION, TOKEN};
 use kakehashi::auth;
 use kakehashi::config::{Config, User};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
 
 const LOGIN: &str = "/core/auth/ログイン";
 const LOGOUT: &str = "/core/auth/ログアウト";
@@ -215,5 +217,58 @@ async fn an_expired_login_closes_its_sockets() {
     assert_eq!(init[KIND], "init");
     assert_eq!(client.closed().await.0, 3506);
     assert_eq!(post(WHO, &Value::Null).bearer(&secret).send(gateway.addr).await.status, 401);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_is_done_for_a_login_that_ended_since_the_upgrade() {
+    let gateway = Gateway::start_with(with_users).await;
+    for _ in 0..8 {
+        let secret = log_in(gateway.addr, "ann").await;
+        let header = format!("Bearer {secret}");
+        let mut late = Client::dial_as(gateway.addr, Some(("Authorization", &header))).await;
+        post(LOGOUT, &Value::Null).bearer(&secret).send(gateway.addr).await;
+        late.send(&json!({"type": "connect", SESSION: null, "ソケット番号": "input"})).await;
+        assert_eq!(late.next().await[CODE], "unauthorized");
+        assert_eq!(late.closed().await.0, 3506);
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn the_token_of_the_file_cannot_be_logged_out() {
+    let gateway = Gateway::start().await;
+    let out = post(LOGOUT, &Value::Null).local().send(gateway.addr).await;
+    assert_eq!(out.refused(), "NOT_A_LOGIN");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn the_printed_address_makes_no_second_login() {
+    let gateway = Gateway::start().await;
+    let entered = get(&format!("/?token={TOKEN}")).send(gateway.addr).await;
+    let cookie = entered.cookie().unwrap();
+    let again = get(&format!("/?token={TOKEN}")).header("Cookie", &cookie).send(gateway.addr).await;
+    assert_eq!((again.status, again.cookie()), (200, None));
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_stranger_cannot_fill_memory_or_hold_connections() {
+    let gateway =
+        Gateway::start_with(|config| config.limits.header = Duration::from_millis(300)).await;
+    // A first packet without end, from somebody who has shown nothing.
+    let mut socket = Client::dial_as(gateway.addr, None).await;
+    assert!(!socket.takes(4 * 1024 * 1024).await, "it was read to the end");
+    // A body that never comes.
+    let mut stream = tokio::net::TcpStream::connect(gateway.addr).await.unwrap();
+    let head = format!(
+        "POST /core/auth/%E3%83%AD%E3%82%B0%E3%82%A4%E3%83%B3 HTTP/1.1\r\nHost: {}\r\nContent-Length: 1000\r\n\r\nx",
+        gateway.addr
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(PATIENCE, stream.read_to_string(&mut answer)).await.expect("still open").unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     gateway.stop().await;
 }

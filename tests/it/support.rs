@@ -189,6 +189,12 @@ impl Client {
         }
     }
 
+    /// Whether the gateway reads a text of this many bytes as a whole.
+    pub(crate) async fn takes(&mut self, bytes: usize) -> bool {
+        let sent = self.ws.send(Message::text("x".repeat(bytes))).await.is_ok();
+        sent && matches!(timeout(PATIENCE, self.ws.next()).await, Ok(Some(Ok(_))))
+    }
+
     /// Passes over packets until one of this kind.
     pub(crate) async fn until(&mut self, kind: &str) -> Value {
         self.until_where(|packet| packet[KIND] == kind).await

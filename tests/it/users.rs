@@ -123,3 +123,35 @@ async fn a_running_gateway_takes_changes_over_at_once() {
     assert!(err.contains("reads its settings from") && err.contains("settings.toml"), "{err}");
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn two_at_once_do_not_undo_each_other() {
+    let home = Home::new();
+    std::fs::write(settings(&home), "").unwrap();
+    std::thread::scope(|scope| {
+        for n in 0..6 {
+            let home = &home;
+            let name = if n < 3 { "same".to_owned() } else { format!("user{n}") };
+            scope.spawn(move || user(home, &["add", &name, "--password-stdin"], "long enough"));
+        }
+    });
+    let listed = user(&home, &["list", "--json"], "");
+    let mut names: Vec<String> = serde_json::from_slice(&listed.stdout).unwrap();
+    names.sort();
+    assert_eq!(names, ["same", "user3", "user4", "user5"]);
+}
+
+#[test]
+fn logins_are_ended_without_a_gateway_too() {
+    let home = Home::new();
+    std::fs::write(settings(&home), "").unwrap();
+    check(&home, &["logout", "local"], "", "0 logins of local ended");
+    check_refused(&home, &["add", "ann", "--password-stdin"], &"x".repeat(2000), "at most 1024");
+    check_refused(
+        &home,
+        &["add", "a\u{200b}nn", "--password-stdin"],
+        "long enough",
+        "not a user name",
+    );
+    check_refused(&home, &["add", "..", "--password-stdin"], "long enough", "not a user name");
+}

@@ -3,7 +3,9 @@
 
 use super::wire::{self, path};
 use crate::locale::Locale;
-use crate::message::{ModelOffer, Offered, Principal, SessionId, SettingValue, Settings};
+use crate::message::{
+    ModelOffer, Offered, Principal, SessionId, SettingProblem, SettingValue, Settings,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -174,6 +176,11 @@ pub fn logged_out(locale: Locale) -> Answer {
     Answer::ok(locale.say("http", "logged_out", &[]), Value::Null)
 }
 
+/// Somebody showed the gateway's own token, which only its file can end.
+pub fn not_a_login(locale: Locale) -> Answer {
+    Answer::refused(200, "NOT_A_LOGIN", locale.say("http", "not_a_login", &[]))
+}
+
 pub fn started(locale: Locale, session: &SessionId) -> Answer {
     let data = wire::SessionData { session: session.as_str() };
     Answer::ok(locale.say("http", "started", &[]), data)
@@ -208,9 +215,26 @@ pub fn no_settings(locale: Locale) -> Answer {
     Answer::refused(200, "NO_SETTINGS", locale.say("http", "no_settings", &[]))
 }
 
+fn setting_problem(locale: Locale, problem: &SettingProblem) -> String {
+    let say = |values: &[(&str, &str)]| locale.say("setting", problem.code(), values);
+    match problem {
+        SettingProblem::NoEffect { value, only } => say(&[("value", value), ("only", only)]),
+        SettingProblem::Unusable { reason } => say(&[("reason", reason)]),
+        SettingProblem::Unknown
+        | SettingProblem::NotText
+        | SettingProblem::NotNumber
+        | SettingProblem::NotListed
+        | SettingProblem::Busy => say(&[]),
+    }
+}
+
 /// Nothing was changed: one line for each setting that cannot be as asked.
-pub fn settings_refused(locale: Locale, reasons: &[String]) -> Answer {
-    let text = locale.say("http", "settings_refused", &[("reasons", &reasons.join("\n"))]);
+pub fn settings_refused(locale: Locale, problems: &[(String, SettingProblem)]) -> Answer {
+    let line = |(name, problem): &(String, SettingProblem)| {
+        format!("{name}: {}", setting_problem(locale, problem))
+    };
+    let reasons = problems.iter().map(line).collect::<Vec<_>>().join("\n");
+    let text = locale.say("http", "settings_refused", &[("reasons", &reasons)]);
     Answer::refused(200, "SETTINGS_REFUSED", text)
 }
 
@@ -248,8 +272,10 @@ pub fn content(locale: Locale, name: &str, bytes: &[u8]) -> Answer {
     Answer::ok(locale.say("http", "content", &[]), data)
 }
 
-pub fn content_refused(locale: Locale, code: &str, reason: &str) -> Answer {
-    Answer::refused(200, code, locale.word(reason))
+/// `code` is a word in capitals; the text of the same name says it to people.
+pub fn content_refused(locale: Locale, code: &str, limit: u64) -> Answer {
+    let text = locale.say("content", &code.to_ascii_lowercase(), &[("limit", &limit.to_string())]);
+    Answer::refused(200, code, text)
 }
 
 pub fn state(locale: Locale, ready: bool, busy: usize) -> Answer {
