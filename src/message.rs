@@ -2,6 +2,10 @@
 //! channel remembers (`Event`, one numbered packet each) and what merely passes by (`Signal`).
 //! No serde, no I/O, nothing else of ours.
 
+mod chat_model;
+
+pub use chat_model::{ChatKey, ChatKind, ChatModel, Secret};
+
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::fmt;

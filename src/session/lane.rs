@@ -181,7 +181,8 @@ impl Lane {
         let text = current.run.text.clone();
         match &mut self.worker {
             Worker::Chat { config, turn } => {
-                *turn = Some(chat::ask(config, ChatRequest { text, attachments }));
+                let request = ChatRequest { text, attachments, ..ChatRequest::default() };
+                *turn = Some(chat::ask(config, request));
                 true
             }
             Worker::Agent { config, workplace, link } => {

@@ -198,9 +198,15 @@ impl Session {
             LaneOutput::Agent(AgentOutput::Answer(text)) => {
                 self.lengthen_answer(step, index, &text);
             }
-            LaneOutput::Chat(ChatOutput::Done) => self.end_run(step, index, Ending::Finished),
-            LaneOutput::Chat(ChatOutput::Failed { reason }) => {
-                self.end_run(step, index, Ending::Failed(reason))
+            // No session offers tools, asks for pictures or counts tokens yet, so there is nothing to do about them.
+            LaneOutput::Chat(
+                ChatOutput::ToolCall(_) | ChatOutput::Image { .. } | ChatOutput::Usage(_),
+            ) => {}
+            LaneOutput::Chat(ChatOutput::Done { .. }) => {
+                self.end_run(step, index, Ending::Finished);
+            }
+            LaneOutput::Chat(ChatOutput::Failed(error)) => {
+                self.end_run(step, index, Ending::Failed(error.to_string()));
             }
             LaneOutput::Agent(AgentOutput::Line(line)) => {
                 if self.lanes[index].current.is_some() {

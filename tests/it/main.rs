@@ -9,6 +9,10 @@
 mod agreement;
 mod asyncapi;
 mod backups;
+mod chat_anthropic;
+mod chat_faults;
+mod chat_gemini;
+mod chat_openai;
 mod core_api;
 mod cors;
 mod crash;
@@ -23,6 +27,7 @@ mod handshake;
 mod http;
 mod isolation;
 mod login;
+mod model_server;
 mod openapi;
 mod process;
 mod protocol;

@@ -1,11 +1,13 @@
 //! A chat model without a model: echoes the text word by word. `fail REASON` fails and `sleep SECONDS` waits
 //! first, so that failures and cancels can be tried offline.
 
-use super::{CHAT_OUTPUT_CAPACITY, ChatOutput, ChatRequest, ChatTurn};
+use super::{CHAT_OUTPUT_CAPACITY, ChatError, ChatOutput, ChatRequest, ChatTurn, DoneReason};
 use crate::task;
 use std::path::Path;
 use std::time::Duration;
 use tokio::sync::mpsc;
+
+const DONE: ChatOutput = ChatOutput::Done { reason: DoneReason::Complete };
 
 pub(super) fn ask(request: ChatRequest) -> ChatTurn {
     let (pieces, output) = mpsc::channel(CHAT_OUTPUT_CAPACITY);
@@ -21,7 +23,7 @@ pub(super) fn ask(request: ChatRequest) -> ChatTurn {
 
 async fn answer(request: &ChatRequest, pieces: &mpsc::Sender<ChatOutput>) {
     if let Some(reason) = request.text.strip_prefix("fail ") {
-        emit(pieces, ChatOutput::Failed { reason: reason.to_owned() }).await;
+        emit(pieces, ChatOutput::Failed(ChatError::Scripted(reason.to_owned()))).await;
         return;
     }
     if let Some(pause) = request.text.strip_prefix("sleep ").and_then(seconds) {
@@ -34,7 +36,7 @@ async fn answer(request: &ChatRequest, pieces: &mpsc::Sender<ChatOutput>) {
     for path in &request.attachments {
         emit(pieces, ChatOutput::Delta(format!(" [file {}]", file_name(path)))).await;
     }
-    emit(pieces, ChatOutput::Done).await;
+    emit(pieces, DONE).await;
 }
 
 /// A closed queue is seen by the select around the whole answer.
@@ -61,7 +63,7 @@ mod tests {
         let deltas =
             ["echo: ", "a ", " ", "b\n", "c "].map(|text| ChatOutput::Delta(text.to_owned()));
         assert_eq!(pieces[..5], deltas);
-        assert_eq!(pieces[5..], [ChatOutput::Done]);
+        assert_eq!(pieces[5..], [DONE]);
     }
 
     #[tokio::test]
@@ -73,14 +75,14 @@ mod tests {
 
     #[tokio::test]
     async fn fail_gives_the_reason() {
-        let failed = ChatOutput::Failed { reason: "no more words".to_owned() };
+        let failed = ChatOutput::Failed(ChatError::Scripted("no more words".to_owned()));
         assert_eq!(collect("fail no more words", &[]).await, [failed]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn sleep_waits_before_the_answer() {
         let began = Instant::now();
-        assert_eq!(collect("sleep 1.5", &[]).await.last(), Some(&ChatOutput::Done));
+        assert_eq!(collect("sleep 1.5", &[]).await.last(), Some(&DONE));
         assert_eq!(began.elapsed(), Duration::from_millis(1_500));
     }
 
@@ -88,14 +90,15 @@ mod tests {
     async fn sleep_without_a_number_is_a_text() {
         for text in ["sleep well", "sleep -1", "sleep NaN", "sleep 1e300"] {
             let began = Instant::now();
-            assert_eq!(collect(text, &[]).await.last(), Some(&ChatOutput::Done));
+            assert_eq!(collect(text, &[]).await.last(), Some(&DONE));
             assert_eq!(began.elapsed(), Duration::ZERO);
         }
     }
 
     async fn collect(text: &str, attachments: &[&str]) -> Vec<ChatOutput> {
         let attachments = attachments.iter().map(Into::into).collect();
-        let mut turn = ask(ChatRequest { text: text.to_owned(), attachments });
+        let mut turn =
+            ask(ChatRequest { text: text.to_owned(), attachments, ..ChatRequest::default() });
         let mut pieces = Vec::new();
         while let Some(piece) = turn.output.recv().await {
             pieces.push(piece);
@@ -106,7 +109,11 @@ mod tests {
     fn delta(piece: &ChatOutput) -> Option<&str> {
         match piece {
             ChatOutput::Delta(text) => Some(text),
-            ChatOutput::Done | ChatOutput::Failed { .. } => None,
+            ChatOutput::ToolCall(_)
+            | ChatOutput::Image { .. }
+            | ChatOutput::Usage(_)
+            | ChatOutput::Done { .. }
+            | ChatOutput::Failed(_) => None,
         }
     }
 }
