@@ -1,6 +1,7 @@
 //! What the operator decided: built-in defaults, then the file, then flags and `KAKEHASHI_` variables, checked
 //! once at the start. Nothing else reads the environment.
 
+mod chat;
 mod exposure;
 mod origin;
 mod project;
@@ -16,7 +17,7 @@ pub use tls::TlsFiles;
 pub use user::{User, check_name};
 
 use crate::locale::Locale;
-use crate::message::Settings;
+use crate::message::{ChatModel, Settings};
 use directories::ProjectDirs;
 use exposure::Proxy;
 use origin::{Host, Origin};
@@ -42,6 +43,10 @@ pub struct Config {
     pub data: PathBuf,
     pub language: Locale,
     pub models: Models,
+    /// Names differ.
+    pub chat: Vec<ChatModel>,
+    /// What `OLLAMA_HOST` says, for looking there.
+    pub ollama_host: Option<String>,
     /// Sessions that nobody has used for so long are deleted.
     pub retention: Option<Duration>,
     /// In lower case.
@@ -131,6 +136,8 @@ pub enum ConfigError {
     Project(PathBuf),
     #[error("user `{0}` is there twice")]
     UserTwice(String),
+    #[error("chat model `{0}` is there twice")]
+    ChatTwice(String),
     #[error("project `{name}` is {}, which is not a directory", path.display())]
     OtherProject { name: String, path: PathBuf },
     #[error("there is a TLS {has} but no {lacks}: --tls-{lacks}, KAKEHASHI_TLS_{} or [tls] {lacks}", lacks.to_ascii_uppercase())]
@@ -144,12 +151,22 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads the file and checks everything.
+    /// Reads the file and the keys that it names, and checks everything.
     pub fn load(overrides: Overrides) -> Result<Self, ConfigError> {
+        Self::load_from(overrides, |name| std::env::var(name).ok())
+    }
+
+    fn load_from(
+        overrides: Overrides,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
         let file = file(&overrides);
         let raw = merged(overrides)?;
         if let Some(name) = user::repeated(&raw.users) {
             return Err(ConfigError::UserTwice(name.to_owned()));
+        }
+        if let Some(name) = chat::repeated(&raw.chat) {
+            return Err(ConfigError::ChatTwice(name.to_owned()));
         }
         let retention = retention(&raw);
         let tls = raw.tls.files()?;
@@ -166,6 +183,8 @@ impl Config {
             data: data_directory(&raw.data)?,
             language: raw.language,
             models: raw.models,
+            chat: raw.chat.into_iter().map(|row| row.model(&variable)).collect(),
+            ollama_host: variable("OLLAMA_HOST").filter(|text| !text.trim().is_empty()),
             retention,
             allowed_origins: raw.allowed_origins.into_iter().map(|Origin(text)| text).collect(),
             allowed_hosts: raw.allowed_hosts.into_iter().map(|Host(text)| text).collect(),
@@ -190,6 +209,8 @@ impl Config {
             data: data.into(),
             language: raw.language,
             models: raw.models,
+            chat: Vec::new(),
+            ollama_host: None,
             retention: retention(&raw),
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
@@ -351,6 +372,7 @@ fn file_rules(raw: &RawFiles) -> FileRules {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::{ChatKey, ChatKind, Secret};
 
     fn load(text: &str) -> Result<Config, String> {
         load_with(text, Overrides { data: Some("/tmp/nowhere".into()), ..Overrides::default() })
@@ -428,6 +450,77 @@ mod tests {
         let config = load("trusted_proxy = [\"::ffff:10.0.0.1\", \"fd00::1\"]").unwrap();
         let shown: Vec<_> = config.trusted_proxies.iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["10.0.0.1", "fd00::1"]);
+    }
+
+    #[test]
+    fn a_chat_model_has_its_vendors_address_and_its_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kakehashi.toml");
+        let text = "[[chat]]\nname = \"a\"\nkind = \"anthropic\"\nmodel = \"m\"\nkey = \"A_KEY\"\n\
+            [[chat]]\nname = \"b\"\nkind = \"gemini\"\nmodel = \"n\"\nkey = \"B_KEY\"\n\
+            [[chat]]\nname = \"c\"\nkind = \"openai\"\nmodel = \"o\"\nbase_url = \"http://box:1/v1/\"\n\
+            label = \"Box\"\ncontext_tokens = 8192\nmax_output_tokens = 100\nimages = false\ntools = false\n";
+        std::fs::write(&path, text).unwrap();
+        let overrides = Overrides {
+            config: Some(path),
+            data: Some("/tmp/nowhere".into()),
+            ..Overrides::default()
+        };
+        let variable = |name: &str| match name {
+            "A_KEY" => Some(" sk-1\n".to_owned()),
+            "B_KEY" => Some(String::new()),
+            "OLLAMA_HOST" => Some("box:1".to_owned()),
+            _ => None,
+        };
+        let config = Config::load_from(overrides, variable).unwrap();
+        let [a, b, c] = &config.chat[..] else { panic!("{:?}", config.chat) };
+        let key = |variable: &str, secret: Option<&str>| {
+            Some(ChatKey { variable: variable.to_owned(), secret: secret.map(Secret::new) })
+        };
+        assert_eq!(
+            (a.kind, a.base_url.as_str()),
+            (ChatKind::Anthropic, "https://api.anthropic.com")
+        );
+        assert_eq!((&a.label, &a.key), (&"m".to_owned(), &key("A_KEY", Some("sk-1"))));
+        assert!(a.images && a.tools && !a.image_output);
+        assert_eq!(b.base_url, "https://generativelanguage.googleapis.com/v1beta");
+        assert_eq!(b.key, key("B_KEY", None));
+        assert_eq!((c.base_url.as_str(), c.label.as_str()), ("http://box:1/v1", "Box"));
+        assert_eq!((c.context_tokens, c.max_output_tokens), (Some(8192), Some(100)));
+        assert!(!c.images && !c.tools && c.key.is_none());
+        assert_eq!(config.ollama_host.as_deref(), Some("box:1"));
+        assert!(!format!("{config:?}").contains("sk-1"));
+    }
+
+    #[test]
+    fn bad_chat_models_are_refused() {
+        let row = |more: &str| {
+            format!("[[chat]]\nname = \"a\"\nkind = \"openai\"\nmodel = \"m\"\n{more}")
+        };
+        let at = |line: usize, reason: &str| format!("DIR/kakehashi.toml:{line}: {reason}");
+        for (line, more, reason) in [
+            (1, "", "`a` has no key: name its variable with `key`"),
+            (5, "key = \"sk-proj-12345\"", "key: this is not the name of a variable"),
+            (5, "key = \"AIzaSyA1\"", "key: this is not the name of a variable"),
+            (5, "base_url = \"box:80\"", "base_url: `box:80` is not an address"),
+            (5, "base_url = \"ftp://box\"", "base_url: `ftp://box` is not an address"),
+            (5, "base_url = \"http://me:pw@box\"", "base_url: an address with a password"),
+            (5, "base_url = \"http://box/v1?key=1\"", "base_url: an address with a question"),
+            (5, "context_tokens = 0", "context_tokens: 0 is not allowed"),
+            (5, "images = \"yes\"", "images: invalid type"),
+            (5, "temperature = 1", "unknown key `temperature`"),
+        ] {
+            check_refused(&row(more), &at(line, reason));
+        }
+        check_refused("[[chat]]\nname = \"a b\"", &at(2, "name: `a b` is not a model's name"));
+        check_refused("[[chat]]\nname = \"scripted\"", &at(2, "name: `scripted` is taken"));
+        check_refused("[[chat]]\nname = \"a\"\nkind = \"x\"", &at(3, "kind: unknown variant `x`"));
+        check_refused(
+            "[[chat]]\nname = \"a\"\nkind = \"gemini\"\nmodel = \"../x\"",
+            &at(4, "model: "),
+        );
+        let twice = row("key = \"K\"\n").repeat(2);
+        check_refused(&twice, "chat model `a` is there twice");
     }
 
     #[test]

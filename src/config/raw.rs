@@ -1,6 +1,7 @@
 //! `kakehashi.toml` as it is written. Every value checks itself while it is read, so that a mistake is
 //! reported with its line.
 
+use super::chat::RawChat;
 use super::exposure::Proxy;
 use super::origin::{Host, Origin};
 use super::project::ProjectName;
@@ -22,6 +23,7 @@ pub(super) struct RawConfig {
     pub(super) data: PathBuf,
     pub(super) language: Locale,
     pub(super) models: Models,
+    pub(super) chat: Vec<RawChat>,
     pub(super) retention_days: Within<0, 36_500>,
     pub(super) allowed_origins: Vec<Origin>,
     pub(super) allowed_hosts: Vec<Host>,
@@ -43,6 +45,7 @@ impl Default for RawConfig {
             data: PathBuf::new(),
             language: Locale::Ja,
             models: Models::Scripted,
+            chat: Vec::new(),
             retention_days: Within(0),
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
@@ -235,6 +238,20 @@ mod tests {
         for section in ["login", "tls", "limits", "files", "settings"] {
             let keys = sorted(shipped[section].as_table().unwrap().keys());
             assert_eq!(keys, known_keys(&format!("[{section}]\n")));
+        }
+    }
+
+    /// The examples are comments, so that the file stays what the defaults are.
+    #[test]
+    fn the_examples_of_chat_models_are_right_and_show_every_key() {
+        let chat = SHIPPED.lines().skip_while(|line| *line != "#   [[chat]]");
+        let chat = chat.take_while(|line| line.starts_with("#   "));
+        let examples: String = chat.map(|line| format!("{}\n", &line[4..])).collect();
+        assert_eq!(parse(&examples).unwrap().chat.len(), 6, "{examples}");
+        let keys = known_keys("[[chat]]\n");
+        assert!(keys.contains(&"base_url".to_owned()), "{keys:?}");
+        for key in keys {
+            assert!(examples.contains(&format!("{key} = ")), "no example has `{key}`");
         }
     }
 
