@@ -12,12 +12,12 @@ mod user;
 
 pub use exposure::{Exposed, Exposure};
 pub use raw::{Listen, Models};
-pub use settings::{PROJECT_SETTING, check_setting};
+pub use settings::{CHAT_SETTING, PROJECT_SETTING, chat_model, check_setting};
 pub use tls::TlsFiles;
 pub use user::{User, check_name};
 
 use crate::locale::Locale;
-use crate::message::{ChatModel, Settings};
+use crate::message::{ChatModel, SettingProblem, SettingValue, Settings};
 use directories::ProjectDirs;
 use exposure::Proxy;
 use origin::{Host, Origin};
@@ -45,6 +45,8 @@ pub struct Config {
     pub models: Models,
     /// Names differ.
     pub chat: Vec<ChatModel>,
+    /// Who answers in the chat is not chosen but the first that there is.
+    auto_chat: bool,
     /// What `OLLAMA_HOST` says, for looking there.
     pub ollama_host: Option<String>,
     /// Sessions that nobody has used for so long are deleted.
@@ -88,6 +90,8 @@ pub struct Limits {
     pub write: Duration,
     pub ping: Duration,
     pub request: Duration,
+    /// Of one user's chats and day; 0 means any number.
+    pub chat_tokens: u64,
     pub shutdown: Duration,
 }
 
@@ -134,6 +138,8 @@ pub enum ConfigError {
     Flag { flag: &'static str, reason: String },
     #[error("project {} is not a directory; choose one with --project", .0.display())]
     Project(PathBuf),
+    #[error("[settings] {name}: {problem}")]
+    Setting { name: &'static str, problem: SettingProblem },
     #[error("user `{0}` is there twice")]
     UserTwice(String),
     #[error("chat model `{0}` is there twice")]
@@ -177,12 +183,13 @@ impl Config {
             has_proxy: !raw.trusted_proxy.is_empty(),
         };
         exposure.check()?;
-        Ok(Self {
+        let mut config = Self {
             listen: raw.listen.0,
             project: directory(&raw.project)?,
             data: data_directory(&raw.data)?,
             language: raw.language,
             models: raw.models,
+            auto_chat: settings::is_auto(&raw.settings.0),
             chat: raw.chat.into_iter().map(|row| row.model(&variable)).collect(),
             ollama_host: variable("OLLAMA_HOST").filter(|text| !text.trim().is_empty()),
             retention,
@@ -197,18 +204,46 @@ impl Config {
             limits: limits(&raw.limits),
             files: file_rules(&raw.files),
             settings: Arc::new(raw.settings.0),
-        })
+        };
+        config.settle()?;
+        Ok(config)
+    }
+
+    /// Adds models that were found on this machine. Who is configured goes before who is found.
+    pub fn add_chat(&mut self, found: Vec<ChatModel>) -> Result<(), ConfigError> {
+        let is_new = |model: &ChatModel| self.chat.iter().all(|known| known.name != model.name);
+        let fresh: Vec<_> = found.into_iter().filter(is_new).collect();
+        self.chat.extend(fresh);
+        self.settle()
+    }
+
+    /// Makes every model setting one that can be had, once it is known what there is.
+    fn settle(&mut self) -> Result<(), ConfigError> {
+        let asked = Settings::clone(&self.settings);
+        let settled = asked.into_iter().map(|(name, value)| {
+            let refused = |problem| ConfigError::Setting { name, problem };
+            // "auto" is looked at again whenever there is more to choose from.
+            let value = if self.auto_chat && name == CHAT_SETTING {
+                SettingValue::Text("auto".to_owned())
+            } else {
+                value
+            };
+            check_setting(self, name, Some(value)).map_err(refused)
+        });
+        self.settings = Arc::new(settled.collect::<Result<_, _>>()?);
+        Ok(())
     }
 
     /// The defaults on a free port, for tests.
     pub fn for_test(project: impl Into<PathBuf>, data: impl Into<PathBuf>) -> Self {
         let raw = RawConfig::default();
-        Self {
+        let mut config = Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             project: project.into(),
             data: data.into(),
             language: raw.language,
             models: raw.models,
+            auto_chat: true,
             chat: Vec::new(),
             ollama_host: None,
             retention: retention(&raw),
@@ -223,7 +258,10 @@ impl Config {
             limits: limits(&raw.limits),
             files: file_rules(&raw.files),
             settings: Arc::new(raw.settings.0),
-        }
+        };
+        // The defaults can be had with any models.
+        let _ = config.settle();
+        config
     }
 }
 
@@ -351,6 +389,7 @@ fn limits(raw: &RawLimits) -> Limits {
         write: raw.write_seconds.seconds(),
         ping: raw.ping_seconds.seconds(),
         request: raw.request_hours.seconds() * 3600,
+        chat_tokens: u64::from(raw.chat_kilotokens_per_day.0) * 1000,
         shutdown: raw.shutdown_seconds.seconds(),
     }
 }
@@ -422,7 +461,7 @@ mod tests {
         );
         check_refused(
             "models = \"gpt\"",
-            "DIR/kakehashi.toml:1: models: unknown variant `gpt`, expected `scripted`",
+            "DIR/kakehashi.toml:1: models: unknown variant `gpt`, expected `auto` or `scripted`",
         );
         check_refused(
             "listen = \"8091\"",
@@ -549,7 +588,7 @@ mod tests {
         check_refused("[settings]\nCODE_PLAN = 1", "DIR/kakehashi.toml:2: CODE_PLAN: ");
         check_refused(
             "[settings]\nCHAT_AI_NAME = \"gemini\"",
-            "DIR/kakehashi.toml:2: CHAT_AI_NAME: `gemini` has no effect with scripted models, only `scripted`",
+            "[settings] CHAT_AI_NAME: there is no model `gemini`; there are scripted, auto",
         );
     }
 

@@ -8,10 +8,11 @@ use kakehashi::auth::{self, Auth};
 use kakehashi::command::backup::{self, BackupCommand};
 use kakehashi::command::user::{self, UserCommand};
 use kakehashi::command::{self, SessionCommand};
-use kakehashi::config::{self, Config, Overrides};
+use kakehashi::config::{self, Config, Models, Overrides};
 use kakehashi::data_dir::DataDir;
 use kakehashi::doctor::{self, Screen};
 use kakehashi::provider::agent;
+use kakehashi::provider::chat::{self, Candidates};
 use kakehashi::server::{self, control};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::io::{IsTerminal, Write, stderr, stdout};
@@ -206,11 +207,16 @@ fn screen() -> Screen {
 fn serve(flags: Flags) -> Result<()> {
     let browser = if flags.no_open { Browser::Closed } else { Browser::Open };
     let overrides = Overrides::from(flags);
-    let config = Arc::new(Config::load(overrides)?);
+    let mut config = Config::load(overrides)?;
     let filter = log_filter()?;
     let _owned = DataDir::open(&config.data)?;
     let runtime = Runtime::new()?;
     let served = runtime.block_on(async {
+        if config.models == Models::Auto {
+            let candidates = Candidates::new(config.ollama_host.as_deref());
+            config.add_chat(chat::discover(&chat::Client::new(), &candidates).await)?;
+        }
+        let config = Arc::new(config);
         let listener = TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("cannot listen on {}", config.listen))?;

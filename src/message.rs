@@ -587,6 +587,8 @@ pub enum SettingProblem {
     NotListed,
     #[error("`{value}` has no effect with scripted models, only `{only}` is allowed")]
     NoEffect { value: String, only: String },
+    #[error("there is no model `{value}`; there are {known}")]
+    UnknownModel { value: String, known: String },
     #[error("agents are at work; stop them or wait, then try again")]
     Busy,
     #[error("this directory cannot be used: {reason}")]
@@ -602,6 +604,7 @@ impl SettingProblem {
             Self::NotNumber => "not_number",
             Self::NotListed => "not_listed",
             Self::NoEffect { .. } => "no_effect",
+            Self::UnknownModel { .. } => "unknown_model",
             Self::Busy => "busy",
             Self::Unusable { .. } => "unusable",
         }

@@ -44,7 +44,7 @@ impl Default for RawConfig {
             project: ".".into(),
             data: PathBuf::new(),
             language: Locale::Ja,
-            models: Models::Scripted,
+            models: Models::Auto,
             chat: Vec::new(),
             retention_days: Within(0),
             allowed_origins: Vec::new(),
@@ -65,6 +65,9 @@ impl Default for RawConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Models {
+    /// What is configured or found on this machine; scripted ones, if there is nothing.
+    Auto,
+    /// Nothing else, for tests and for trying out.
     Scripted,
 }
 
@@ -116,6 +119,7 @@ pub(super) struct RawLimits {
     pub(super) write_seconds: Within<1, 3600>,
     pub(super) ping_seconds: Within<1, 3600>,
     pub(super) request_hours: Within<1, 8760>,
+    pub(super) chat_kilotokens_per_day: Within<0, 1_000_000_000>,
     pub(super) shutdown_seconds: Within<1, 3600>,
 }
 
@@ -138,6 +142,7 @@ impl Default for RawLimits {
             write_seconds: Within(5),
             ping_seconds: Within(20),
             request_hours: Within(24),
+            chat_kilotokens_per_day: Within(0),
             shutdown_seconds: Within(5),
         }
     }

@@ -1,7 +1,7 @@
 //! The `[settings]` table: which model settings exist, in which order they are shown, and what they may be.
 
-use super::Config;
-use crate::message::{SettingProblem, SettingValue, Settings};
+use super::{Config, Models};
+use crate::message::{ChatModel, SettingProblem, SettingValue, Settings};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
 use std::path::Path;
@@ -12,6 +12,10 @@ use std::path::Path;
 enum Kind {
     Text(&'static str),
     Number(i64),
+    /// A name of a chat model.
+    Chat,
+    /// What the chat model of this name is called at its vendor.
+    ChatModel(&'static str),
 }
 
 const SCRIPTED: Kind = Kind::Text("scripted");
@@ -19,10 +23,10 @@ const AUTO: Kind = Kind::Text("auto");
 
 /// The order is the one in which frontends know them.
 const KINDS: [(&str, Kind); 28] = [
-    ("CHAT_AI_NAME", SCRIPTED),
-    ("CHAT_GEMINI_MODEL", AUTO),
-    ("CHAT_FREEAI_MODEL", AUTO),
-    ("CHAT_OPENRT_MODEL", AUTO),
+    (CHAT_SETTING, Kind::Chat),
+    ("CHAT_GEMINI_MODEL", Kind::ChatModel("gemini")),
+    ("CHAT_FREEAI_MODEL", Kind::ChatModel("freeai")),
+    ("CHAT_OPENRT_MODEL", Kind::ChatModel("openrt")),
     ("LIVE_AI_NAME", SCRIPTED),
     ("LIVE_GEMINI_MODEL", AUTO),
     ("LIVE_GEMINI_VOICE", AUTO),
@@ -49,6 +53,11 @@ const KINDS: [(&str, Kind); 28] = [
     ("CODE_BASE_PATH", Kind::Text("")),
 ];
 
+/// Who answers in the chat.
+pub const CHAT_SETTING: &str = "CHAT_AI_NAME";
+const SCRIPTED_NAME: &str = "scripted";
+const AUTO_NAME: &str = "auto";
+
 /// Where code agents work.
 pub const PROJECT_SETTING: &str = "CODE_BASE_PATH";
 
@@ -73,10 +82,58 @@ pub fn check_setting(
             same(&number.to_string(), &only.to_string())?;
             SettingValue::Number(number)
         }
-        (Kind::Text(_), _) => return Err(SettingProblem::NotText),
+        (Kind::Chat, Some(SettingValue::Text(name))) => SettingValue::Text(chat(config, &name)?),
+        (Kind::ChatModel(row), Some(SettingValue::Text(model))) => {
+            if !config.chat.iter().any(|known| known.name == *row) {
+                same(&model, AUTO_NAME)?;
+            }
+            SettingValue::Text(model)
+        }
+        (Kind::Text(_) | Kind::Chat | Kind::ChatModel(_), _) => {
+            return Err(SettingProblem::NotText);
+        }
         (Kind::Number(_), _) => return Err(SettingProblem::NotNumber),
     };
     Ok((name, value))
+}
+
+/// The name of a model that is there.
+fn chat(config: &Config, asked: &str) -> Result<String, SettingProblem> {
+    let rows = match config.models {
+        Models::Auto => config.chat.as_slice(),
+        Models::Scripted => &[],
+    };
+    if asked == SCRIPTED_NAME || rows.iter().any(|row| row.name == asked) {
+        return Ok(asked.to_owned());
+    }
+    if asked == AUTO_NAME {
+        return Ok(rows.first().map_or(SCRIPTED_NAME, |row| row.name.as_str()).to_owned());
+    }
+    let known = rows.iter().map(|row| row.name.as_str()).chain([SCRIPTED_NAME, AUTO_NAME]);
+    let known = known.collect::<Vec<_>>().join(", ");
+    Err(SettingProblem::UnknownModel { value: asked.to_owned(), known })
+}
+
+/// Whether nobody has chosen who answers in the chat.
+pub(super) fn is_auto(settings: &Settings) -> bool {
+    settings.contains(&(CHAT_SETTING, SettingValue::Text(AUTO_NAME.to_owned())))
+}
+
+/// The model that settings choose; `None`: the scripted one.
+pub fn chat_model(config: &Config, settings: &Settings) -> Option<ChatModel> {
+    let text = |wanted: &str| {
+        settings.iter().find_map(|(name, value)| match value {
+            SettingValue::Text(text) if *name == wanted => Some(text.as_str()),
+            SettingValue::Text(_) | SettingValue::Number(_) => None,
+        })
+    };
+    let chosen = text(CHAT_SETTING)?;
+    let mut model = config.chat.iter().find(|row| row.name == chosen)?.clone();
+    let own = KINDS.iter().find(|(_, kind)| matches!(kind, Kind::ChatModel(row) if *row == chosen));
+    if let Some(other) = own.and_then(|(name, _)| text(name)).filter(|other| *other != AUTO_NAME) {
+        other.clone_into(&mut model.model);
+    }
+    Some(model)
 }
 
 fn project(config: &Config, asked: &str) -> Result<String, SettingProblem> {
@@ -120,6 +177,7 @@ fn default(kind: Kind) -> SettingValue {
     match kind {
         Kind::Text(text) => SettingValue::Text(text.to_owned()),
         Kind::Number(number) => SettingValue::Number(number),
+        Kind::Chat | Kind::ChatModel(_) => SettingValue::Text(AUTO_NAME.to_owned()),
     }
 }
 
@@ -167,6 +225,8 @@ impl<'de> serde::de::DeserializeSeed<'de> for Value {
                 same(&text, only).map_err(D::Error::custom)?;
                 Ok(SettingValue::Text(text))
             }
+            // Which models there are is known when the whole file is read.
+            Kind::Chat | Kind::ChatModel(_) => Ok(SettingValue::Text(String::deserialize(value)?)),
             Kind::Number(only) => {
                 let number = i64::deserialize(value)?;
                 same(&number.to_string(), &only.to_string()).map_err(D::Error::custom)?;

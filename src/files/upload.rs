@@ -13,6 +13,8 @@ use std::time::SystemTime;
 /// Uploads of one name in one second, before something is wrong.
 const MOST_OF_ONE_NAME: u32 = 1_000;
 const INPUT: &str = "input";
+/// What models made.
+const OUTPUT: &str = "output";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedFile {
@@ -32,31 +34,39 @@ impl Files {
         bytes: &[u8],
     ) -> Result<SavedFile, FileError> {
         let picture = thumbnail::image_format(bytes);
-        self.save(principal, name::safe_name(name), bytes, picture)
+        self.save(principal, INPUT, name::safe_name(name), bytes, picture)
     }
 
     /// Stores a picture that has no name, like one from a camera.
     pub fn save_image(&self, principal: &Principal, bytes: &[u8]) -> Result<SavedFile, FileError> {
         let format = thumbnail::image_format(bytes).ok_or(FileError::NotAnImage)?;
         let extension = format.extensions_str().first().ok_or(FileError::NotAnImage)?;
-        self.save(principal, format!("image.{extension}"), bytes, Some(format))
+        self.save(principal, INPUT, format!("image.{extension}"), bytes, Some(format))
+    }
+
+    /// Stores a picture that a model made.
+    pub fn save_made(&self, principal: &Principal, bytes: &[u8]) -> Result<SavedFile, FileError> {
+        let format = thumbnail::image_format(bytes).ok_or(FileError::NotAnImage)?;
+        let extension = format.extensions_str().first().ok_or(FileError::NotAnImage)?;
+        self.save(principal, OUTPUT, format!("image.{extension}"), bytes, Some(format))
     }
 
     fn save(
         &self,
         principal: &Principal,
+        place: &str,
         name: String,
         bytes: &[u8],
         picture: Option<ImageFormat>,
     ) -> Result<SavedFile, FileError> {
-        let input = self.temp(principal).join(INPUT);
+        let input = self.temp(principal).join(place);
         let stored = store(&input, &clock::stamp(SystemTime::now()), &name, bytes)?;
         let max_pixels = self.places.limits.max_pixels;
         let thumbnail = picture.and_then(|_| thumbnail::thumbnail(bytes, max_pixels));
         let absolute = input.join(&stored);
         self.note_temp(principal, &absolute);
         self.make_room(principal, &absolute);
-        let note = FileNote { name, path: Some(format!("temp/{INPUT}/{stored}")), thumbnail };
+        let note = FileNote { name, path: Some(format!("temp/{place}/{stored}")), thumbnail };
         Ok(SavedFile { note, absolute, is_image: picture.is_some() })
     }
 }

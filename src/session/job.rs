@@ -238,6 +238,25 @@ async fn back_up(files: Files, snapshot: Snapshot) {
 }
 
 /// A file that a run made, with a picture small enough to show.
+/// A picture that cannot be stored is told without a path: the user should know that there was one.
+pub(super) async fn keep_picture(
+    env: Env,
+    principal: Principal,
+    channel: Channel,
+    run: RunId,
+    bytes: Bytes,
+) -> JobDone {
+    let saved = blocking(move || env.files.save_made(&principal, &bytes)).await;
+    let note = match saved {
+        Ok(saved) => saved.note,
+        Err(err) => {
+            warn!(%err, "a picture that a model made is lost");
+            FileNote { name: "image".to_owned(), path: None, thumbnail: None }
+        }
+    };
+    JobDone::Described { channel, run, note }
+}
+
 pub(super) async fn describe(env: Env, channel: Channel, run: RunId, path: String) -> JobDone {
     let (files, shown) = (env.files, path.clone());
     let described = blocking(move || Ok(files.describe(&shown))).await;

@@ -5,7 +5,7 @@ use crate::message::{AgentSlot, Channel, FileNote, Run, RunId, RunOutcome};
 use crate::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt,
 };
-use crate::provider::chat::{self, ChatConfig, ChatOutput, ChatRequest, ChatTurn};
+use crate::provider::chat::{ChatConfig, ChatOutput, ChatRequest, ChatTurn};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::task::{Context, Poll};
@@ -169,8 +169,20 @@ impl Lane {
         }
     }
 
+    /// The next question goes to this model.
+    pub(super) fn choose_chat(&mut self, chosen: &ChatConfig) {
+        if let Worker::Chat { config, .. } = &mut self.worker {
+            *config = chosen.clone();
+        }
+    }
+
     /// Starts the worker on a run that is still wanted. False: the worker does not take it.
-    pub(super) fn begin(&mut self, run: RunId, attachments: Vec<PathBuf>) -> bool {
+    pub(super) fn begin(
+        &mut self,
+        run: RunId,
+        attachments: Vec<PathBuf>,
+        ask: impl FnOnce(&ChatConfig, ChatRequest) -> ChatTurn,
+    ) -> bool {
         let Some(current) = self.current.as_mut().filter(|current| current.run.id == run) else {
             return true;
         };
@@ -182,7 +194,7 @@ impl Lane {
         match &mut self.worker {
             Worker::Chat { config, turn } => {
                 let request = ChatRequest { text, attachments, ..ChatRequest::default() };
-                *turn = Some(chat::ask(config, request));
+                *turn = Some(ask(config, request));
                 true
             }
             Worker::Agent { config, workplace, link } => {

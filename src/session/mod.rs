@@ -20,6 +20,7 @@ mod registry;
 mod safety;
 mod settings;
 mod sound;
+mod talk;
 mod voice;
 mod work;
 
@@ -41,6 +42,7 @@ use crate::message::{
     SessionId, SettingProblem, SystemNotice,
 };
 use crate::metrics::Metrics;
+use crate::provider::chat;
 use crate::store::{SessionKey, Store};
 use audience::{Lanes, LogLane};
 use erase::Doom;
@@ -64,6 +66,8 @@ pub(crate) struct Env {
     pub(crate) store: Store,
     pub(crate) files: Files,
     pub(crate) metrics: Metrics,
+    /// One for all chats, so that connections are used again.
+    pub(crate) chat: chat::Client,
 }
 
 /// Cheap handle; the only way to reach a running session.

@@ -1,11 +1,12 @@
 //! Which providers a session talks to, as the operator chose, and which it could choose.
 
-use super::Registry;
-use crate::config::{Config, Models};
-use crate::message::{ModelOffer, Offered};
+use super::{Env, Registry};
+use crate::config::{self, Models};
+use crate::message::{ModelOffer, Offered, Settings};
 use crate::provider::agent::{self, AgentConfig};
 use crate::provider::chat::ChatConfig;
 use crate::provider::live::LiveConfig;
+use std::sync::Arc;
 
 /// Providers that existing frontends ask for by name; an entry without models is one that cannot be chosen.
 const CHAT: [&str; 3] = ["gemini", "freeai", "openrt"];
@@ -19,15 +20,24 @@ impl Registry {
         let own = config.project.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let others = config.projects.iter();
         let others = others.map(|(name, path)| (path.display().to_string(), name.clone()));
-        let rows = |names: &[&str]| match config.models {
-            Models::Scripted => {
-                let empty = names.iter().map(|name| offered(name, &[]));
-                let scripted = offered("scripted", &[("auto", "Scripted")]);
-                empty.chain([scripted]).collect()
-            }
+        let rows = |names: &[&str]| {
+            let empty = names.iter().map(|name| offered(name, &[]));
+            empty.chain([offered("scripted", &[("auto", "Scripted")])]).collect::<Vec<_>>()
         };
+        let mut chat = rows(&CHAT);
+        let configured = match config.models {
+            Models::Auto => config.chat.as_slice(),
+            Models::Scripted => &[],
+        };
+        for model in configured {
+            let row = offered(&model.name, &[(&model.model, &model.label)]);
+            match chat.iter_mut().find(|known| known.name == row.name) {
+                Some(known) => *known = row,
+                None => chat.push(row),
+            }
+        }
         ModelOffer {
-            chat: rows(&CHAT),
+            chat,
             live: rows(&LIVE),
             voices: rows(&LIVE),
             code: rows(&CODE),
@@ -49,13 +59,19 @@ pub(super) struct Providers {
 }
 
 impl Providers {
-    pub(super) fn of(config: &Config) -> Self {
-        match config.models {
-            Models::Scripted => Self {
-                chat: ChatConfig::Scripted,
-                live: LiveConfig::Scripted,
-                agent: AgentConfig::Scripted { owner: agent::owner(&config.data) },
-            },
+    pub(super) fn of(env: &Env, settings: &Settings) -> Self {
+        Self {
+            chat: chat(env, settings),
+            live: LiveConfig::Scripted,
+            agent: AgentConfig::Scripted { owner: agent::owner(&env.config.data) },
         }
+    }
+}
+
+/// Who answers in the chat.
+pub(super) fn chat(env: &Env, settings: &Settings) -> ChatConfig {
+    match config::chat_model(&env.config, settings) {
+        Some(model) => ChatConfig::Remote { model: Arc::new(model), client: env.chat.clone() },
+        None => ChatConfig::Scripted,
     }
 }

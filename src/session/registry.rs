@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::files::Files;
 use crate::message::{Channel, Epoch, Principal, Seq, SessionId, SystemNotice};
 use crate::metrics::Metrics;
-use crate::provider::agent;
+use crate::provider::{agent, chat};
 use crate::store::{self, SessionRecord, Store, StoreError};
 use crate::task::Tasks;
 use dashmap::DashMap;
@@ -76,7 +76,13 @@ impl Registry {
         let observe = move |events, took| committed.batch_committed(events, took);
         let store = Store::open(&config.data.join(store::FILE), observe)?;
         let files = Files::new(&config.project, &config.data, file_limits(config))?;
-        let env = Env { config: Arc::clone(config), store, files, metrics: metrics.clone() };
+        let env = Env {
+            config: Arc::clone(config),
+            store,
+            files,
+            metrics: metrics.clone(),
+            chat: chat::Client::new(),
+        };
         let registry = Arc::new(Self {
             sessions: DashMap::new(),
             projects: DashMap::new(),

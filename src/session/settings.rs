@@ -3,6 +3,7 @@
 
 use super::actor::Session;
 use super::journal::{Effect, Step};
+use super::models;
 use super::{Registry, SessionClosed, SessionHandle, Urgent};
 use crate::config::{self, Config};
 use crate::files::Files;
@@ -153,6 +154,9 @@ impl Session {
         let mut settings = Settings::clone(&self.settings);
         new.changes.into_iter().for_each(|change| apply(&mut settings, change));
         self.settings = Arc::new(settings);
+        // The next question goes to the model that is chosen now; one that is being answered is not touched.
+        let chat = models::chat(&self.env, &self.settings);
+        self.lanes.iter_mut().for_each(|lane| lane.choose_chat(&chat));
         let stored = differences(&self.settings, &self.env.config);
         let (changes, effects) = (vec![Change::Settings(stored)], vec![Effect::Settled(done)]);
         self.journal.record(Step { changes, effects });

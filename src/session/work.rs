@@ -4,6 +4,7 @@ use super::actor::Session;
 use super::job::{self, Asker};
 use super::journal::{Effect, Step};
 use super::lane::{Ending, LaneOutput, Stop, Waiting, lane_index};
+use super::talk;
 use crate::message::{
     AgentReport, AgentSlot, CancelScope, Channel, Event, FileNote, Notice, Problem, ReportStage,
     Run, RunId, RunOrigin, RunOutcome,
@@ -12,6 +13,7 @@ use crate::provider::agent::AgentOutput;
 use crate::provider::chat::ChatOutput;
 use crate::provider::live::LiveInput;
 use crate::store::{Change, RunState};
+use bytes::Bytes;
 use tokio::time::Instant;
 
 /// Pieces of output that share one write.
@@ -167,7 +169,11 @@ impl Session {
             self.lanes[index].current.as_ref().map_or(&[][..], |current| &current.run.attachments);
         let stored =
             shown.iter().filter_map(|path| self.env.files.stored(&self.principal, path)).collect();
-        if !self.lanes[index].begin(run, stored) {
+        let upto = self.audience.published(Channel::Chat);
+        let place = talk::Place { key: self.key, principal: self.principal.clone(), upto };
+        let env = &self.env;
+        let ask = |config: &_, request| talk::ask(env, place, config, request);
+        if !self.lanes[index].begin(run, stored, ask) {
             let mut step = Step::default();
             self.end_run(&mut step, index, Ending::Failed("the worker does not start".to_owned()));
             self.journal.record(step);
@@ -198,10 +204,9 @@ impl Session {
             LaneOutput::Agent(AgentOutput::Answer(text)) => {
                 self.lengthen_answer(step, index, &text);
             }
-            // No session offers tools, asks for pictures or counts tokens yet, so there is nothing to do about them.
-            LaneOutput::Chat(
-                ChatOutput::ToolCall(_) | ChatOutput::Image { .. } | ChatOutput::Usage(_),
-            ) => {}
+            LaneOutput::Chat(ChatOutput::Image { bytes, .. }) => self.keep_picture(index, bytes),
+            // No tools are offered, and tokens are counted where the turn runs.
+            LaneOutput::Chat(ChatOutput::ToolCall(_) | ChatOutput::Usage(_)) => {}
             LaneOutput::Chat(ChatOutput::Done { .. }) => {
                 self.end_run(step, index, Ending::Finished);
             }
@@ -250,6 +255,15 @@ impl Session {
             Ending::Failed("the worker ended unexpectedly".to_owned())
         };
         self.end_run(step, index, ending);
+    }
+
+    /// Stores a picture that a model made.
+    fn keep_picture(&mut self, index: usize, bytes: Bytes) {
+        let channel = self.lanes[index].channel;
+        let Some(current) = &mut self.lanes[index].current else { return };
+        current.looking += 1;
+        let (env, principal, run) = (self.env.clone(), self.principal.clone(), current.run.id);
+        self.jobs.spawn(job::keep_picture(env, principal, channel, run, bytes));
     }
 
     /// Looks at a file that a run made.

@@ -12,6 +12,7 @@ mod removal;
 mod schema;
 mod summary;
 mod token;
+mod usage;
 mod writer;
 
 pub use export::Exported;
@@ -150,6 +151,20 @@ impl Store {
     /// Forgets request numbers older than `age`.
     pub async fn forget_requests(&self, age: Duration) -> Result<(), StoreError> {
         self.jobs.send(Job::ForgetRequests { age }).await.map_err(|_| StoreError::Stopped)
+    }
+
+    /// What this person's chats have used since midnight UTC.
+    pub async fn tokens_today(&self, principal: &Principal) -> Result<u64, StoreError> {
+        let principal = principal.clone();
+        self.read(move |connection| usage::today_of(connection, &principal)).await
+    }
+
+    /// Counts tokens; it is on disk when this returns.
+    pub async fn add_tokens(&self, principal: &Principal, tokens: u64) -> Result<(), StoreError> {
+        let (done, added) = oneshot::channel();
+        let job = Job::AddTokens { principal: principal.clone(), tokens, done };
+        self.jobs.send(job).await.map_err(|_| StoreError::Stopped)?;
+        added.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
     }
 
     /// All logins that were kept.

@@ -65,6 +65,14 @@ CREATE TABLE tokens (
     expires_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- Tokens of chats, by person and day.
+CREATE TABLE usage (
+    principal TEXT NOT NULL,
+    day       INTEGER NOT NULL,
+    tokens    INTEGER NOT NULL,
+    PRIMARY KEY (principal, day)
+) WITHOUT ROWID;
+
 -- Model settings in which a session differs from the configuration.
 ALTER TABLE sessions ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
 ",

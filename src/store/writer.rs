@@ -3,7 +3,7 @@
 
 use super::place::Place;
 use super::token::{self, TokenRow};
-use super::{SessionKey, record, removal, schema};
+use super::{SessionKey, record, removal, schema, usage};
 use crate::message::{
     Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId, Settings,
 };
@@ -38,6 +38,11 @@ pub(super) enum Job {
     },
     KeepToken {
         token: TokenRow,
+        done: oneshot::Sender<Result<(), rusqlite::Error>>,
+    },
+    AddTokens {
+        principal: Principal,
+        tokens: u64,
         done: oneshot::Sender<Result<(), rusqlite::Error>>,
     },
     DropTokens {
@@ -196,6 +201,9 @@ impl Writer {
                     Job::KeepToken { token, done } => {
                         let _ = done.send(token::keep(&self.connection, &token));
                     }
+                    Job::AddTokens { principal, tokens, done } => {
+                        let _ = done.send(usage::add(&self.connection, &principal, tokens));
+                    }
                     Job::DropTokens { digests, done } => {
                         let _ = done.send(token::forget(&mut self.connection, &digests));
                     }
@@ -223,6 +231,7 @@ impl Writer {
                 Job::Create { .. }
                 | Job::ForgetRequests { .. }
                 | Job::KeepToken { .. }
+                | Job::AddTokens { .. }
                 | Job::DropTokens { .. }
                 | Job::Remove { .. }
                 | Job::Purge { .. }

@@ -101,7 +101,7 @@ async fn settings_are_shown_checked_and_refused_with_reasons() {
     assert_eq!(refused.refused(), "SETTINGS_REFUSED");
     for (name, reason) in [
         ("NO_SUCH", "そのような設定"),
-        ("CHAT_AI_NAME", "試験用モデル"),
+        ("CHAT_AI_NAME", "使えるもの: scripted, auto"),
         ("CODE_MAX_TURNS", "整数"),
         ("CODE_BASE_PATH", "[projects]"),
     ] {

@@ -40,6 +40,7 @@ mod sessions;
 mod shutdown;
 mod slow;
 mod support;
+mod talk;
 mod tidy;
 mod tls;
 mod users;

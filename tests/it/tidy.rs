@@ -31,7 +31,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "command",
         ],
     ),
-    ("doctor", &["config", "data_dir", "auth", "store", "server", "doctor"]),
+    ("doctor", &["message", "config", "data_dir", "auth", "store", "server", "doctor"]),
     (
         "server",
         &[

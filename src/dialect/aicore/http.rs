@@ -219,6 +219,7 @@ fn setting_problem(locale: Locale, problem: &SettingProblem) -> String {
     let say = |values: &[(&str, &str)]| locale.say("setting", problem.code(), values);
     match problem {
         SettingProblem::NoEffect { value, only } => say(&[("value", value), ("only", only)]),
+        SettingProblem::UnknownModel { value, known } => say(&[("value", value), ("known", known)]),
         SettingProblem::Unusable { reason } => say(&[("reason", reason)]),
         SettingProblem::Unknown
         | SettingProblem::NotText

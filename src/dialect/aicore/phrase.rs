@@ -97,11 +97,12 @@ pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String
         Channel::Chat => {
             let (chat, live, voice) =
                 (setting("CHAT_AI_NAME"), setting("LIVE_AI_NAME"), live_voice(greeting));
-            Some(locale.say(
-                "welcome",
-                "chat_info",
-                &[("chat", &chat), ("live", &live), ("voice", &voice)],
-            ))
+            let values = [("chat", chat.as_str()), ("live", &live), ("voice", &voice)];
+            let info = locale.say("welcome", "chat_info", &values);
+            let scripted = chat == "scripted";
+            let hint =
+                if scripted { locale.say("welcome", "chat_scripted", &[]) } else { String::new() };
+            Some(info + &hint)
         }
         Channel::Agent(slot) => {
             let agent = slot.number().to_string();

@@ -40,6 +40,12 @@ pub enum ChatError {
     Malformed { reason: String },
     #[error("the model's server refused with status {status}: {reason}; {}", what_helps(*status))]
     Server { status: u16, reason: String },
+    #[error(
+        "you have used your {limit} tokens of today; go on tomorrow, or ask the operator for more"
+    )]
+    Budget { limit: u64 },
+    #[error("the gateway cannot read the conversation now ({0}); try again")]
+    Unavailable(String),
     /// What the scripted model was told to fail with.
     #[error("{0}")]
     Scripted(String),

@@ -1,0 +1,220 @@
+//! One turn with a chat model: what was said before goes along as far as it fits, and what it costs is written down.
+//! Runs beside the actor, which only sees the pieces of the answer.
+
+use super::Env;
+use crate::locale::Locale;
+use crate::message::{Channel, ChatModel, Event, Principal, Seq};
+use crate::provider::chat::{
+    self, CHAT_OUTPUT_CAPACITY, ChatConfig, ChatError, ChatMessage, ChatOutput, ChatRequest,
+    ChatTurn,
+};
+use crate::store::{SessionKey, StoreError};
+use crate::task;
+use std::collections::VecDeque;
+use tokio::sync::mpsc;
+use tracing::warn;
+
+/// How many packets of the chat are looked at.
+const LOOKED_BACK: usize = 200;
+/// What a model is taken to read when nobody said.
+const USUAL_CONTEXT: u32 = 8192;
+/// What is left for the answer when nobody said.
+const USUAL_ANSWER: u32 = 2048;
+/// Japanese has about one token per character of three bytes, English one per four bytes.
+const BYTES_PER_TOKEN: usize = 3;
+
+/// Where in which session.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) key: SessionKey,
+    pub(super) principal: Principal,
+    /// The newest event that the model may know of.
+    pub(super) upto: Seq,
+}
+
+/// Asks the model. Dropping the turn ends it.
+pub(super) fn ask(env: &Env, place: Place, config: &ChatConfig, request: ChatRequest) -> ChatTurn {
+    let ChatConfig::Remote { model, .. } = config else { return chat::ask(config, request) };
+    let (output, incoming) = mpsc::channel(CHAT_OUTPUT_CAPACITY);
+    let turn = Turn { env: env.clone(), place, model: model.clone(), output };
+    let config = config.clone();
+    task::spawn("chat", async move { turn.run(&config, request).await });
+    ChatTurn { output: incoming }
+}
+
+struct Turn {
+    env: Env,
+    place: Place,
+    model: std::sync::Arc<ChatModel>,
+    output: mpsc::Sender<ChatOutput>,
+}
+
+impl Turn {
+    async fn run(self, config: &ChatConfig, mut request: ChatRequest) {
+        if let Err(error) = self.prepare(&mut request).await {
+            // Nobody is left to tell if this fails.
+            let _ = self.output.send(ChatOutput::Failed(error)).await;
+            return;
+        }
+        let mut turn = chat::ask(config, request);
+        loop {
+            tokio::select! {
+                output = turn.output.recv() => match output {
+                    Some(output) => {
+                        self.count(&output).await;
+                        if self.output.send(output).await.is_err() {
+                            return;
+                        }
+                    }
+                    None => return,
+                },
+                () = self.output.closed() => return,
+            }
+        }
+    }
+
+    async fn prepare(&self, request: &mut ChatRequest) -> Result<(), ChatError> {
+        let stored = |err: StoreError| ChatError::Unavailable(err.to_string());
+        let limit = self.env.config.limits.chat_tokens;
+        if limit > 0 {
+            let used = self.env.store.tokens_today(&self.place.principal).await.map_err(stored)?;
+            if used >= limit {
+                return Err(ChatError::Budget { limit });
+            }
+        }
+        request.system = Some(prompt(self.env.config.language).to_owned());
+        let said = self.said().await.map_err(stored)?;
+        request.history = fitting(without(said, &request.text), self.room(request));
+        Ok(())
+    }
+
+    /// Bytes of history that the model can read besides the request.
+    fn room(&self, request: &ChatRequest) -> usize {
+        let context = self.model.context_tokens.unwrap_or(USUAL_CONTEXT);
+        let answer = self.model.max_output_tokens.unwrap_or(USUAL_ANSWER).min(context / 2);
+        let tokens = usize::try_from(context - answer).unwrap_or(usize::MAX);
+        let prompt = request.system.as_ref().map_or(0, String::len);
+        tokens.saturating_mul(BYTES_PER_TOKEN).saturating_sub(request.text.len() + prompt)
+    }
+
+    /// What both sides have said, oldest first.
+    async fn said(&self) -> Result<Vec<ChatMessage>, StoreError> {
+        let Place { key, upto, .. } = self.place;
+        let mut after = self.env.store.before_last(key, Channel::Chat, upto, LOOKED_BACK).await?;
+        let mut said = Vec::new();
+        while after < upto {
+            let page = self.env.store.page(key, Channel::Chat, after, upto).await?;
+            said.extend(page.entries.iter().filter_map(|entry| message(&entry.event)));
+            after = page.reached;
+        }
+        Ok(said)
+    }
+
+    async fn count(&self, output: &ChatOutput) {
+        if let ChatOutput::Usage(usage) = output {
+            let tokens = usage.input.saturating_add(usage.output);
+            if let Err(err) = self.env.store.add_tokens(&self.place.principal, tokens).await {
+                warn!(%err, "what a chat has cost is not written down");
+            }
+        }
+    }
+}
+
+fn message(event: &Event) -> Option<ChatMessage> {
+    match event {
+        Event::UserText { text, .. } => {
+            Some(ChatMessage::User { text: text.clone(), images: Vec::new() })
+        }
+        Event::Text { text, run: Some(_) } | Event::RequestAnswered(text) => {
+            Some(ChatMessage::Assistant { text: text.clone(), calls: Vec::new() })
+        }
+        Event::UserRequest { .. }
+        | Event::UserFile(_)
+        | Event::Text { run: None, .. }
+        | Event::RunStarted(_)
+        | Event::RunLine(_)
+        | Event::RunEnded(_)
+        | Event::FileMade(_)
+        | Event::FilesChanged(_)
+        | Event::Transcript { .. }
+        | Event::CancelTaken
+        | Event::AgentReport(_)
+        | Event::Notice(_)
+        | Event::Files { .. } => None,
+    }
+}
+
+/// The request itself is in the log already, and so are those that wait behind it: neither has been answered.
+fn without(mut said: Vec<ChatMessage>, request: &str) -> Vec<ChatMessage> {
+    let is_request = |message: &ChatMessage| matches!(message, ChatMessage::User { text, .. } if text == request);
+    let Some(at) = said.iter().rposition(is_request) else { return said };
+    let later = said.split_off(at);
+    said.extend(
+        later.into_iter().filter(|message| matches!(message, ChatMessage::Assistant { .. })),
+    );
+    said
+}
+
+/// The newest that fit, beginning with something that the user said.
+fn fitting(said: Vec<ChatMessage>, room: usize) -> Vec<ChatMessage> {
+    let mut left = room;
+    let mut kept = VecDeque::new();
+    for message in said.into_iter().rev() {
+        let Some(rest) = left.checked_sub(weight(&message)) else { break };
+        left = rest;
+        kept.push_front(message);
+    }
+    while kept.front().is_some_and(|first| !matches!(first, ChatMessage::User { .. })) {
+        kept.pop_front();
+    }
+    kept.into()
+}
+
+fn weight(message: &ChatMessage) -> usize {
+    match message {
+        ChatMessage::User { text, .. } | ChatMessage::Assistant { text, .. } => text.len(),
+        ChatMessage::Tool(result) => match &result.outcome {
+            Ok(text) | Err(text) => text.len(),
+        },
+    }
+}
+
+fn prompt(locale: Locale) -> &'static str {
+    match locale {
+        Locale::Ja => include_str!("../../config/prompts/chat.ja.txt"),
+        Locale::En => include_str!("../../config/prompts/chat.en.txt"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(text: &str) -> ChatMessage {
+        ChatMessage::User { text: text.to_owned(), images: Vec::new() }
+    }
+
+    fn model(text: &str) -> ChatMessage {
+        ChatMessage::Assistant { text: text.to_owned(), calls: Vec::new() }
+    }
+
+    #[test]
+    fn what_waits_is_not_history() {
+        let said = vec![user("a"), model("A"), user("b"), user("c"), model("B")];
+        // `c` is asked now; `b` was answered while `c` waited.
+        assert_eq!(without(said, "c"), [user("a"), model("A"), user("b"), model("B")]);
+        let said = vec![user("same"), model("A"), user("same")];
+        assert_eq!(without(said, "same"), [user("same"), model("A")]);
+        assert_eq!(without(vec![user("a")], "other"), [user("a")]);
+    }
+
+    #[test]
+    fn the_newest_go_along_and_the_user_speaks_first() {
+        let said = || vec![user("12345"), model("12345"), user("12345"), model("12345")];
+        assert_eq!(fitting(said(), 100).len(), 4);
+        assert_eq!(fitting(said(), 19), [user("12345"), model("12345")]);
+        assert_eq!(fitting(said(), 10), [user("12345"), model("12345")]);
+        assert_eq!(fitting(said(), 9), []);
+        assert_eq!(fitting(said(), 0), []);
+    }
+}
