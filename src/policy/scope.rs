@@ -90,7 +90,7 @@ mod tests {
         ] {
             assert_eq!(scope.holds(&path), inside, "{}", path.display());
         }
-        let wider = Scope::new(&root, &[trap.clone()]);
+        let wider = Scope::new(&root, std::slice::from_ref(&trap));
         assert!(wider.holds(&trap.join("a")));
     }
 }
