@@ -443,6 +443,10 @@ pub enum Notice {
         run: RunId,
         request: String,
     },
+    /// What waited for the session's project is not carried out in another.
+    ProjectGone {
+        project: String,
+    },
     LiveDown {
         reason: String,
     },

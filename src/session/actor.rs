@@ -11,6 +11,7 @@ use super::lane::{self, LANES, Lane};
 use super::models::Providers;
 use super::presence::Presence;
 use super::recent::RecentFiles;
+use super::settings::Settled;
 use super::voice::{Voice, Wake};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::message::{
@@ -76,7 +77,7 @@ impl Session {
         env: Env,
         id: SessionId,
         record: SessionRecord,
-        settings: Arc<Settings>,
+        settled: Settled,
         commands: mpsc::Receiver<Submitted>,
         urgent: mpsc::Receiver<Urgent>,
     ) -> Self {
@@ -94,7 +95,7 @@ impl Session {
             id,
             key: record.key,
             principal: record.principal,
-            settings,
+            settings: settled.settings,
             epoch: record.epoch,
             commands,
             urgent,
@@ -106,7 +107,7 @@ impl Session {
             doom: None,
             env,
         };
-        session.take_up(record.running, record.waiting);
+        session.take_up(record.running, record.waiting, settled.lost_project);
         session
     }
 

@@ -17,6 +17,7 @@ mod presence;
 mod reader;
 mod recent;
 mod registry;
+mod restart;
 mod safety;
 mod settings;
 mod sound;

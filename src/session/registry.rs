@@ -174,8 +174,8 @@ impl Registry {
             Some(record) => record,
             None => self.create(principal, id).await?,
         };
-        let (settings, files) = self.settled(std::mem::take(&mut record.settings));
-        let env = Env { files, ..self.env.clone() };
+        let settled = self.settled(std::mem::take(&mut record.settings));
+        let env = Env { files: settled.files.clone(), ..self.env.clone() };
         let (commands, command_queue) = mpsc::channel(COMMAND_CAPACITY);
         let (urgent, urgent_queue) = mpsc::channel(URGENT_CAPACITY);
         let inner = HandleInner {
@@ -189,7 +189,7 @@ impl Registry {
             last_order: AtomicU64::new(0),
         };
         let mut session =
-            Session::new(env, id.clone(), record, settings, command_queue, urgent_queue);
+            Session::new(env, id.clone(), record, settled, command_queue, urgent_queue);
         let place = Place { registry: Arc::clone(self), id: id.clone(), slot: Arc::clone(slot) };
         let stop = self.stop.clone();
         self.tasks.spawn("session", async move {

@@ -40,6 +40,15 @@ pub(super) struct Taken {
     written: oneshot::Receiver<()>,
 }
 
+/// What a stored session works with.
+#[derive(Debug)]
+pub(super) struct Settled {
+    pub(super) settings: Arc<Settings>,
+    pub(super) files: Files,
+    /// The project that it worked on and cannot work on any more.
+    pub(super) lost_project: Option<String>,
+}
+
 impl Registry {
     /// What a new session starts with.
     pub fn default_settings(&self) -> Arc<Settings> {
@@ -74,26 +83,29 @@ impl Registry {
         Ok(())
     }
 
-    /// What a stored session works with; what the configuration does not allow any more is left out.
-    pub(super) fn settled(&self, stored: Vec<(String, SettingValue)>) -> (Arc<Settings>, Files) {
+    /// What the configuration does not allow any more is left out.
+    pub(super) fn settled(&self, stored: Vec<(String, SettingValue)>) -> Settled {
         let mut settings = Settings::clone(&self.env.config.settings);
+        let mut lost_project = None;
         for (name, value) in stored {
-            match config::check_setting(&self.env.config, &name, Some(value)) {
+            match config::check_setting(&self.env.config, &name, Some(value.clone())) {
                 Ok(change) => apply(&mut settings, change),
-                Err(reason) => warn!(name, %reason, "a stored setting is not allowed any more"),
+                Err(reason) => {
+                    warn!(name, %reason, "a stored setting is not allowed any more");
+                    if let (config::PROJECT_SETTING, SettingValue::Text(path)) = (&*name, value) {
+                        lost_project = Some(path);
+                    }
+                }
             }
         }
-        let own = || self.env.files.clone();
-        let files = project(&settings).map_or_else(own, |path| {
-            self.files_of(path).unwrap_or_else(|reason| {
-                warn!(
-                    path,
-                    reason, "a session's project cannot be used; it gets the gateway's own"
-                );
-                own()
-            })
+        let path = project(&settings).unwrap_or_default().to_owned();
+        let files = self.files_of(&path).unwrap_or_else(|reason| {
+            warn!(path, reason, "a session's project cannot be used; it gets the gateway's own");
+            apply(&mut settings, (config::PROJECT_SETTING, SettingValue::Text(String::new())));
+            lost_project = Some(path);
+            self.env.files.clone()
         });
-        (Arc::new(settings), files)
+        Settled { settings: Arc::new(settings), files, lost_project }
     }
 
     /// The files of the project in which this path lies; the gateway's own, if it says nothing about that.
@@ -204,6 +216,7 @@ fn project(settings: &Settings) -> Option<&str> {
     })
 }
 
-fn differences(settings: &Settings, config: &Config) -> Settings {
+/// What is to be stored.
+pub(super) fn differences(settings: &Settings, config: &Config) -> Settings {
     settings.iter().filter(|row| !config.settings.contains(row)).cloned().collect()
 }

@@ -7,7 +7,7 @@ use super::lane::{Ending, LaneOutput, Stop, Waiting, lane_index};
 use super::talk;
 use crate::message::{
     AgentReport, AgentSlot, CancelScope, Channel, Event, FileNote, Notice, Problem, ReportStage,
-    Run, RunId, RunOrigin, RunOutcome,
+    Run, RunId, RunOrigin,
 };
 use crate::provider::agent::AgentOutput;
 use crate::provider::chat::ChatOutput;
@@ -20,42 +20,8 @@ use tokio::time::Instant;
 const OUTPUT_BATCH: usize = 64;
 /// Longer answers are told in several parts.
 const LONGEST_ANSWER: usize = 1024 * 1024;
-/// How much of a request is repeated when it was cut off.
-const REMINDER_CHARS: usize = 500;
 
 impl Session {
-    /// Goes on where the last process ended: what ran is told to be cut off, what waited is started.
-    pub(super) fn take_up(&mut self, cut_off: Vec<Run>, waiting: Vec<Run>) {
-        let mut step = Step::default();
-        for run in cut_off {
-            step.changes.push(Change::RunOver(run.id));
-            if let Channel::Agent(agent) = run.channel {
-                self.append(&mut step, run.channel, Event::RunEnded(RunOutcome::Interrupted));
-                if run.origin == RunOrigin::Request {
-                    self.report(&mut step, agent, ReportStage::Stopped);
-                }
-            }
-            let request = run.text.chars().take(REMINDER_CHARS).collect();
-            self.append(
-                &mut step,
-                run.channel,
-                Event::Notice(Notice::RunInterrupted { run: run.id, request }),
-            );
-            self.env.metrics.run_ended(RunOutcome::Interrupted);
-        }
-        for run in waiting {
-            if let Some(index) = lane_index(run.channel) {
-                self.lanes[index].queue.push_back(Waiting { run, order: 0 });
-            }
-        }
-        for index in 0..self.lanes.len() {
-            self.start_next(&mut step, index);
-        }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
-    }
-
     /// A text typed where its answer appears.
     pub(super) fn run_from_pane(&mut self, asker: Asker, channel: Channel, text: String) {
         let Some(asker) = self.room_or_refuse(asker, channel) else { return };
@@ -131,7 +97,7 @@ impl Session {
         self.append(step, channel, Event::Notice(notice));
     }
 
-    fn start_next(&mut self, step: &mut Step, index: usize) {
+    pub(super) fn start_next(&mut self, step: &mut Step, index: usize) {
         if self.lanes[index].current.is_none()
             && let Some(waiting) = self.lanes[index].queue.pop_front()
         {
@@ -360,7 +326,7 @@ impl Session {
     }
 
     /// Tells the input channel, and the live model if somebody is talking with it.
-    fn report(&mut self, step: &mut Step, agent: AgentSlot, stage: ReportStage) {
+    pub(super) fn report(&mut self, step: &mut Step, agent: AgentSlot, stage: ReportStage) {
         let report = AgentReport { agent, stage };
         // A model with too much to read misses a remark; the report itself is in the log.
         if self.voice.is_open() && self.voice.has_room() {

@@ -188,6 +188,7 @@ fn notice_body(notice: &Notice) -> Value {
         Notice::RunInterrupted { run, request } => {
             json!({"name": "run_interrupted", "run": run.0, "text": request})
         }
+        Notice::ProjectGone { project } => json!({"name": "project_gone", "text": project}),
         Notice::LiveDown { reason } => json!({"name": "live_down", "text": reason}),
     }
 }
@@ -212,6 +213,7 @@ fn read_notice(body: &str) -> Option<Notice> {
         "run_cancelled" => Notice::RunCancelled { run: RunId(body.run) },
         "run_failed" => Notice::RunFailed { run: RunId(body.run), reason: body.text },
         "run_interrupted" => Notice::RunInterrupted { run: RunId(body.run), request: body.text },
+        "project_gone" => Notice::ProjectGone { project: body.text },
         "live_down" => Notice::LiveDown { reason: body.text },
         _ => return None,
     })
@@ -353,6 +355,7 @@ mod tests {
             Notice::RunCancelled { run: RunId(3) },
             Notice::RunFailed { run: RunId(3), reason: "x".into() },
             Notice::RunInterrupted { run: RunId(2), request: "y".into() },
+            Notice::ProjectGone { project: "/p".into() },
             Notice::LiveDown { reason: "z".into() },
         ] {
             check(Event::Notice(notice));

@@ -229,6 +229,11 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
                 }),
             ),
         ),
+        (
+            "project_gone",
+            pane,
+            logged(pane, Event::Notice(Notice::ProjectGone { project: "/srv/app".into() })),
+        ),
         ("output_audio", Channel::Audio, {
             Delivery::Passing(Signal::Audio(AudioChunk {
                 rate: 24_000,

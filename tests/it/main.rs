@@ -30,6 +30,7 @@ mod login;
 mod model_server;
 mod openapi;
 mod process;
+mod projects;
 mod protocol;
 mod proxy;
 mod rawsocket;

@@ -102,7 +102,7 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         | Notice::RunCancelled { run }
         | Notice::RunFailed { run, .. }
         | Notice::RunInterrupted { run, .. } => Packet { run: Some(run.0), ..packet },
-        Notice::NothingToCancel | Notice::LiveDown { .. } => packet,
+        Notice::NothingToCancel | Notice::ProjectGone { .. } | Notice::LiveDown { .. } => packet,
     }
 }
 

@@ -32,6 +32,7 @@ pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
         Notice::RunCancelled { .. } => say("run_cancelled", &[]),
         Notice::RunFailed { reason, .. } => say("run_failed", &[("reason", &locale.word(reason))]),
         Notice::RunInterrupted { request, .. } => say("run_interrupted", &[("request", request)]),
+        Notice::ProjectGone { project } => say("project_gone", &[("project", project)]),
         Notice::LiveDown { reason } => say("live_down", &[("reason", &locale.word(reason))]),
     }
 }

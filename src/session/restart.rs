@@ -1,0 +1,64 @@
+//! What the last process left behind: runs that it could not finish, and requests that still waited.
+
+use super::actor::Session;
+use super::journal::Step;
+use super::lane::{Waiting, lane_index};
+use super::settings::differences;
+use crate::message::{Channel, Event, Notice, ReportStage, Run, RunOrigin, RunOutcome};
+use crate::store::Change;
+
+/// How much of a request is repeated when it was cut off.
+const REMINDER_CHARS: usize = 500;
+
+impl Session {
+    /// What ran is told to be cut off, what waited is started. Requests to agents were meant for the session's project:
+    /// if that is `lost`, they are cut off too, because nobody wants them carried out in another one.
+    pub(super) fn take_up(&mut self, cut_off: Vec<Run>, waiting: Vec<Run>, lost: Option<String>) {
+        let mut step = Step::default();
+        cut_off.into_iter().for_each(|run| self.cut_off(&mut step, run));
+        let is_astray = |run: &Run| lost.is_some() && matches!(run.channel, Channel::Agent(_));
+        let (astray, waiting): (Vec<Run>, Vec<Run>) = waiting.into_iter().partition(is_astray);
+        if let Some(project) = lost {
+            self.give_up_project(&mut step, &project, &astray);
+        }
+        astray.into_iter().for_each(|run| self.cut_off(&mut step, run));
+        for run in waiting {
+            if let Some(index) = lane_index(run.channel) {
+                self.lanes[index].queue.push_back(Waiting { run, order: 0 });
+            }
+        }
+        for index in 0..self.lanes.len() {
+            self.start_next(&mut step, index);
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
+    fn cut_off(&mut self, step: &mut Step, run: Run) {
+        step.changes.push(Change::RunOver(run.id));
+        if let Channel::Agent(agent) = run.channel {
+            self.append(step, run.channel, Event::RunEnded(RunOutcome::Interrupted));
+            if run.origin == RunOrigin::Request {
+                self.report(step, agent, ReportStage::Stopped);
+            }
+        }
+        let request = run.text.chars().take(REMINDER_CHARS).collect();
+        let notice = Notice::RunInterrupted { run: run.id, request };
+        self.append(step, run.channel, Event::Notice(notice));
+        self.env.metrics.run_ended(RunOutcome::Interrupted);
+    }
+
+    /// For good, also if it is allowed again: what is asked for from now on is meant for the gateway's own project.
+    fn give_up_project(&mut self, step: &mut Step, project: &str, astray: &[Run]) {
+        step.changes.push(Change::Settings(differences(&self.settings, &self.env.config)));
+        let mut told = Vec::new();
+        for run in astray {
+            if !told.contains(&run.channel) {
+                told.push(run.channel);
+                let notice = Notice::ProjectGone { project: project.to_owned() };
+                self.append(step, run.channel, Event::Notice(notice));
+            }
+        }
+    }
+}
