@@ -14,6 +14,7 @@ use super::recent::RecentFiles;
 use super::settings::Settled;
 use super::voice::{Voice, Wake};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
+use crate::files::Files;
 use crate::message::{
     AgentSlot, Channel, Entry, Epoch, Event, Principal, Problem, SessionId, Settings, Signal,
 };
@@ -40,6 +41,8 @@ pub(super) struct Session {
     pub(super) key: SessionKey,
     pub(super) principal: Principal,
     pub(super) settings: Arc<Settings>,
+    /// Tells handles and readers which project this is about; the same files as in `env`.
+    pub(super) workplace: watch::Sender<Files>,
     pub(super) epoch: Epoch,
     pub(super) commands: mpsc::Receiver<Submitted>,
     urgent: mpsc::Receiver<Urgent>,
@@ -78,6 +81,7 @@ impl Session {
         id: SessionId,
         record: SessionRecord,
         settled: Settled,
+        workplace: watch::Sender<Files>,
         commands: mpsc::Receiver<Submitted>,
         urgent: mpsc::Receiver<Urgent>,
     ) -> Self {
@@ -96,6 +100,7 @@ impl Session {
             key: record.key,
             principal: record.principal,
             settings: settled.settings,
+            workplace,
             epoch: record.epoch,
             commands,
             urgent,

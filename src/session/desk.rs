@@ -202,6 +202,10 @@ impl Session {
             JobDone::ImageStored { asker, image, saved } => {
                 self.on_image_stored(asker, image, saved)
             }
+            // Asked for before the session moved, and meanwhile maybe also after it.
+            JobDone::Listed { wanted, list: Ok(listed) } if self.is_elsewhere(&listed.list) => {
+                self.make_list(wanted);
+            }
             JobDone::Listed { wanted, list } => {
                 let askers = self.desk.lists.remove(&wanted).unwrap_or_default();
                 match list {
@@ -336,9 +340,13 @@ impl Session {
         let askers = self.desk.lists.entry(wanted).or_default();
         askers.push((asker, known));
         if askers.len() == 1 {
-            let (env, principal) = (self.env.clone(), self.principal.clone());
-            self.jobs.spawn(job::list(env, principal, wanted));
+            self.make_list(wanted);
         }
+    }
+
+    fn make_list(&mut self, wanted: Wanted) {
+        let (env, principal) = (self.env.clone(), self.principal.clone());
+        self.jobs.spawn(job::list(env, principal, wanted));
     }
 
     /// One list answers everybody, and none is shown if everybody has it already.

@@ -3,7 +3,7 @@
 use super::actor::Session;
 use super::job::{self, Asker};
 use super::journal::Step;
-use crate::message::{Channel, Event, FileList, ListKind, WatchTarget, WatchWish};
+use crate::message::{Channel, Event, FileList, ListKind, ListRoots, WatchTarget, WatchWish};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +32,10 @@ impl Session {
         before: Option<Arc<FileList>>,
         list: Arc<FileList>,
     ) {
+        // It was done when the session moved, and another one is under way.
+        if self.is_elsewhere(&list) {
+            return;
+        }
         let Some(job) = self.desk.followed.remove(&kind) else { return };
         // Another one, if it was stopped and started meanwhile; one is enough.
         job.abort();
@@ -53,6 +57,26 @@ impl Session {
         if !self.desk.followed.is_empty() && self.audience.count(Channel::File) == 0 {
             self.stop_following(ListKind::Backup);
             self.stop_following(ListKind::Temp);
+        }
+    }
+
+    /// The session works on another project now: its lists are shown from there on.
+    pub(super) fn follow_elsewhere(&mut self) {
+        for kind in [ListKind::Backup, ListKind::Temp] {
+            if self.desk.followed.contains_key(&kind) {
+                self.stop_following(kind);
+                self.follow(kind, None, Duration::ZERO);
+            }
+        }
+    }
+
+    /// A list that was begun before the session moved.
+    pub(super) fn is_elsewhere(&self, list: &FileList) -> bool {
+        match &list.roots {
+            ListRoots::Backup { project, .. } => {
+                *project != self.env.files.project().to_string_lossy()
+            }
+            ListRoots::Temp => false,
         }
     }
 

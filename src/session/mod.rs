@@ -51,7 +51,7 @@ use reader::{Source, Start};
 use settings::{NewSettings, Taken};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 /// Commands on their way to the session's backlog. Full: the sending sockets wait, and their clients with them.
 const COMMAND_CAPACITY: usize = 16;
@@ -86,6 +86,8 @@ struct HandleInner {
     commands: mpsc::Sender<Submitted>,
     budget: Arc<Semaphore>,
     urgent: mpsc::Sender<Urgent>,
+    /// The files of the project that it works on now.
+    workplace: watch::Receiver<Files>,
     last_order: AtomicU64,
 }
 
@@ -128,11 +130,10 @@ impl SessionHandle {
             .send(Urgent::Attach { attach: Box::new(attach), reply })
             .await
             .map_err(|_| SessionClosed)?;
-        let Attached { greeting, start, lanes, files } =
-            answer.await.map_err(|_| SessionClosed)??;
+        let Attached { greeting, start, lanes } = answer.await.map_err(|_| SessionClosed)??;
         let source = Source {
             store: self.inner.env.store.clone(),
-            files,
+            workplace: self.inner.workplace.clone(),
             key: self.inner.key,
             principal: self.inner.principal.clone(),
             channel,
@@ -243,6 +244,4 @@ struct Attached {
     greeting: Greeting,
     start: Start,
     lanes: Lanes,
-    /// Of the project that the session works on.
-    files: Files,
 }

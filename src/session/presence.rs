@@ -89,7 +89,7 @@ impl Session {
             self.tell_trouble(attach.connection);
         }
         self.note_use();
-        Ok(Attached { greeting, start, lanes, files: self.env.files.clone() })
+        Ok(Attached { greeting, start, lanes })
     }
 
     /// The store learns that the session is used, not more often than it needs to know.

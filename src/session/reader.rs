@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+use tokio::sync::watch;
 
 /// What comes next on a socket.
 #[derive(Debug)]
@@ -193,7 +194,8 @@ impl Drop for Reader {
 #[derive(Debug, Clone)]
 pub(super) struct Source {
     pub(super) store: Store,
-    pub(super) files: Files,
+    /// The session may move to another project while this one reads.
+    pub(super) workplace: watch::Receiver<Files>,
     pub(super) key: SessionKey,
     pub(super) principal: Principal,
     pub(super) channel: Channel,
@@ -229,7 +231,8 @@ impl Source {
     /// `None` if it cannot be made.
     async fn list(&self, kind: ListKind) -> Option<Arc<FileList>> {
         let scope = ListScope::Usual;
-        let listed = job::make_list(&self.files, kind, scope, &self.principal).await;
+        let files = self.workplace.borrow().clone();
+        let listed = job::make_list(&files, kind, scope, &self.principal).await;
         listed.ok().map(|listed| listed.list)
     }
 }

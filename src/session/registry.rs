@@ -16,7 +16,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use tokio::sync::{OnceCell, Semaphore, mpsc};
+use tokio::sync::{OnceCell, Semaphore, mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -176,6 +176,7 @@ impl Registry {
         };
         let settled = self.settled(std::mem::take(&mut record.settings));
         let env = Env { files: settled.files.clone(), ..self.env.clone() };
+        let (moved, workplace) = watch::channel(settled.files.clone());
         let (commands, command_queue) = mpsc::channel(COMMAND_CAPACITY);
         let (urgent, urgent_queue) = mpsc::channel(URGENT_CAPACITY);
         let inner = HandleInner {
@@ -186,10 +187,11 @@ impl Registry {
             commands,
             budget: Arc::new(Semaphore::new(COMMAND_BYTES)),
             urgent,
+            workplace,
             last_order: AtomicU64::new(0),
         };
         let mut session =
-            Session::new(env, id.clone(), record, settled, command_queue, urgent_queue);
+            Session::new(env, id.clone(), record, settled, moved, command_queue, urgent_queue);
         let place = Place { registry: Arc::clone(self), id: id.clone(), slot: Arc::clone(slot) };
         let stop = self.stop.clone();
         self.tasks.spawn("session", async move {

@@ -189,7 +189,9 @@ impl Session {
         for lane in &mut self.lanes {
             lane.move_to(files.project());
         }
+        self.workplace.send_replace(files.clone());
         self.env.files = files;
+        self.follow_elsewhere();
         Ok(())
     }
 }

@@ -75,3 +75,42 @@ async fn what_waits_for_a_project_never_runs_in_another() {
     assert_eq!(input.init[BODY]["モデル設定"]["CODE_BASE_PATH"], "");
     gateway.stop().await;
 }
+
+/// Passes over lists until one that shows `path`.
+async fn until_listed(file: &mut Client, path: &str) -> Value {
+    file.until_where(|packet| {
+        let files = packet[BODY]["ファイルリスト"].as_array();
+        files.is_some_and(|files| files.iter().any(|file| file["パス"] == path))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_followed_list_moves_along_with_its_session() {
+    let other = Other::new();
+    std::fs::write(other.path.join("there.txt"), "x").unwrap();
+    let gateway = Gateway::start_with(other.allow()).await;
+    std::fs::write(gateway.project().join("here.txt"), "x").unwrap();
+    let mut input = Client::open(gateway.addr, "input", None).await;
+    let id = input.session().to_owned();
+    let mut file = Client::open(gateway.addr, "file", Some(&id)).await;
+    let watch = json!({CHANNEL: "file", KIND: "files_watch", BODY: {"対象": "files_backup"}});
+    input.send(&watch).await;
+    until_listed(&mut file, "here.txt").await;
+
+    move_to(&gateway, &id, other.shown()).await;
+    let list = until_listed(&mut file, "there.txt").await;
+    assert_eq!(list[BODY]["プロジェクトパス"], other.shown());
+    // The old project is nothing to this session any more.
+    std::fs::write(gateway.project().join("late.txt"), "x").unwrap();
+    std::fs::write(other.path.join("new.txt"), "x").unwrap();
+    let seen = file.collect_until(|packet| packet[BODY].to_string().contains("new.txt")).await;
+    let strange = seen.iter().find(|packet| packet[BODY]["プロジェクトパス"] != other.shown());
+    assert_eq!(strange, None);
+
+    // Nor does a socket that comes later get the list of the project that was left.
+    let mut later = Client::open(gateway.addr, "file", Some(&id)).await;
+    let first = later.until("files_backup").await;
+    assert_eq!(first[BODY]["プロジェクトパス"], other.shown());
+    gateway.stop().await;
+}
