@@ -53,6 +53,16 @@ impl Files {
         Ok(Content { name, bytes: read(file, self.places.limits.content)? })
     }
 
+    /// Whether this absolute path is one of the backups of any project.
+    pub fn is_backup(&self, path: &Path) -> bool {
+        path.starts_with(self.data().join("backup"))
+    }
+
+    /// Whether it is one of this project's.
+    pub fn has_backup(&self, path: &Path) -> bool {
+        path.starts_with(self.places.backups.base())
+    }
+
     fn start(&self, principal: &Principal, shown: &str) -> Result<Start, ContentError> {
         let shown = Path::new(shown);
         let (temp, backup) = (self.temp(principal), self.places.backups.base().to_owned());

@@ -2,8 +2,10 @@
 
 use super::{Registry, SessionHandle};
 use crate::config::Config;
-use crate::files::{Backup, Content, ContentError, FileError, FileLimits, Moment, Restored};
+use crate::files::{Backup, Content, ContentError, FileError, FileLimits, Files, Moment, Restored};
 use crate::message::Principal;
+use std::cmp::Reverse;
+use std::path::Path;
 use tokio::task::spawn_blocking;
 
 /// How much is kept and handed out, in the words of `files`.
@@ -19,21 +21,57 @@ pub fn file_limits(config: &Config) -> FileLimits {
 }
 
 impl Registry {
-    /// A whole file, by a path that a list has shown to this user, maybe in a session that works on another project.
+    /// A whole file, by a path that a list has shown to this user. Without a session it is looked for where this user's
+    /// sessions work, because existing clients do not say whose list it was.
     pub async fn content(
         &self,
         principal: &Principal,
         session: Option<&SessionHandle>,
         shown: &str,
     ) -> Result<Content, ContentError> {
-        let files = match session {
-            Some(session) => session.files().await.map_err(|_| ContentError::Unreadable)?,
-            None => self.files_with(shown),
+        let places = match session {
+            _ if Path::new(shown).is_absolute() => vec![self.files_with(Path::new(shown))],
+            Some(session) => vec![session.workplace()],
+            None => self.workplaces(principal),
         };
         let (principal, shown) = (principal.clone(), shown.to_owned());
-        let read = spawn_blocking(move || files.read(&principal, &shown)).await;
+        let read = spawn_blocking(move || read_first(&places, &principal, &shown)).await;
         // A panic in there is logged; to the client the file is one that cannot be read.
         read.unwrap_or(Err(ContentError::Unreadable))
+    }
+
+    /// The files of the project in which, or in whose backups, this path lies; the gateway's own, if in none.
+    fn files_with(&self, shown: &Path) -> Files {
+        let own = self.files();
+        let others = self.env.config.projects.iter().map(|(_, path)| path.as_path());
+        let known = others.chain([own.project()]);
+        // One project may lie in another.
+        let around = known.clone().filter(|path| shown.starts_with(path));
+        let around = around.max_by_key(|path| path.components().count());
+        let open = |path: &Path| {
+            let is_own = path == own.project();
+            if is_own { Some(own.clone()) } else { self.files_of(path.to_str()?).ok() }
+        };
+        let found = if own.is_backup(shown) {
+            known.filter_map(open).find(|files| files.has_backup(shown))
+        } else {
+            around.and_then(open)
+        };
+        found.unwrap_or_else(|| own.clone())
+    }
+
+    /// Where the sessions of this user that are in memory work, the last used first, and then the gateway's own project.
+    fn workplaces(&self, principal: &Principal) -> Vec<Files> {
+        let handles = self.sessions.iter().filter_map(|slot| slot.value().get().cloned());
+        let mut handles: Vec<_> = handles.filter(|handle| handle.is_of(principal)).collect();
+        handles.sort_by_key(|handle| Reverse(handle.last_use()));
+        let mut places: Vec<Files> = Vec::new();
+        for files in handles.iter().map(SessionHandle::workplace).chain([self.files().clone()]) {
+            if places.iter().all(|known| known.project() != files.project()) {
+                places.push(files);
+            }
+        }
+        places
     }
 
     /// Newest first.
@@ -54,4 +92,20 @@ impl Registry {
         let restored = spawn_blocking(move || files.restore(moment, path.as_deref())).await;
         restored.unwrap_or(Err(FileError::Internal))
     }
+}
+
+/// Of the first that has it.
+fn read_first(
+    places: &[Files],
+    principal: &Principal,
+    shown: &str,
+) -> Result<Content, ContentError> {
+    let mut found = Err(ContentError::NotFound);
+    for files in places {
+        found = files.read(principal, shown);
+        if found != Err(ContentError::NotFound) {
+            break;
+        }
+    }
+    found
 }

@@ -89,6 +89,8 @@ struct HandleInner {
     /// The files of the project that it works on now.
     workplace: watch::Receiver<Files>,
     last_order: AtomicU64,
+    /// When it was last used, in the order of all uses of all sessions.
+    last_use: AtomicU64,
 }
 
 /// What a socket wants to read.
@@ -123,6 +125,7 @@ impl SessionHandle {
 
     /// Attaches one more socket. Dropping the reader detaches it.
     pub async fn attach(&self, attach: Attach) -> Result<(Greeting, Reader), AttachError> {
+        self.note_use();
         let (reply, answer) = oneshot::channel();
         let (channel, connection) = (attach.channel, attach.connection);
         self.inner
@@ -147,6 +150,7 @@ impl SessionHandle {
         connection: ConnectionId,
         inbound: Inbound,
     ) -> Result<(), SessionClosed> {
+        self.note_use();
         let urgent = match (inbound.request, inbound.command) {
             (None, Command::SendAudio(chunk)) => Urgent::Audio { connection, chunk },
             (None, Command::StopPlayback) => Urgent::StopPlayback { connection },
@@ -163,6 +167,24 @@ impl SessionHandle {
             }
         };
         self.inner.urgent.send(urgent).await.map_err(|_| SessionClosed)
+    }
+
+    fn note_use(&self) {
+        static USES: AtomicU64 = AtomicU64::new(0);
+        self.inner.last_use.store(USES.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    fn last_use(&self) -> u64 {
+        self.inner.last_use.load(Ordering::Relaxed)
+    }
+
+    fn is_of(&self, principal: &Principal) -> bool {
+        self.inner.principal == *principal && !self.is_closed()
+    }
+
+    /// The files of the project that it works on now.
+    fn workplace(&self) -> Files {
+        self.inner.workplace.borrow().clone()
     }
 
     fn next_order(&self) -> u64 {

@@ -189,6 +189,7 @@ impl Registry {
             urgent,
             workplace,
             last_order: AtomicU64::new(0),
+            last_use: AtomicU64::new(0),
         };
         let mut session =
             Session::new(env, id.clone(), record, settled, moved, command_queue, urgent_queue);

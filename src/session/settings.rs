@@ -36,7 +36,6 @@ pub(super) struct NewSettings {
 #[derive(Debug)]
 pub(super) struct Taken {
     settings: Arc<Settings>,
-    files: Files,
     written: oneshot::Receiver<()>,
 }
 
@@ -79,6 +78,7 @@ impl Registry {
             ),
             None => None,
         };
+        session.note_use();
         session.change(NewSettings { changes, files }).await?;
         Ok(())
     }
@@ -108,16 +108,8 @@ impl Registry {
         Settled { settings: Arc::new(settings), files, lost_project }
     }
 
-    /// The files of the project in which this path lies; the gateway's own, if it says nothing about that.
-    pub(super) fn files_with(&self, shown: &str) -> Files {
-        let mut others = self.env.config.projects.iter().map(|(_, path)| path);
-        let other = others.find(|path| Path::new(shown).starts_with(path));
-        let files = other.and_then(|path| self.files_of(path.to_str()?).ok());
-        files.unwrap_or_else(|| self.env.files.clone())
-    }
-
     /// The files of an allowed project; indexes are shared by all sessions that work on it.
-    fn files_of(&self, path: &str) -> Result<Files, String> {
+    pub(super) fn files_of(&self, path: &str) -> Result<Files, String> {
         if path.is_empty() {
             return Ok(self.env.files.clone());
         }
@@ -133,22 +125,17 @@ impl Registry {
 impl SessionHandle {
     /// The settings in force.
     pub async fn settings(&self) -> Result<Arc<Settings>, SettingsError> {
-        Ok(self.change(NewSettings::default()).await?.0)
+        self.change(NewSettings::default()).await
     }
 
-    /// The files of the project that it works on.
-    pub(super) async fn files(&self) -> Result<Files, SettingsError> {
-        Ok(self.change(NewSettings::default()).await?.1)
-    }
-
-    async fn change(&self, new: NewSettings) -> Result<(Arc<Settings>, Files), SettingsError> {
+    async fn change(&self, new: NewSettings) -> Result<Arc<Settings>, SettingsError> {
         let (reply, answer) = oneshot::channel();
         let asked = Urgent::Settings { new: Box::new(new), reply };
         self.inner.urgent.send(asked).await.map_err(|_| SessionClosed)?;
         let taken = answer.await.map_err(|_| SessionClosed)?;
-        let Taken { settings, files, written } = taken.map_err(refused_project)?;
+        let Taken { settings, written } = taken.map_err(refused_project)?;
         written.await.map_err(|_| SessionClosed)?;
-        Ok((settings, files))
+        Ok(settings)
     }
 }
 
@@ -176,7 +163,7 @@ impl Session {
     }
 
     fn taken(&self, written: oneshot::Receiver<()>) -> Taken {
-        Taken { settings: Arc::clone(&self.settings), files: self.env.files.clone(), written }
+        Taken { settings: Arc::clone(&self.settings), written }
     }
 
     /// A run ends where it began, so nothing may be under way.

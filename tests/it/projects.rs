@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+const CONTENT: &str = "/core/files/内容取得";
 const SETTINGS: &str = "/core/AIコア/モデル情報/設定";
 
 /// A further directory of `[projects]`.
@@ -112,5 +113,64 @@ async fn a_followed_list_moves_along_with_its_session() {
     let mut later = Client::open(gateway.addr, "file", Some(&id)).await;
     let first = later.until("files_backup").await;
     assert_eq!(first[BODY]["プロジェクトパス"], other.shown());
+    gateway.stop().await;
+}
+
+/// What a client that does not name its session gets.
+async fn content(gateway: &Gateway, name: &str) -> Result<String, String> {
+    let reply = post(CONTENT, &json!({"ファイル名": name})).local().send(gateway.addr).await;
+    let data = &reply.json()["data"]["base64_data"];
+    let bytes = data.as_str().map(|text| base64_simd::STANDARD.decode_to_vec(text).unwrap());
+    bytes.map(|bytes| String::from_utf8(bytes).unwrap()).ok_or_else(|| reply.refused())
+}
+
+#[tokio::test]
+async fn a_path_without_a_session_is_looked_for_where_its_user_works() {
+    let (one, two) = (Other::new(), Other::new());
+    for other in [&one, &two] {
+        std::fs::write(other.path.join("same.txt"), other.shown()).unwrap();
+    }
+    std::fs::write(one.path.join("one.txt"), "one").unwrap();
+    let (first, second) = (one.allow(), two.allow());
+    let gateway = Gateway::start_with(|config| {
+        first(config);
+        second(config);
+    })
+    .await;
+    std::fs::write(gateway.project().join("same.txt"), "main").unwrap();
+    std::fs::write(gateway.project().join("main.txt"), "main").unwrap();
+    let missing = Err("FILE_NOT_FOUND".to_owned());
+    // Nobody works there.
+    assert_eq!(content(&gateway, "one.txt").await, missing);
+    let mut front = Frontend::open(gateway.addr, None).await;
+    assert_eq!(content(&gateway, "one.txt").await, missing);
+    move_to(&gateway, front.session(), one.shown()).await;
+    assert_eq!(content(&gateway, "one.txt").await.as_deref(), Ok("one"));
+    assert_eq!(content(&gateway, "main.txt").await.as_deref(), Ok("main"));
+    assert_eq!(content(&gateway, "same.txt").await.as_deref(), Ok(one.shown()));
+    assert_eq!(content(&gateway, "../same.txt").await, Err("INVALID_FILE_NAME".to_owned()));
+
+    // The last used session goes first.
+    let later = Client::open(gateway.addr, "input", None).await;
+    move_to(&gateway, later.session(), two.shown()).await;
+    assert_eq!(content(&gateway, "same.txt").await.as_deref(), Ok(two.shown()));
+    front.type_in("1", "write made.txt made").await;
+    let told = front.agents[0].until("update_info").await;
+    let made = told[BODY].to_string();
+    assert!(made.contains("made.txt"), "{made}");
+    assert_eq!(content(&gateway, "made.txt").await.as_deref(), Ok("made"));
+    assert_eq!(content(&gateway, "same.txt").await.as_deref(), Ok(one.shown()));
+    move_to(&gateway, later.session(), "").await;
+    assert_eq!(content(&gateway, "same.txt").await.as_deref(), Ok("main"));
+
+    // A backup by its absolute path, as lists tell it.
+    front.input.send(&json!({CHANNEL: "file", KIND: "files_backup", BODY: ""})).await;
+    let list = front.file.until("files_backup").await;
+    let backup = PathBuf::from(list[BODY]["バックアップベースパス"].as_str().unwrap());
+    let day = backup.parent().unwrap();
+    let layers = std::fs::read_dir(day).unwrap().map(|layer| layer.unwrap().path());
+    let copies = layers.map(|layer| layer.join("made.txt")).filter(|copy| copy.exists());
+    let copy = copies.last().unwrap();
+    assert_eq!(content(&gateway, copy.to_str().unwrap()).await.as_deref(), Ok("made"));
     gateway.stop().await;
 }
