@@ -1,11 +1,11 @@
-//! Backups of the project over HTTP: list them, and bring the project or one file of it back. A restore does not
+//! Backups of a project over HTTP: list them, and bring the project or one file of it back. A restore does not
 //! wait for agents: what is there is backed up first, and whoever wants a quiet project stops them before.
 
 use super::AppState;
 use super::caller::Caller;
-use crate::session::{Backup, FileError, Moment, Restored};
-use axum::extract::rejection::{JsonRejection, PathRejection};
-use axum::extract::{Path, State};
+use crate::session::{Backup, FileError, LibraryError, Moment, Restored};
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::{IntoResponse, Response};
@@ -13,6 +13,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::path::PathBuf;
 use tracing::info;
 
 pub(super) fn routes() -> Router<AppState> {
@@ -42,11 +43,26 @@ struct Order {
     /// `null` is everything. It has to be said, so that a forgotten key does not bring everything back.
     #[serde(deserialize_with = "Option::deserialize")]
     path: Option<String>,
+    /// `null` and nothing are the gateway's own.
+    #[serde(default)]
+    project: Option<PathBuf>,
 }
 
-async fn list(State(state): State<AppState>, Caller(_): Caller) -> Response {
-    let rows: Vec<Row> = state.registry.backups().await.into_iter().map(Row::from).collect();
-    ([(CACHE_CONTROL, "no-store")], Json(json!({"backups": rows}))).into_response()
+/// Of which project; the gateway's own, if nothing is said.
+#[derive(Debug, Deserialize)]
+struct Which {
+    project: Option<PathBuf>,
+}
+
+async fn list(
+    State(state): State<AppState>,
+    Caller(_): Caller,
+    which: Result<Query<Which>, QueryRejection>,
+) -> Result<Response, Refused> {
+    let Query(Which { project }) = which.map_err(Refused::Query)?;
+    let backups = state.registry.backups(project.as_deref()).await?;
+    let rows: Vec<Row> = backups.into_iter().map(Row::from).collect();
+    Ok(([(CACHE_CONTROL, "no-store")], Json(json!({"backups": rows}))).into_response())
 }
 
 async fn restore(
@@ -55,13 +71,15 @@ async fn restore(
     place: Result<Path<(String, String)>, PathRejection>,
     order: Result<Json<Order>, JsonRejection>,
 ) -> Result<Response, Refused> {
-    let Path((day, time)) = place.map_err(|_| FileError::NotInBackup)?;
-    let moment = Moment::parse(&day, &time).ok_or(FileError::NotInBackup)?;
-    let Json(Order { path }) = order.map_err(Refused::Request)?;
+    let unknown = LibraryError::Files(FileError::NotInBackup);
+    let Ok(Path((day, time))) = place else { return Err(unknown.into()) };
+    let moment = Moment::parse(&day, &time).ok_or(unknown)?;
+    let Json(Order { path, project }) = order.map_err(Refused::Request)?;
     let everything = path.is_none();
-    let Restored { written, removed } = state.registry.restore_backup(moment, path).await?;
+    let restored = state.registry.restore_backup(project.as_deref(), moment, path).await;
+    let Restored { written, removed } = restored?;
     let user = principal.as_str();
-    info!(user, %moment, everything, written = written.len(), removed = removed.len(), "restored");
+    info!(user, %moment, ?project, everything, written = written.len(), removed = removed.len(), "restored");
     Ok(Json(json!({"written": written, "removed": removed})).into_response())
 }
 
@@ -69,12 +87,13 @@ async fn restore(
 #[derive(Debug)]
 enum Refused {
     Request(JsonRejection),
-    Files(FileError),
+    Query(QueryRejection),
+    Library(LibraryError),
 }
 
-impl From<FileError> for Refused {
-    fn from(err: FileError) -> Self {
-        Self::Files(err)
+impl From<LibraryError> for Refused {
+    fn from(err: LibraryError) -> Self {
+        Self::Library(err)
     }
 }
 
@@ -82,7 +101,8 @@ impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let (status, code, error) = match self {
             Self::Request(why) => (why.status(), "bad_request", why.body_text()),
-            Self::Files(why) => {
+            Self::Query(why) => (why.status(), "bad_request", why.body_text()),
+            Self::Library(why) => {
                 let (status, code) = answer(&why);
                 (status, code, why.to_string())
             }
@@ -91,7 +111,11 @@ impl IntoResponse for Refused {
     }
 }
 
-fn answer(why: &FileError) -> (StatusCode, &'static str) {
+fn answer(why: &LibraryError) -> (StatusCode, &'static str) {
+    let why = match why {
+        LibraryError::UnknownProject => return (StatusCode::NOT_FOUND, "unknown_project"),
+        LibraryError::Files(why) => why,
+    };
     match why {
         FileError::NotInBackup => (StatusCode::NOT_FOUND, "not_in_backup"),
         FileError::DiskFull => (StatusCode::INSUFFICIENT_STORAGE, "disk_full"),

@@ -4,7 +4,7 @@
 use super::AppState;
 use crate::config;
 use crate::message::{Principal, SessionId, SystemNotice};
-use crate::session::{KeepingError, Moment, Scope};
+use crate::session::{KeepingError, LibraryError, Moment, Scope};
 use crate::task::Tasks;
 use serde::{Deserialize, Serialize};
 use std::fs::Permissions;
@@ -70,8 +70,8 @@ pub async fn say(data: &Path, text: &str) -> Result<usize, ControlError> {
     done(send(data, &Order::Say(text.to_owned()), PATIENCE * 2).await?)
 }
 
-/// Brings files of a backup back; returns how many were written and removed. The gateway that uses `data` has to work
-/// on this project.
+/// Brings files of a backup back; returns how many were written and removed. The gateway that uses `data` has to know
+/// this project.
 pub async fn restore(
     data: &Path,
     project: &Path,
@@ -231,25 +231,24 @@ async fn bring_back(
     moment: &str,
     path: Option<String>,
 ) -> Answer {
-    let own = &state.config.project;
-    if project != own {
-        // Whoever stands in another directory means another project.
-        return refused(format!(
-            "it works on {0}; say --project {0} if you mean that",
-            own.display()
-        ));
-    }
     let moment = match moment.parse() {
         Ok(moment) => moment,
         Err(err) => return refused(err),
     };
-    match state.registry.restore_backup(moment, path).await {
+    match state.registry.restore_backup(Some(project), moment, path).await {
         Ok(done) => {
             let (written, removed) = (done.written.len(), done.removed.len());
-            info!(%moment, written, removed, "restored for the operator");
+            info!(%moment, project = %project.display(), written, removed, "restored for the operator");
             Answer::Restored { ok: true, written, removed }
         }
-        Err(err) => refused(err),
+        // Whoever stands in another directory means another project.
+        Err(LibraryError::UnknownProject) => {
+            let others = state.config.projects.iter().map(|(_, path)| path);
+            let all = std::iter::once(&state.config.project).chain(others);
+            let all: Vec<_> = all.map(|path| path.display().to_string()).collect();
+            refused(format!("it works on {}; say --project with the one you mean", all.join(", ")))
+        }
+        Err(LibraryError::Files(err)) => refused(err),
     }
 }
 

@@ -20,6 +20,15 @@ pub fn file_limits(config: &Config) -> FileLimits {
     }
 }
 
+/// Why backups cannot be shown or brought back.
+#[derive(Debug, thiserror::Error)]
+pub enum LibraryError {
+    #[error("this is neither the gateway's project nor one of [projects] in its configuration")]
+    UnknownProject,
+    #[error(transparent)]
+    Files(#[from] FileError),
+}
+
 impl Registry {
     /// A whole file, by a path that a list has shown to this user. Without a session it is looked for where this user's
     /// sessions work, because existing clients do not say whose list it was.
@@ -74,23 +83,39 @@ impl Registry {
         places
     }
 
-    /// Newest first.
-    pub async fn backups(&self) -> Vec<Backup> {
-        let files = self.files().clone();
+    /// Newest first. `None` is the gateway's own project.
+    pub async fn backups(&self, project: Option<&Path>) -> Result<Vec<Backup>, LibraryError> {
+        let files = self.known_project(project)?;
         let mut backups = spawn_blocking(move || files.backups()).await.unwrap_or_default();
         backups.reverse();
-        backups
+        Ok(backups)
     }
 
     /// Goes on to its end, whoever stops waiting for it.
     pub async fn restore_backup(
         &self,
+        project: Option<&Path>,
         moment: Moment,
         path: Option<String>,
-    ) -> Result<Restored, FileError> {
-        let files = self.files().clone();
+    ) -> Result<Restored, LibraryError> {
+        let files = self.known_project(project)?;
         let restored = spawn_blocking(move || files.restore(moment, path.as_deref())).await;
-        restored.unwrap_or(Err(FileError::Internal))
+        Ok(restored.unwrap_or(Err(FileError::Internal))?)
+    }
+
+    /// Shared with the sessions that work on it, so that one knows what the other has backed up.
+    fn known_project(&self, project: Option<&Path>) -> Result<Files, LibraryError> {
+        let own = self.files();
+        let Some(path) = project.filter(|path| !path.as_os_str().is_empty()) else {
+            return Ok(own.clone());
+        };
+        if path == own.project() || path == self.env.config.project {
+            return Ok(own.clone());
+        }
+        let listed = self.env.config.projects.iter().find(|(_, listed)| listed == path);
+        let path = listed.and_then(|(_, listed)| listed.to_str());
+        let path = path.ok_or(LibraryError::UnknownProject)?;
+        self.files_of(path).map_err(|_| FileError::ProjectMissing.into())
     }
 }
 

@@ -1,11 +1,15 @@
 //! Sessions on other projects than the gateway's own: what waits for one, what is shown of it, what is handed out.
 
-use crate::http::post;
-use crate::support::{BODY, CHANNEL, Client, Frontend, Gateway, KIND, SESSION};
+use crate::http::{get, post};
+use crate::process::Process;
+use crate::support::{BODY, CHANNEL, Client, Frontend, Gateway, Home, KIND, PATIENCE, SESSION};
 use kakehashi::config::Config;
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::TempDir;
+use tokio::time::timeout;
 
 const CONTENT: &str = "/core/files/内容取得";
 const SETTINGS: &str = "/core/AIコア/モデル情報/設定";
@@ -33,9 +37,9 @@ impl Other {
     }
 }
 
-async fn move_to(gateway: &Gateway, session: &str, project: &str) {
+async fn move_to(addr: SocketAddr, session: &str, project: &str) {
     let body = json!({SESSION: session, "モデル設定": {"CODE_BASE_PATH": project}});
-    let moved = post(SETTINGS, &body).local().send(gateway.addr).await;
+    let moved = post(SETTINGS, &body).local().send(addr).await;
     assert_eq!(moved.json()["status"], "OK", "{}", moved.body);
 }
 
@@ -49,7 +53,7 @@ async fn what_waits_for_a_project_never_runs_in_another() {
     let gateway = Gateway::start_with(other.allow()).await;
     let mut front = Frontend::open(gateway.addr, None).await;
     let id = front.session().to_owned();
-    move_to(&gateway, &id, other.shown()).await;
+    move_to(gateway.addr, &id, other.shown()).await;
     front.type_in("1", "sleep 600").await;
     front.agents[0].until_where(|packet| packet[BODY] == "<<< 処理開始 >>>").await;
     front.type_in("1", "write astray.txt x").await;
@@ -99,7 +103,7 @@ async fn a_followed_list_moves_along_with_its_session() {
     input.send(&watch).await;
     until_listed(&mut file, "here.txt").await;
 
-    move_to(&gateway, &id, other.shown()).await;
+    move_to(gateway.addr, &id, other.shown()).await;
     let list = until_listed(&mut file, "there.txt").await;
     assert_eq!(list[BODY]["プロジェクトパス"], other.shown());
     // The old project is nothing to this session any more.
@@ -144,7 +148,7 @@ async fn a_path_without_a_session_is_looked_for_where_its_user_works() {
     assert_eq!(content(&gateway, "one.txt").await, missing);
     let mut front = Frontend::open(gateway.addr, None).await;
     assert_eq!(content(&gateway, "one.txt").await, missing);
-    move_to(&gateway, front.session(), one.shown()).await;
+    move_to(gateway.addr, front.session(), one.shown()).await;
     assert_eq!(content(&gateway, "one.txt").await.as_deref(), Ok("one"));
     assert_eq!(content(&gateway, "main.txt").await.as_deref(), Ok("main"));
     assert_eq!(content(&gateway, "same.txt").await.as_deref(), Ok(one.shown()));
@@ -152,7 +156,7 @@ async fn a_path_without_a_session_is_looked_for_where_its_user_works() {
 
     // The last used session goes first.
     let later = Client::open(gateway.addr, "input", None).await;
-    move_to(&gateway, later.session(), two.shown()).await;
+    move_to(gateway.addr, later.session(), two.shown()).await;
     assert_eq!(content(&gateway, "same.txt").await.as_deref(), Ok(two.shown()));
     front.type_in("1", "write made.txt made").await;
     let told = front.agents[0].until("update_info").await;
@@ -160,7 +164,7 @@ async fn a_path_without_a_session_is_looked_for_where_its_user_works() {
     assert!(made.contains("made.txt"), "{made}");
     assert_eq!(content(&gateway, "made.txt").await.as_deref(), Ok("made"));
     assert_eq!(content(&gateway, "same.txt").await.as_deref(), Ok(one.shown()));
-    move_to(&gateway, later.session(), "").await;
+    move_to(gateway.addr, later.session(), "").await;
     assert_eq!(content(&gateway, "same.txt").await.as_deref(), Ok("main"));
 
     // A backup by its absolute path, as lists tell it.
@@ -173,4 +177,76 @@ async fn a_path_without_a_session_is_looked_for_where_its_user_works() {
     let copy = copies.last().unwrap();
     assert_eq!(content(&gateway, copy.to_str().unwrap()).await.as_deref(), Ok("made"));
     gateway.stop().await;
+}
+
+#[tokio::test]
+async fn backups_of_every_project_are_listed_and_restored() {
+    let (other, unknown) = (Other::new(), Other::new());
+    std::fs::write(other.path.join("a.txt"), "then").unwrap();
+    let home = Home::new();
+    let settings = format!("[projects]\nother = {:?}\n", other.shown());
+    let gateway = Process::start(&home, &settings);
+    let mut front = Frontend::open(gateway.addr, None).await;
+    move_to(gateway.addr, front.session(), other.shown()).await;
+    front.type_in("1", "write a.txt now").await;
+    front.agents[0].until("update_info").await;
+
+    let list = async |project: &str| {
+        let path = format!("/api/backups?project={project}");
+        get(&path).local().send(gateway.addr).await
+    };
+    assert_eq!(list("").await.json(), json!({"backups": []}));
+    let own = home.project.path().canonicalize().unwrap();
+    assert_eq!(list(own.to_str().unwrap()).await.json(), json!({"backups": []}));
+    let both = async {
+        loop {
+            let backups = list(other.shown()).await.json()["backups"].as_array().unwrap().clone();
+            if backups.len() == 2 {
+                return backups;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let backups = timeout(PATIENCE, both).await.expect("no second backup");
+    for strange in [unknown.shown(), "/", "..", "a.txt"] {
+        let refused = list(strange).await;
+        assert_eq!((refused.status, &refused.json()["code"]), (404, &json!("unknown_project")));
+    }
+
+    let oldest = backups.last().unwrap();
+    let moment = [&oldest["day"], &oldest["time"]].map(|part| part.as_str().unwrap()).join("/");
+    let restore = async |project: &Value| {
+        let body = json!({"path": "a.txt", "project": project});
+        let path = format!("/api/backups/{moment}/restore");
+        post(&path, &body).local().send(gateway.addr).await
+    };
+    let refused = restore(&json!(unknown.shown())).await;
+    assert_eq!((refused.status, &refused.json()["code"]), (404, &json!("unknown_project")));
+    assert_eq!(restore(&Value::Null).await.status, 404);
+    let read = || std::fs::read_to_string(other.path.join("a.txt")).unwrap();
+    assert_eq!(read(), "now");
+    let done = restore(&json!(other.shown())).await;
+    assert_eq!(done.json(), json!({"written": ["a.txt"], "removed": []}));
+    assert_eq!(read(), "then");
+
+    // The same by the operator's command, through the running gateway.
+    let command = |project: &str, args: &[&str]| backup_command(&home, project, args);
+    let (code, listed) = command(other.shown(), &["list"]);
+    assert_eq!((code, listed.lines().count()), (Some(0), 2), "{listed}");
+    let newest = listed.lines().next().unwrap().split(' ').next().unwrap();
+    let (code, said) = command(other.shown(), &["restore", newest, "--yes"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(read(), "now");
+    let (code, said) = command(unknown.shown(), &["restore", newest, "--yes"]);
+    assert!(code == Some(2) && said.contains(other.shown()), "{said}");
+}
+
+/// Exit code and output.
+fn backup_command(home: &Home, project: &str, args: &[&str]) -> (Option<i32>, String) {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kakehashi"));
+    command.arg("backup").args(args).args(["--project", project]);
+    command.arg("--data").arg(home.data.path()).env_clear().env("HOME", home.data.path());
+    let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(said).unwrap())
 }
