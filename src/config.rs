@@ -27,11 +27,14 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 const DAY_SECONDS: u32 = 86_400;
+/// A group may read it: some operators want that.
+const FOR_OTHERS: u32 = 0o026;
 
 /// Checked settings; every field can be relied upon.
 #[derive(Debug, Clone)]
@@ -232,6 +235,21 @@ impl Config {
         });
         self.settings = Arc::new(settled.collect::<Result<_, _>>()?);
         Ok(())
+    }
+
+    /// What nobody but the operator may read: these settings, and what TLS needs. Absolute.
+    pub fn private_files(&self) -> Vec<PathBuf> {
+        let settings = self.file.clone().or_else(platform_path);
+        let tls = self.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]).cloned();
+        let all = settings.into_iter().chain(tls);
+        all.filter_map(|path| std::path::absolute(path).ok()).collect()
+    }
+
+    /// The rights of the file, if it says who may log in and others could read or change that.
+    pub fn open_to_others(&self) -> Option<(&Path, u32)> {
+        let file = self.file.as_deref().filter(|_| !self.users.is_empty())?;
+        let mode = file.metadata().ok()?.permissions().mode() & 0o777;
+        (mode & FOR_OTHERS != 0).then_some((file, mode))
     }
 
     /// The defaults on a free port, for tests.

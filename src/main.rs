@@ -281,6 +281,10 @@ fn announce(address: SocketAddr, config: &Config, auth: &Auth, browser: Browser)
     }
     let version = env!("CARGO_PKG_VERSION");
     info!(%address, version, project = %config.project.display(), data = %config.data.display(), "started");
+    if let Some((file, mode)) = config.open_to_others() {
+        let (file, mode) = (file.display(), format!("{mode:03o}"));
+        warn!(%file, mode, "others can read or change the settings with the users in it; run `chmod 600` on it");
+    }
     let (files, wanted) = (raise_file_limit(), config.limits.connections);
     if files.is_some_and(|files| files < wanted) {
         warn!(

@@ -27,7 +27,7 @@ pub fn examine(overrides: Overrides, screen: &Screen) -> Report {
     let has = |findings: &[Finding], check| findings.iter().any(|found| found.check == check);
     let has_project = !has(&findings, project::CHECK);
     let may_listen = !has(&findings, exposure::CHECK);
-    findings.insert(0, settings::finding(file.as_deref(), loaded.as_ref().err()));
+    findings.insert(0, settings::finding(file.as_deref(), &loaded));
     if let Ok(config) = loaded {
         let project = has_project.then(|| project::look(&config));
         let directories = project.as_ref().map_or(0, |(_, directories)| *directories);

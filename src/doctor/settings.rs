@@ -1,18 +1,24 @@
 //! Where the settings come from, and which of them the file changes.
 
 use super::Finding;
-use crate::config::ConfigError;
+use crate::config::{Config, ConfigError};
 use std::path::Path;
 
 const CHECK: &str = "config";
 
-pub(super) fn finding(file: Option<&Path>, error: Option<&ConfigError>) -> Finding {
-    if let Some(error) = error {
-        return Finding::fail(
-            CHECK,
-            error.to_string(),
-            "correct it and ask again; config/kakehashi.toml lists every setting",
-        );
+pub(super) fn finding(file: Option<&Path>, loaded: &Result<Config, ConfigError>) -> Finding {
+    match loaded.as_ref().map(Config::open_to_others) {
+        Err(error) => {
+            let advice = "correct it and ask again; config/kakehashi.toml lists every setting";
+            return Finding::fail(CHECK, error.to_string(), advice);
+        }
+        Ok(Some((file, mode))) => {
+            let shown = file.display();
+            let found =
+                format!("{shown} has passwords of users, and is open to others (mode {mode:03o})");
+            return Finding::warn(CHECK, found, "run `chmod 600` on it");
+        }
+        Ok(None) => {}
     }
     let Some(file) = file else {
         return Finding::ok(CHECK, "no file; defaults, flags and KAKEHASHI_ variables count");
@@ -42,17 +48,18 @@ mod tests {
     fn the_file_and_its_keys_are_named() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("kakehashi.toml");
+        let loaded = Ok(Config::for_test("/tmp", "/tmp"));
         std::fs::write(&file, "language = \"en\"\n[limits]\nsockets = 5\n").unwrap();
-        let found = finding(Some(&file), None);
+        let found = finding(Some(&file), &loaded);
         assert_eq!(found.verdict, Verdict::Ok);
         assert!(found.found.ends_with("kakehashi.toml sets language, limits.sockets"), "{found:?}");
         std::fs::write(&file, "").unwrap();
-        assert!(finding(Some(&file), None).found.ends_with(" sets nothing"));
+        assert!(finding(Some(&file), &loaded).found.ends_with(" sets nothing"));
     }
 
     #[test]
     fn a_mistake_is_a_failure() {
-        let found = finding(None, Some(&ConfigError::NoHome));
+        let found = finding(None, &Err(ConfigError::NoHome));
         assert_eq!(found.verdict, Verdict::Fail);
         assert!(found.found.contains("--data"), "{found:?}");
     }

@@ -207,7 +207,7 @@ impl Files {
 
     /// Old states go; the newest always stays.
     fn prune(&self, state: &mut State) -> Result<(), FileError> {
-        let limits = self.places.limits;
+        let limits = &self.places.limits;
         while let [oldest, next, ..] = state.layers.as_slice() {
             let too_many = state.layers.len() > limits.backup_keep;
             if !too_many && !oldest.moment.is_older_than(limits.backup_age) {

@@ -76,6 +76,10 @@ impl Files {
             if !is_backup(&below) {
                 return Err(ContentError::Invalid);
             }
+            // Below the project it had this path.
+            if self.has_private_name(&below.iter().skip(2).collect::<PathBuf>()) {
+                return Err(ContentError::NotFound);
+            }
             Start { root: backup, below, in_project: false }
         } else {
             let below = below(self.project()).unwrap_or_else(|| shown.to_owned());
@@ -107,7 +111,8 @@ impl Files {
         }
         // Opening a pipe must not wait for somebody who writes into it.
         let file = File::from(open_at(&directory, name.as_ref(), OFlags::NONBLOCK)?);
-        if !file.metadata()?.is_file() {
+        let about = file.metadata()?;
+        if !about.is_file() || self.is_private(&about) {
             return Err(ErrorKind::NotFound.into());
         }
         Ok(file)

@@ -16,6 +16,7 @@ pub(super) const LIMITS: FileLimits = FileLimits {
     temp_quota: 1_000_000,
     temp_age: Duration::from_secs(7 * 86_400),
     content: 1_000,
+    private: Vec::new(),
 };
 
 /// A project and a data directory that vanish with it.

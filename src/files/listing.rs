@@ -86,7 +86,8 @@ impl Files {
     fn open_catalog(&self, place: &Place) -> Catalog {
         match place {
             Place::Project => {
-                let rules = Rules::Project { data: self.data().to_owned() };
+                let private = self.places.limits.private.clone();
+                let rules = Rules::Project { data: self.data().to_owned(), private };
                 let catalog = Catalog::new(Root { path: self.project().to_owned(), rules }, "");
                 // Clients may have this list from an earlier process.
                 if let Some(last) = self.places.backups.last() {

@@ -12,6 +12,7 @@ mod index;
 mod listing;
 mod name;
 mod overview;
+mod private;
 mod quota;
 mod rules;
 mod thumbnail;
@@ -48,7 +49,7 @@ pub struct Files {
     places: Arc<Places>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLimits {
     /// Pictures with more than this get no thumbnail.
     pub max_pixels: u64,
@@ -60,6 +61,8 @@ pub struct FileLimits {
     pub temp_age: Duration,
     /// Larger files are not handed out.
     pub content: u64,
+    /// The operator's own files, which are no part of a project that happens to hold them. Absolute.
+    pub private: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -82,7 +85,7 @@ impl Files {
 
     /// The same data directory and limits for another project.
     pub fn for_project(&self, project: &Path) -> io::Result<Self> {
-        Self::open(project, self.data(), self.places.limits)
+        Self::open(project, self.data(), self.places.limits.clone())
     }
 
     /// The same, but nothing is removed.

@@ -58,7 +58,7 @@ impl Files {
     }
 
     fn unwanted(&self, tree: &Tree, spare: Option<&Path>) -> Vec<PathBuf> {
-        let limits = self.places.limits;
+        let limits = &self.places.limits;
         let too_old = SystemTime::now().checked_sub(limits.temp_age);
         let mut files: Vec<(PathBuf, Stamp)> = tree.files().collect();
         files.sort_by_key(|(_, stamp)| stamp.modified);

@@ -1,6 +1,7 @@
 //! What is left out of lists and backups: whole names, and what the project's own `.gitignore` files say.
 //! Nothing is ever compared with a part of a path.
 
+use super::private::{self, Identity};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ pub(super) enum Rules {
     Project {
         /// The gateway's own directory is no part of a project that happens to hold it.
         data: PathBuf,
+        /// Nor are the operator's own files.
+        private: Vec<PathBuf>,
     },
     /// Hidden files are uploads that are not complete yet.
     Temp,
@@ -41,10 +44,18 @@ impl Rules {
         match self {
             Self::Everything => true,
             Self::Temp => !hidden,
-            Self::Project { data } if is_dir => {
+            Self::Project { data, .. } if is_dir => {
                 !hidden && !is_one_of(name, &GENERATED) && path != data
             }
             Self::Project { .. } => !is_one_of(name, &DESKTOP_FILES),
+        }
+    }
+
+    /// What these files are called does not matter.
+    pub(super) fn unwanted(&self) -> Vec<Identity> {
+        match self {
+            Self::Project { private, .. } => private::identities(private),
+            Self::Temp | Self::Everything => Vec::new(),
         }
     }
 

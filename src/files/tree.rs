@@ -1,6 +1,7 @@
 //! The regular files below a root with their times, as far as the rules want them. Made by a survey of the disk
 //! and kept up to date path by path; links are never followed.
 
+use super::private::Identity;
 use super::rules::{self, Rules};
 use ignore::gitignore::Gitignore;
 use std::collections::BTreeMap;
@@ -144,6 +145,8 @@ impl Tree {
                 if was_file { Update::Changed } else { added }
             }
             (None, None) if root.rules.wants_name(path, false) => {
+                let unwanted = root.rules.unwanted();
+                let found = found.filter(|about| !unwanted.contains(&Identity::of(about)));
                 self.look_at_file(path, parent, name, found)
             }
             (None, None) => Update::Same,
@@ -215,6 +218,8 @@ impl Tree {
         let own = has_rules.then(|| rules::read_gitignore(&path)).flatten();
         let mut directory = Directory { inode, rules: own, files: BTreeMap::new() };
         let above = below.parent().map(|parent| self.rules_for(parent)).into_iter().flatten();
+        let unwanted = root.rules.unwanted();
+        let wanted = |about: &Metadata| !unwanted.contains(&Identity::of(about));
         let chain: Vec<&Gitignore> = directory.rules.iter().chain(above).collect();
         for entry in entries {
             let Ok(kind) = entry.file_type() else { continue };
@@ -229,7 +234,9 @@ impl Tree {
             let name = entry.file_name();
             if is_dir {
                 todo.push((below.join(name), entry.ino()));
-            } else if let Some(stamp) = entry.metadata().ok().and_then(|about| stamp(&about)) {
+            } else if let Some(about) = entry.metadata().ok().filter(wanted)
+                && let Some(stamp) = stamp(&about)
+            {
                 directory.files.insert(name, stamp);
             }
         }

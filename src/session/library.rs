@@ -17,6 +17,7 @@ pub fn file_limits(config: &Config) -> FileLimits {
         temp_quota: config.files.temp_quota,
         temp_age: config.files.temp_age,
         content: config.files.content,
+        private: config.private_files(),
     }
 }
 

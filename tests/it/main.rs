@@ -29,6 +29,7 @@ mod isolation;
 mod login;
 mod model_server;
 mod openapi;
+mod private;
 mod process;
 mod projects;
 mod protocol;

@@ -41,7 +41,7 @@ impl Files {
     fn restore_file(&self, moment: Moment, path: &str) -> Result<Restored, FileError> {
         let path = Path::new(path);
         let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-        if !plain || path.as_os_str().is_empty() {
+        if !plain || path.as_os_str().is_empty() || self.has_private_name(path) {
             return Err(FileError::NotInBackup);
         }
         let now = self.survey()?;
@@ -62,7 +62,9 @@ impl Files {
         let layers = self.layers_until(moment)?;
         let then = self.places.backups.archive.tree(&layers)?;
         let project = self.open_project()?;
-        let (changed, gone) = now.0.differences(&then);
+        let (mut changed, gone) = now.0.differences(&then);
+        // The operator's own files stay as they are.
+        changed.retain(|path| !self.has_private_name(path));
         // Removed first, because a file may have taken the place of a directory.
         for path in &gone {
             remove(&project, path)?;

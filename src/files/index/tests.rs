@@ -17,7 +17,7 @@ impl Fixture {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap().join("root");
         fs::create_dir(&path).unwrap();
-        let rules = Rules::Project { data: "/nowhere".into() };
+        let rules = Rules::Project { data: "/nowhere".into(), private: Vec::new() };
         let index = Index { sight, ..Index::new(Root { path, rules }) };
         Self { directory, index }
     }
