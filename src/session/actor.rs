@@ -85,7 +85,7 @@ impl Session {
         commands: mpsc::Receiver<Submitted>,
         urgent: mpsc::Receiver<Urgent>,
     ) -> Self {
-        let providers = Providers::of(&env, &settings);
+        let providers = Providers::of(&env, &settled.settings);
         let agent = |slot| Lane::agent(slot, providers.agent.clone(), env.files.project());
         let [one, two, three, four] = AgentSlot::ALL.map(agent);
         let mut session = Self {
