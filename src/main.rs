@@ -11,10 +11,11 @@ use kakehashi::command::{self, SessionCommand};
 use kakehashi::config::{self, Config, Models, Overrides};
 use kakehashi::data_dir::DataDir;
 use kakehashi::doctor::{self, Screen};
-use kakehashi::provider::agent;
+use kakehashi::provider::agent::{self, AgentStdin};
 use kakehashi::provider::chat::{self, Candidates};
 use kakehashi::server::{self, control};
 use rustix::process::{Resource, getrlimit, setrlimit};
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -81,6 +82,19 @@ enum Command {
         /// Print JSON for programs.
         #[arg(long)]
         json: bool,
+    },
+    /// Run an agent and end everything that came out of it; the gateway starts this itself.
+    #[command(hide = true)]
+    Supervise {
+        /// The agent reads nothing.
+        #[arg(long)]
+        no_input: bool,
+        /// The process of the supervisor, whose end is the agent's too.
+        #[arg(long, value_name = "PID")]
+        child_of: Option<u32>,
+        /// The agent and its arguments.
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
     },
 }
 
@@ -155,6 +169,13 @@ fn main() -> ExitCode {
             session(cli.flags.into(), command).map(|()| ExitCode::SUCCESS)
         }
         Some(Command::Doctor { json }) => doctor(cli.flags.into(), json),
+        Some(Command::Supervise { child_of: Some(supervisor), command, .. }) => {
+            Ok(agent::become_agent(supervisor, &command))
+        }
+        Some(Command::Supervise { no_input, child_of: None, command }) => {
+            let stdin = if no_input { AgentStdin::Empty } else { AgentStdin::Passed };
+            Ok(agent::supervise(&command, stdin))
+        }
     };
     match done {
         Ok(code) => code,

@@ -3,7 +3,7 @@
 use crate::files::Snapshot;
 use crate::message::{AgentSlot, Channel, FileNote, Run, RunId, RunOutcome};
 use crate::provider::agent::{
-    self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt,
+    self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AskId, Decision,
 };
 use crate::provider::chat::{ChatConfig, ChatOutput, ChatRequest, ChatTurn};
 use std::collections::VecDeque;
@@ -12,8 +12,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long an agent may take to stop before its link is cut, which ends it the hard way.
-const STOP_DEADLINE: Duration = Duration::from_secs(5);
+/// How long an agent may take to stop before its link is cut, which ends it the hard way. Three seconds to stop by
+/// itself, two for its processes to leave, and some for the kernel.
+const STOP_DEADLINE: Duration = Duration::from_secs(7);
 
 /// Chat and the four agents.
 pub(super) const LANES: usize = 5;
@@ -45,6 +46,8 @@ pub(super) struct Current {
     pub(super) answer: String,
     /// A part of the answer has been told already.
     pub(super) in_parts: bool,
+    /// What the agent thinks, as far as it is not told yet.
+    pub(super) thought: String,
     pub(super) changed: Vec<String>,
     /// Files that this run made, as they will be told.
     pub(super) made: Vec<FileNote>,
@@ -153,6 +156,7 @@ impl Lane {
             phase: Phase::Starting,
             answer: String::new(),
             in_parts: false,
+            thought: String::new(),
             changed: Vec::new(),
             made: Vec::new(),
             before: None,
@@ -225,7 +229,13 @@ impl Lane {
                 *turn = None;
                 Stop::Done
             }
-            (Worker::Agent { .. }, Phase::Stopping { .. }) => Stop::Pending,
+            (Worker::Agent { link, .. }, Phase::Stopping { .. }) => {
+                if let Some(link) = link {
+                    // Full: it will end by the deadline.
+                    let _ = link.input.try_send(AgentInput::CancelNow);
+                }
+                Stop::Pending
+            }
             (Worker::Agent { link, .. }, Phase::Running) => {
                 if link.as_ref().is_some_and(|link| link.input.try_send(AgentInput::Cancel).is_ok())
                 {
@@ -235,6 +245,13 @@ impl Lane {
                 *link = None;
                 Stop::Done
             }
+        }
+    }
+
+    /// Tells the agent what was decided. An agent that is gone needs no answer.
+    pub(super) fn answer(&mut self, id: AskId, decision: Decision) {
+        if let Worker::Agent { link: Some(link), .. } = &mut self.worker {
+            let _ = link.input.try_send(AgentInput::Answer { id, decision });
         }
     }
 

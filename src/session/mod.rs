@@ -14,6 +14,7 @@ mod lane;
 mod library;
 mod models;
 mod presence;
+mod progress;
 mod reader;
 mod recent;
 mod registry;

@@ -5,11 +5,12 @@ use super::job::{self, Asker};
 use super::journal::{Effect, Step};
 use super::lane::{Ending, LaneOutput, Stop, Waiting, lane_index};
 use super::talk;
+use super::progress;
 use crate::message::{
     AgentReport, AgentSlot, CancelScope, Channel, Event, FileNote, Notice, Problem, ReportStage,
     Run, RunId, RunOrigin,
 };
-use crate::provider::agent::AgentOutput;
+use crate::provider::agent::{AgentOutput, Decision};
 use crate::provider::chat::ChatOutput;
 use crate::provider::live::LiveInput;
 use crate::store::{Change, RunState};
@@ -179,12 +180,34 @@ impl Session {
             LaneOutput::Chat(ChatOutput::Failed(error)) => {
                 self.end_run(step, index, Ending::Failed(error.to_string()));
             }
-            LaneOutput::Agent(AgentOutput::Line(line)) => {
-                if self.lanes[index].current.is_some() {
-                    let channel = self.lanes[index].channel;
-                    self.append(step, channel, Event::RunLine(line));
+            LaneOutput::Agent(AgentOutput::Line(line)) => self.tell_line(step, index, line),
+            LaneOutput::Agent(AgentOutput::Thought(text)) => {
+                if let Some(current) = &mut self.lanes[index].current {
+                    current.thought.push_str(&text);
+                    for line in progress::whole_lines(&mut current.thought) {
+                        self.tell_line(step, index, line);
+                    }
                 }
             }
+            LaneOutput::Agent(AgentOutput::Tool(tool)) => {
+                self.tell_line(step, index, progress::tool(&tool));
+            }
+            LaneOutput::Agent(AgentOutput::Plan(steps)) => {
+                for line in progress::plan(&steps) {
+                    self.tell_line(step, index, line);
+                }
+            }
+            LaneOutput::Agent(AgentOutput::Ask(ask)) => {
+                // The policy gate takes this over in the next step; until then nothing is allowed.
+                self.lanes[index].answer(ask.id, Decision::Deny);
+                self.tell_line(step, index, progress::refusal(&ask.tool));
+            }
+            LaneOutput::Agent(
+                AgentOutput::Usage(_)
+                | AgentOutput::State(_)
+                | AgentOutput::Mode(_)
+                | AgentOutput::Opened { .. },
+            ) => {}
             LaneOutput::Agent(AgentOutput::FileMade(path)) => self.describe(index, path),
             LaneOutput::Agent(AgentOutput::FilesChanged(paths)) => {
                 if let Some(current) = &mut self.lanes[index].current {
@@ -197,6 +220,13 @@ impl Session {
                 }
             }
             LaneOutput::Lost => self.on_lost_worker(step, index),
+        }
+    }
+
+    fn tell_line(&mut self, step: &mut Step, index: usize, line: String) {
+        if self.lanes[index].current.is_some() {
+            let channel = self.lanes[index].channel;
+            self.append(step, channel, Event::RunLine(line));
         }
     }
 
@@ -275,6 +305,12 @@ impl Session {
         {
             current.ending = Some(ending);
             return;
+        }
+        if let Some(rest) =
+            self.lanes[index].current.as_mut().map(|run| std::mem::take(&mut run.thought))
+            && !rest.is_empty()
+        {
+            self.tell_line(step, index, rest);
         }
         let Some(done) = self.lanes[index].release() else { return };
         let run = done.run;

@@ -6,6 +6,7 @@
 )]
 #![expect(clippy::non_ascii_literal, reason = "frames of the packet dialect")]
 
+mod acp;
 mod agreement;
 mod asyncapi;
 mod backups;

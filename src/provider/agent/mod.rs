@@ -1,16 +1,31 @@
 //! Code agents. [`start`] returns an [`AgentLink`]: two bounded queues to one agent that works through one
 //! prompt at a time. Dropping the link ends the agent and every process it started.
 
+mod acp;
+mod command;
+mod line;
 mod process;
+mod program;
 mod scripted;
+mod supervised;
+mod supervisor;
+mod tool;
+
+pub use program::{Program, installed};
+pub use supervisor::{AgentStdin, become_agent, supervise};
+pub use tool::{
+    Ask, AskId, AskOption, AskOptionKind, Cost, FileDiff, Location, PlanStep, PlanStepState, Tool,
+    ToolKind, ToolStatus, Usage,
+};
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// Prompts and cancels waiting for the agent; the session sends one prompt at a time, so this never fills.
-pub const AGENT_INPUT_CAPACITY: usize = 8;
+/// Prompts, cancels and answers waiting for the agent. The session sends one prompt at a time and one answer to
+/// each question, and an agent takes its input whatever else it does, so this never fills.
+pub const AGENT_INPUT_CAPACITY: usize = 64;
 /// Output waiting for the session. Full: the agent waits.
 pub const AGENT_OUTPUT_CAPACITY: usize = 256;
 
@@ -20,6 +35,18 @@ pub enum AgentConfig {
         /// Marks every process, so that the next gateway finds what this one could not end.
         owner: Arc<str>,
     },
+    /// A program that a row of the configuration describes.
+    Program(Arc<Program>),
+}
+
+impl AgentConfig {
+    /// It asks before it does what needs approval; otherwise it must be kept where it can do no harm.
+    pub fn has_approvals(&self) -> bool {
+        match self {
+            Self::Scripted { .. } => true,
+            Self::Program(program) => program.has_approvals(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,19 +61,62 @@ pub enum AgentInput {
     Prompt(AgentPrompt),
     /// Stop the current prompt and all it started; answered by `Done(Cancelled)`, also when nothing runs.
     Cancel,
+    /// A cancel is under way and takes too long: end the processes now. Has no answer of its own.
+    CancelNow,
+    /// What was decided about an [`Ask`]; unknown and answered ones are passed over.
+    Answer {
+        id: AskId,
+        decision: Decision,
+    },
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    AllowOnce,
+    /// For the rest of this agent's session, if it knows such a thing; once otherwise.
+    AllowAlways,
+    Deny,
+    /// Nobody decides any more.
+    Cancelled,
+}
+
+#[derive(Debug, PartialEq)]
 pub enum AgentOutput {
     /// One line of progress, without its newline.
     Line(String),
     /// The next piece of the final answer, to be appended.
     Answer(String),
+    /// The next piece of what the model thinks, to be appended.
+    Thought(String),
+    /// A tool call as it is now; takes the place of what was told under the same id.
+    Tool(Tool),
+    /// All steps of the plan as it is now.
+    Plan(Vec<PlanStep>),
+    Usage(Usage),
+    /// The agent waits for an [`AgentInput::Answer`]. `Done` makes every open question void.
+    Ask(Ask),
+    State(AgentState),
+    /// The agent works in this mode from now on, by its own name for it.
+    Mode(String),
+    /// The agent's own name for this conversation; with it a later process can go on, see [`Program::resume`].
+    Opened {
+        session: String,
+        resumed: bool,
+    },
     /// A picture or other result, as a path below the workplace with forward slashes.
     FileMade(String),
     /// Paths below the workplace that this prompt changed; at most once, before `Done`.
     FilesChanged(Vec<String>),
     Done(AgentEnd),
+}
+
+/// What the agent does at the moment; between prompts it waits for input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentState {
+    Starting,
+    Thinking,
+    ExecutingTool,
+    WaitingForConfirmation,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,5 +148,6 @@ pub fn end_all(owner: &str) -> usize {
 pub fn start(config: &AgentConfig, workplace: &Path) -> AgentLink {
     match config {
         AgentConfig::Scripted { owner } => scripted::start(workplace.to_owned(), owner),
+        AgentConfig::Program(program) => program::start(program, workplace),
     }
 }

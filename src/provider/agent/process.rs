@@ -2,7 +2,7 @@
 //! came out of them, also what moved into a session of its own.
 
 mod lines;
-mod tree;
+pub(super) mod tree;
 
 use super::AgentOutput;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -17,9 +17,9 @@ use tokio::time::{Instant, sleep};
 use tree::{Process, Search};
 
 /// All that a command sees of our environment.
-const PASSED_ON: [&str; 3] = ["PATH", "HOME", "LANG"];
+pub(super) const PASSED_ON: [&str; 3] = ["PATH", "HOME", "LANG"];
 /// A process whose parents are gone is recognised by this variable, which it inherited.
-const MARK: &str = "KAKEHASHI_AGENT";
+pub(super) const MARK: &str = "KAKEHASHI_AGENT";
 /// Time to leave after TERM.
 const GRACE: Duration = Duration::from_secs(2);
 /// After KILL only the kernel can still be busy with a process.
@@ -175,7 +175,7 @@ fn spawn(command: &str, workplace: &Path, mark: &str) -> io::Result<Child> {
 }
 
 /// Members of the group get the signal once, through the group. Whoever is gone already needs none.
-fn signal_all(group: Option<Pid>, processes: &[Process], signal: Signal) {
+pub(super) fn signal_all(group: Option<Pid>, processes: &[Process], signal: Signal) {
     if let Some(group) = group {
         let _ = kill_process_group(group, signal);
     }
@@ -194,7 +194,7 @@ pub(super) fn end_all(owner: &str) -> usize {
 
 /// Not a secret, only different from every other agent on this machine. It begins with the owner, and no mark
 /// begins with another.
-fn fresh_mark(owner: &str) -> String {
+pub(super) fn fresh_mark(owner: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();

@@ -7,7 +7,7 @@ mod workplace;
 use super::process::{Processes, RunError};
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
-    AgentPrompt,
+    AgentPrompt, Ask, AskId, AskOption, AskOptionKind, Decision, Tool, ToolKind, ToolStatus,
 };
 use crate::task;
 use std::collections::VecDeque;
@@ -22,9 +22,11 @@ use workplace::Workplace;
 pub(super) fn start(workplace: PathBuf, owner: &str) -> AgentLink {
     let (input, requests) = mpsc::channel(AGENT_INPUT_CAPACITY);
     let (answers, output) = mpsc::channel(AGENT_OUTPUT_CAPACITY);
+    let (decided, decisions) = mpsc::channel(AGENT_INPUT_CAPACITY);
     let agent = Agent {
-        inbox: Inbox { requests, held: VecDeque::new() },
+        inbox: Inbox { requests, held: VecDeque::new(), decided },
         answers,
+        questions: Questions { decisions, last: 0 },
         processes: Processes::new(workplace.clone(), owner),
         workplace: Workplace::new(workplace),
     };
@@ -43,6 +45,7 @@ enum Halt {
 struct Agent {
     inbox: Inbox,
     answers: mpsc::Sender<AgentOutput>,
+    questions: Questions,
     processes: Processes,
     workplace: Workplace,
 }
@@ -53,6 +56,7 @@ impl Agent {
             let end = match input {
                 AgentInput::Prompt(prompt) => self.work(&prompt).await,
                 AgentInput::Cancel => self.cancel(Vec::new()).await,
+                AgentInput::CancelNow | AgentInput::Answer { .. } => continue,
             };
             if end.is_err() {
                 break;
@@ -65,6 +69,7 @@ impl Agent {
     async fn work(&mut self, prompt: &AgentPrompt) -> Result<(), Halt> {
         let mut script = Script {
             answers: &self.answers,
+            questions: &mut self.questions,
             processes: &mut self.processes,
             workplace: &self.workplace,
             said: Vec::new(),
@@ -101,6 +106,31 @@ struct Inbox {
     /// Prompts that came too early, at most [`AGENT_INPUT_CAPACITY`]; further ones are the session's fault and
     /// are refused in the log.
     held: VecDeque<AgentPrompt>,
+    /// Answers on their way to the script, which may not have asked. Full: an answer that nobody asked for is lost.
+    decided: mpsc::Sender<(AskId, Decision)>,
+}
+
+/// What the script asks; each question has a number of its own.
+#[derive(Debug)]
+struct Questions {
+    decisions: mpsc::Receiver<(AskId, Decision)>,
+    last: u64,
+}
+
+impl Questions {
+    fn next(&mut self) -> AskId {
+        self.last += 1;
+        AskId(self.last)
+    }
+
+    async fn decision(&mut self, id: AskId) -> Decision {
+        while let Some((answered, decision)) = self.decisions.recv().await {
+            if answered == id {
+                return decision;
+            }
+        }
+        Decision::Cancelled
+    }
 }
 
 #[derive(Debug)]
@@ -127,6 +157,10 @@ impl Inbox {
                 Some(AgentInput::Prompt(_)) => {
                     error!("too many prompts at once; one is not carried out")
                 }
+                Some(AgentInput::Answer { id, decision }) => {
+                    let _ = self.decided.try_send((id, decision));
+                }
+                Some(AgentInput::CancelNow) => (),
                 None => return Stop::LinkDropped,
             }
         }
@@ -137,6 +171,7 @@ impl Inbox {
 #[derive(Debug)]
 struct Script<'a> {
     answers: &'a mpsc::Sender<AgentOutput>,
+    questions: &'a mut Questions,
     processes: &'a mut Processes,
     workplace: &'a Workplace,
     said: Vec<String>,
@@ -175,6 +210,7 @@ impl Script<'_> {
             }
             Step::Read(path) => self.read(path).await,
             Step::Run(command) => self.run_command(command).await,
+            Step::Ask(text) => self.ask(text).await,
             Step::Fail(reason) => Err(Halt::Failed(reason.to_owned())),
             Step::Image(path) => {
                 let picture = workplace::picture().map_err(|err| Halt::Failed(err.to_string()))?;
@@ -223,6 +259,27 @@ impl Script<'_> {
         }
     }
 
+    /// Asks for permission and tells what was decided.
+    async fn ask(&mut self, text: &str) -> Result<(), Halt> {
+        let id = self.questions.next();
+        let mut tool = asked_tool(id, text);
+        self.emit(AgentOutput::Tool(tool.clone())).await?;
+        let kinds =
+            [AskOptionKind::AllowOnce, AskOptionKind::AllowAlways, AskOptionKind::RejectOnce];
+        let options = kinds.map(|kind| AskOption { name: format!("{kind:?}"), kind }).to_vec();
+        self.emit(AgentOutput::Ask(Ask { id, tool: tool.clone(), options })).await?;
+        let (status, said) = match self.questions.decision(id).await {
+            Decision::AllowOnce => (ToolStatus::Completed, "allowed once"),
+            Decision::AllowAlways => (ToolStatus::Completed, "allowed always"),
+            Decision::Deny => (ToolStatus::Failed, "denied"),
+            Decision::Cancelled => (ToolStatus::Failed, "not decided"),
+        };
+        tool.status = status;
+        tool.error = (status == ToolStatus::Failed).then(|| said.to_owned());
+        self.emit(AgentOutput::Tool(tool)).await?;
+        self.line(said.to_owned()).await
+    }
+
     async fn report(&mut self, end: AgentEnd) -> Result<(), Halt> {
         if !self.changed.is_empty() {
             // A cancel while this waits finds nothing left to tell a second time only after it was sent.
@@ -248,6 +305,22 @@ impl Script<'_> {
 
 async fn emit(answers: &mpsc::Sender<AgentOutput>, output: AgentOutput) -> Result<(), Halt> {
     answers.send(output).await.map_err(|_| Halt::LinkDropped)
+}
+
+fn asked_tool(id: AskId, text: &str) -> Tool {
+    Tool {
+        id: format!("ask-{}", id.0),
+        title: text.to_owned(),
+        name: Some("ask".to_owned()),
+        kind: ToolKind::Other,
+        status: ToolStatus::Started,
+        input: Some(format!("{text:?}")),
+        output: None,
+        error: None,
+        locations: Vec::new(),
+        diffs: Vec::new(),
+        asked: true,
+    }
 }
 
 fn exit_line(status: ExitStatus) -> Option<String> {

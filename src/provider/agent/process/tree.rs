@@ -8,35 +8,43 @@ use std::path::Path;
 
 /// A number alone may be given to another process later; with its start it is unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Process {
-    pub(super) pid: Pid,
+pub(in super::super) struct Process {
+    pub(in super::super) pid: Pid,
     pub(super) group: Pid,
     started: u64,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Search {
+pub(in super::super) struct Search {
     /// How `NAME=VALUE` begins in the environment of everything that was started.
-    pub(super) variable: String,
+    pub(in super::super) variable: String,
     /// The group of the running command.
-    pub(super) group: Option<Pid>,
+    pub(in super::super) group: Option<Pid>,
     /// Found earlier; they and their children count even if everything else about them changed.
-    pub(super) known: Vec<Process>,
+    pub(in super::super) known: Vec<Process>,
 }
 
 /// Everything that is alive now; processes that only wait to be reaped are not. Reads many files.
-pub(super) fn living(search: &Search) -> Vec<Process> {
+pub(in super::super) fn living(search: &Search) -> Vec<Process> {
     let entries = entries();
-    let mut found: HashSet<Pid> = entries
-        .iter()
-        .filter(|entry| entry.is_root(search))
-        .map(|entry| entry.process.pid)
-        .collect();
+    let roots = entries.iter().filter(|entry| entry.is_root(search));
+    let roots = roots.map(|entry| entry.process.pid).collect();
+    family(&entries, roots)
+}
+
+/// The same for everything that came out of this process, without itself.
+pub(in super::super) fn below(root: Pid) -> Vec<Process> {
+    let mut found = family(&entries(), HashSet::from([root]));
+    found.retain(|process| process.pid != root);
+    found
+}
+
+fn family(entries: &[Entry], mut found: HashSet<Pid>) -> Vec<Process> {
     // Parents need not come before their children in the list, so repeat until nothing is added.
     let mut before = usize::MAX;
     while before != found.len() {
         before = found.len();
-        for entry in &entries {
+        for entry in entries {
             if entry.parent.is_some_and(|parent| found.contains(&parent)) {
                 found.insert(entry.process.pid);
             }

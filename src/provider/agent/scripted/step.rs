@@ -18,6 +18,8 @@ pub(super) enum Step<'a> {
     Read(&'a str),
     /// `run COMMAND` in a shell.
     Run(&'a str),
+    /// `ask TEXT`: asks for permission and goes on with any decision.
+    Ask(&'a str),
     /// `fail TEXT`: the prompt fails for this reason.
     Fail(&'a str),
     /// `image PATH`: makes a small picture.
@@ -47,6 +49,7 @@ impl<'a> Step<'a> {
             }
             "read" => Self::Read(rest.trim_end()),
             "run" => Self::Run(rest),
+            "ask" => Self::Ask(rest),
             "fail" => Self::Fail(rest),
             "image" => Self::Image(rest.trim_end()),
             _ => Self::Echo(line),
@@ -78,6 +81,7 @@ mod tests {
         check("write empty", Step::Write { path: "empty", text: "" });
         check("read a b ", Step::Read("a b"));
         check("run ls | wc", Step::Run("ls | wc"));
+        check("ask rm -r x", Step::Ask("rm -r x"));
         check("fail on purpose", Step::Fail("on purpose"));
         check("image x.png", Step::Image("x.png"));
     }

@@ -82,6 +82,26 @@ async fn no_output_of_a_command_is_lost() {
 }
 
 #[tokio::test]
+async fn a_question_waits_for_its_own_answer() {
+    let place = Place::new();
+    let mut link = place.start();
+    prompt(&link, "ask first\nask second").await;
+    for (decision, told) in [(Decision::Deny, "denied"), (Decision::AllowOnce, "allowed once")] {
+        assert!(matches!(link.output.recv().await, Some(AgentOutput::Tool(tool)) if tool.asked));
+        let Some(AgentOutput::Ask(ask)) = link.output.recv().await else { panic!("no question") };
+        let wrong = AgentInput::Answer { id: AskId(99), decision: Decision::AllowAlways };
+        link.input.send(wrong).await.unwrap();
+        link.input.send(AgentInput::Answer { id: ask.id, decision }).await.unwrap();
+        assert!(matches!(link.output.recv().await, Some(AgentOutput::Tool(_))));
+        assert_eq!(link.output.recv().await, Some(line(told)));
+    }
+    assert_eq!(until_done(&mut link).await, [answer("done"), finished()]);
+    prompt(&link, "ask third").await;
+    link.input.send(AgentInput::Cancel).await.unwrap();
+    assert_eq!(until_done(&mut link).await.last(), Some(&cancelled()));
+}
+
+#[tokio::test]
 async fn missing_workplace_fails_the_prompt() {
     let mut link = start("/nonexistent/workplace".into(), "test");
     prompt(&link, "run true").await;
@@ -242,6 +262,14 @@ fn text(output: &AgentOutput) -> Option<&str> {
     match output {
         AgentOutput::Line(text) => Some(text),
         AgentOutput::Answer(_)
+        | AgentOutput::Thought(_)
+        | AgentOutput::Tool(_)
+        | AgentOutput::Plan(_)
+        | AgentOutput::Usage(_)
+        | AgentOutput::Ask(_)
+        | AgentOutput::State(_)
+        | AgentOutput::Mode(_)
+        | AgentOutput::Opened { .. }
         | AgentOutput::FileMade(_)
         | AgentOutput::FilesChanged(_)
         | AgentOutput::Done(_) => None,

@@ -1,0 +1,129 @@
+//! The other end of the protocol: the agent's process with what is on its way to and from it.
+
+use super::super::line::{LineError, Lines};
+use super::super::program::Program;
+use super::super::supervised::{self, Stderr, Supervised};
+use super::super::{AgentStdin, supervised::Pipes};
+use super::wire::{self, Incoming};
+use bytes::BytesMut;
+use std::io;
+use std::path::Path;
+use tokio::io::AsyncWriteExt;
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::task::JoinHandle;
+
+/// A longer message is no message. Pictures and whole files are within it.
+const LONGEST_MESSAGE: usize = 16 * 1024 * 1024;
+/// Larger messages are read off the runtime's threads.
+const LARGE: usize = 256 * 1024;
+/// An agent that does not read is not read either once so much waits for it.
+const WAITING_LIMIT: usize = 1024 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub(super) process: Supervised,
+    pub(super) writer: Writer,
+    pub(super) reader: Reader,
+    last_id: u64,
+}
+
+/// What the other end does.
+#[derive(Debug)]
+pub(super) enum Said {
+    Message(Incoming),
+    /// A line on stderr.
+    Complaint(String),
+    /// Nothing more comes from there.
+    Ended(Silence),
+}
+
+/// Why nothing more comes.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Silence {
+    #[error("it ended in the middle of a message")]
+    CutOff,
+    #[error("it ended unexpectedly")]
+    Closed,
+    #[error(transparent)]
+    Line(#[from] LineError),
+}
+
+impl Peer {
+    pub(super) fn start(program: &Program, workplace: &Path) -> io::Result<Self> {
+        let (process, pipes) =
+            supervised::spawn(program, &program.row.command, workplace, AgentStdin::Passed)?;
+        let Pipes { stdin, stdout, stderr } = pipes;
+        let writer = Writer { stdin, waiting: BytesMut::new() };
+        let lines = Lines::new(stdout, LONGEST_MESSAGE);
+        Ok(Self { process, writer, reader: Reader { lines, stderr, parsing: None }, last_id: 0 })
+    }
+
+    pub(super) fn fresh_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    stdin: ChildStdin,
+    waiting: BytesMut,
+}
+
+impl Writer {
+    pub(super) fn push(&mut self, message: &str) {
+        self.waiting.extend_from_slice(message.as_bytes());
+        self.waiting.extend_from_slice(b"\n");
+    }
+
+    pub(super) fn is_crowded(&self) -> bool {
+        self.waiting.len() > WAITING_LIMIT
+    }
+
+    /// Writes what waits; never ends. Dropping the future loses nothing.
+    pub(super) async fn flush(&mut self) {
+        while !self.waiting.is_empty() {
+            if self.stdin.write_buf(&mut self.waiting).await.is_err() {
+                // Its reader notices that the agent is gone.
+                self.waiting.clear();
+            }
+        }
+        std::future::pending().await
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Reader {
+    lines: Lines<ChildStdout>,
+    pub(super) stderr: Stderr,
+    /// A large message.
+    parsing: Option<JoinHandle<Incoming>>,
+}
+
+impl Reader {
+    /// Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> Said {
+        if let Some(parsing) = &mut self.parsing {
+            // A failed join means that the runtime is ending.
+            let message = parsing.await.unwrap_or(Incoming::Unknown);
+            self.parsing = None;
+            return Said::Message(message);
+        }
+        tokio::select! {
+            biased;
+            complaint = self.stderr.next() => Said::Complaint(complaint),
+            line = self.lines.next() => match line {
+                Ok(Some(line)) if line.len() < LARGE => Said::Message(wire::parse(&line)),
+                Ok(Some(line)) => {
+                    let parsing = tokio::task::spawn_blocking(move || wire::parse(&line));
+                    let message = self.parsing.insert(parsing).await.unwrap_or(Incoming::Unknown);
+                    self.parsing = None;
+                    Said::Message(message)
+                }
+                Ok(None) if self.lines.rest().is_empty() => Said::Ended(Silence::Closed),
+                Ok(None) => Said::Ended(Silence::CutOff),
+                Err(err) => Said::Ended(err.into()),
+            },
+        }
+    }
+}

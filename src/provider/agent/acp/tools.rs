@@ -1,0 +1,281 @@
+//! Tool calls of one prompt. An agent tells them in pieces and in any order; we tell them whole.
+
+use super::super::tool::{FileDiff, Location, Tool, ToolKind, ToolStatus};
+use agent_client_protocol_schema::v1::{
+    self as acp, ContentBlock, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate,
+    ToolCallUpdateFields,
+};
+use serde_json::{Map, Value};
+use std::collections::VecDeque;
+
+/// Calls that are remembered; the oldest are told no more.
+const REMEMBERED: usize = 256;
+/// Longer texts are cut.
+const LONGEST_TEXT: usize = 64 * 1024;
+/// So much new output of a tool that still runs is worth telling.
+const WORTH_TELLING: usize = 4 * 1024;
+
+#[derive(Debug, Default)]
+pub(super) struct Tools {
+    known: VecDeque<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    tool: Tool,
+    told: Option<Told>,
+}
+
+/// What of a tool was told last.
+#[derive(Debug)]
+struct Told {
+    tool: Tool,
+    output: usize,
+}
+
+impl Tools {
+    pub(super) fn clear(&mut self) {
+        self.known.clear();
+    }
+
+    pub(super) fn any_runs(&self) -> bool {
+        self.known.iter().any(|entry| entry.tool.status == ToolStatus::Started)
+    }
+
+    /// The call as it is now, if there is something new to tell.
+    pub(super) fn begin(&mut self, call: ToolCall) -> Option<Tool> {
+        let fields = ToolCallUpdateFields::new()
+            .title(call.title)
+            .name(call.name)
+            .kind(call.kind)
+            .status(call.status)
+            .content((!call.content.is_empty()).then_some(call.content))
+            .locations((!call.locations.is_empty()).then_some(call.locations))
+            .raw_input(call.raw_input)
+            .raw_output(call.raw_output);
+        self.merge(&call.tool_call_id.to_string(), fields, call.meta.as_ref()).news()
+    }
+
+    pub(super) fn update(&mut self, update: ToolCallUpdate) -> Option<Tool> {
+        self.merge(&update.tool_call_id.to_string(), update.fields, update.meta.as_ref()).news()
+    }
+
+    /// The call that a question is about; it may not have been told before.
+    pub(super) fn ask(&mut self, update: ToolCallUpdate) -> Tool {
+        let entry =
+            self.merge(&update.tool_call_id.to_string(), update.fields, update.meta.as_ref());
+        entry.tool.asked = true;
+        entry.told = Some(Told { tool: entry.tool.clone(), output: entry.output_size() });
+        entry.tool.clone()
+    }
+
+    fn merge(
+        &mut self,
+        id: &str,
+        fields: ToolCallUpdateFields,
+        meta: Option<&Map<String, Value>>,
+    ) -> &mut Entry {
+        let at = self.position(id);
+        let entry = &mut self.known[at];
+        entry.take(fields);
+        if let Some(more) = meta.and_then(|meta| meta.get("terminal_output_delta")).and_then(delta)
+        {
+            entry.lengthen(more);
+        }
+        entry
+    }
+
+    fn position(&mut self, id: &str) -> usize {
+        if let Some(at) = self.known.iter().position(|entry| entry.tool.id == id) {
+            return at;
+        }
+        if self.known.len() >= REMEMBERED {
+            self.known.pop_front();
+        }
+        self.known.push_back(Entry { tool: empty(id), told: None });
+        self.known.len() - 1
+    }
+}
+
+impl Entry {
+    fn take(&mut self, fields: ToolCallUpdateFields) {
+        let tool = &mut self.tool;
+        if let Some(title) = fields.title {
+            tool.title = cut(title);
+        }
+        tool.name = fields.name.or(tool.name.take());
+        tool.kind = fields.kind.map_or(tool.kind, kind);
+        tool.input = fields.raw_input.map(|input| cut(input.to_string())).or(tool.input.take());
+        if let Some(locations) = fields.locations {
+            let place = |one: acp::ToolCallLocation| Location {
+                path: one.path.to_string_lossy().into_owned(),
+                line: one.line,
+            };
+            tool.locations = locations.into_iter().map(place).collect();
+        }
+        let (said, diffs) = fields.content.map(read).unwrap_or_default();
+        if !diffs.is_empty() {
+            tool.diffs = diffs;
+        }
+        let said = said.or_else(|| fields.raw_output.as_ref().map(plain));
+        tool.output = said.map(cut).or(tool.output.take());
+        match fields.status {
+            Some(ToolCallStatus::Completed) => tool.status = ToolStatus::Completed,
+            Some(ToolCallStatus::Failed) => {
+                tool.status = ToolStatus::Failed;
+                tool.error = tool.output.clone();
+            }
+            Some(_) | None => (),
+        }
+    }
+
+    fn lengthen(&mut self, more: &str) {
+        let output = self.tool.output.get_or_insert_default();
+        output.push_str(more);
+        if output.len() > LONGEST_TEXT {
+            let from = output.len() - LONGEST_TEXT;
+            let border = (from..output.len()).find(|at| output.is_char_boundary(*at));
+            output.drain(..border.unwrap_or(from));
+        }
+    }
+
+    fn news(&mut self) -> Option<Tool> {
+        let size = self.output_size();
+        let known = self.told.as_ref().is_some_and(|told| {
+            let grown = size.abs_diff(told.output);
+            let same = Tool { output: told.tool.output.clone(), ..self.tool.clone() } == told.tool;
+            same && grown < WORTH_TELLING
+        });
+        if known {
+            return None;
+        }
+        self.told = Some(Told { tool: self.tool.clone(), output: size });
+        Some(self.tool.clone())
+    }
+
+    fn output_size(&self) -> usize {
+        self.tool.output.as_ref().map_or(0, String::len)
+    }
+}
+
+fn empty(id: &str) -> Tool {
+    Tool {
+        id: id.to_owned(),
+        title: String::new(),
+        name: None,
+        kind: ToolKind::Other,
+        status: ToolStatus::Started,
+        input: None,
+        output: None,
+        error: None,
+        locations: Vec::new(),
+        diffs: Vec::new(),
+        asked: false,
+    }
+}
+
+fn kind(kind: acp::ToolKind) -> ToolKind {
+    match kind {
+        acp::ToolKind::Read => ToolKind::Read,
+        acp::ToolKind::Edit => ToolKind::Edit,
+        acp::ToolKind::Delete => ToolKind::Delete,
+        acp::ToolKind::Move => ToolKind::Move,
+        acp::ToolKind::Search => ToolKind::Search,
+        acp::ToolKind::Execute => ToolKind::Execute,
+        acp::ToolKind::Think => ToolKind::Think,
+        acp::ToolKind::Fetch => ToolKind::Fetch,
+        acp::ToolKind::SwitchMode => ToolKind::SwitchMode,
+        acp::ToolKind::Other | _ => ToolKind::Other,
+    }
+}
+
+/// Text and changes of what a tool shows.
+fn read(content: Vec<ToolCallContent>) -> (Option<String>, Vec<FileDiff>) {
+    let (mut texts, mut diffs) = (Vec::new(), Vec::new());
+    for part in content {
+        match part {
+            ToolCallContent::Content(part) => {
+                if let ContentBlock::Text(text) = part.content {
+                    texts.push(text.text);
+                }
+            }
+            ToolCallContent::Diff(diff) => diffs.push(FileDiff {
+                path: diff.path.to_string_lossy().into_owned(),
+                old: diff.old_text.map(cut),
+                new: cut(diff.new_text),
+            }),
+            ToolCallContent::Terminal(_) | _ => (),
+        }
+    }
+    ((!texts.is_empty()).then(|| texts.join("\n")), diffs)
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A piece of a terminal's output, as text or within an object.
+fn delta(value: &Value) -> Option<&str> {
+    let within =
+        || ["data", "delta", "output", "text"].into_iter().find_map(|key| value.get(key)?.as_str());
+    value.as_str().or_else(within)
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > LONGEST_TEXT {
+        let border = (0..=LONGEST_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(border);
+        text.push_str("...");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn update(value: Value) -> ToolCallUpdate {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn pieces_make_one_call() {
+        let mut tools = Tools::default();
+        let asked = tools.ask(update(json!({"toolCallId": "a", "title": "Write", "kind": "edit"})));
+        assert!(asked.asked && tools.any_runs());
+        let call =
+            json!({"toolCallId": "a", "title": "Write", "kind": "edit", "rawInput": {"path": "x"}});
+        let told = tools.begin(serde_json::from_value(call.clone()).unwrap()).unwrap();
+        assert_eq!((told.input.as_deref(), told.asked), (Some(r#"{"path":"x"}"#), true));
+        assert_eq!(tools.begin(serde_json::from_value(call).unwrap()), None);
+        let diff = json!([{"type": "diff", "path": "/x", "oldText": null, "newText": "n"}]);
+        let done = json!({"toolCallId": "a", "status": "completed", "content": diff});
+        let told = tools.update(update(done)).unwrap();
+        assert_eq!((told.status, told.diffs.len()), (ToolStatus::Completed, 1));
+        assert!(!tools.any_runs());
+    }
+
+    #[test]
+    fn output_of_a_terminal_grows_and_loses_its_beginning() {
+        let mut tools = Tools::default();
+        for number in 0..100 {
+            let piece = format!("{number}{}", "x".repeat(1000));
+            let meta = json!({"terminal_output_delta": {"data": piece}});
+            tools.update(update(json!({"toolCallId": "t", "_meta": meta})));
+        }
+        let told = tools.update(update(json!({"toolCallId": "t", "status": "failed"}))).unwrap();
+        let output = told.output.unwrap();
+        assert!(output.len() <= LONGEST_TEXT && output.ends_with("xx") && output.contains("99x"));
+        assert_eq!(told.error, Some(output));
+    }
+
+    #[test]
+    fn old_calls_are_forgotten() {
+        let mut tools = Tools::default();
+        for number in 0..2 * REMEMBERED {
+            tools.update(update(json!({"toolCallId": number.to_string()})));
+        }
+        assert_eq!(tools.known.len(), REMEMBERED);
+    }
+}

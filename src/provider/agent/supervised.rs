@@ -1,0 +1,187 @@
+//! The gateway's side of one supervised agent: its pipes, its last words and its end.
+
+use super::AgentStdin;
+use super::line::{LineError, Lines};
+use super::process::{self, MARK, tree};
+use super::program::Program;
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::time::{Instant, timeout_at};
+
+/// A supervisor needs two seconds for those who do not leave by themselves; one that needs this long is broken.
+const END_LIMIT: Duration = Duration::from_secs(4);
+/// Longer lines on stderr are not shown.
+const LONGEST_COMPLAINT: usize = 64 * 1024;
+/// How much of stderr is remembered.
+const LAST_WORDS: usize = 4 * 1024;
+
+/// The process; dropping it closes nothing that is not closed already, but its supervisor ends with its stdin.
+#[derive(Debug)]
+pub(super) struct Supervised {
+    child: Child,
+    pid: Option<Pid>,
+    mark: String,
+    end_by: Option<Instant>,
+}
+
+#[derive(Debug)]
+pub(super) struct Pipes {
+    /// Closing it ends the agent and everything it started.
+    pub(super) stdin: ChildStdin,
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: Stderr,
+}
+
+pub(super) fn spawn(
+    program: &Program,
+    command: &[String],
+    workplace: &Path,
+    stdin: AgentStdin,
+) -> io::Result<(Supervised, Pipes)> {
+    let mark = process::fresh_mark(&program.owner);
+    let mut supervisor = Command::new(&program.supervisor);
+    supervisor.arg("supervise");
+    if stdin == AgentStdin::Empty {
+        supervisor.arg("--no-input");
+    }
+    supervisor.arg("--").args(command).current_dir(workplace);
+    supervisor.env_clear().envs(program.environment()).env(MARK, &mark);
+    supervisor.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Not killed on drop: the supervisor has to outlive everybody below it.
+    let mut child = supervisor.process_group(0).spawn()?;
+    let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+    let missing = || io::Error::other("a pipe is missing");
+    let pipes = Pipes {
+        stdin: child.stdin.take().ok_or_else(missing)?,
+        stdout: child.stdout.take().ok_or_else(missing)?,
+        stderr: Stderr::new(child.stderr.take().ok_or_else(missing)?),
+    };
+    Ok((Supervised { child, pid, mark, end_by: None }, pipes))
+}
+
+impl Supervised {
+    /// Everything is asked to leave, and killed two seconds later.
+    pub(super) fn end(&mut self) {
+        self.end_by.get_or_insert_with(|| Instant::now() + END_LIMIT);
+        self.signal(Signal::TERM);
+    }
+
+    /// Everything is killed now.
+    pub(super) fn kill(&mut self) {
+        self.end_by.get_or_insert_with(|| Instant::now() + END_LIMIT);
+        self.signal(Signal::QUIT);
+    }
+
+    pub(super) fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
+    /// A child that was not waited for keeps its number, so the signal reaches nobody else.
+    fn signal(&self, signal: Signal) {
+        if let (Some(pid), Some(_)) = (self.pid, self.child.id()) {
+            // A supervisor that is about to exit needs no signal.
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// Returns when the supervisor has ended. Dropping the future loses nothing.
+    pub(super) async fn exited(&mut self) {
+        // One that cannot be waited for is over too.
+        let _ = self.child.wait().await;
+    }
+
+    /// Returns when nothing of the agent is left, which takes a limited time once it was told to end. Dropping the
+    /// future loses nothing.
+    pub(super) async fn gone(&mut self) -> Option<ExitStatus> {
+        let status = match self.end_by {
+            Some(limit) => timeout_at(limit, self.child.wait()).await.ok().and_then(Result::ok),
+            None => self.child.wait().await.ok(),
+        };
+        // Empty, unless somebody killed the supervisor.
+        let variable = format!("{MARK}={}", self.mark);
+        let group = self.child.id().and(self.pid);
+        let search = tree::Search { variable, group, known: Vec::new() };
+        let swept = tokio::task::spawn_blocking(move || {
+            process::signal_all(None, &tree::living(&search), Signal::KILL);
+        });
+        // A failed join means that the runtime is ending; the next gateway looks again.
+        let _ = swept.await;
+        status
+    }
+}
+
+/// How a program ended, for people.
+pub(super) fn described(status: Option<ExitStatus>) -> String {
+    match status.and_then(|status| status.code()) {
+        Some(code @ 129..=159) => format!("ended by signal {}", code - 128),
+        Some(code) => format!("exit status {code}"),
+        None => "ended without a status".to_owned(),
+    }
+}
+
+/// What an agent writes for people; the last of it is kept.
+#[derive(Debug)]
+pub(super) struct Stderr {
+    lines: Option<Lines<ChildStderr>>,
+    last: VecDeque<String>,
+    size: usize,
+}
+
+impl Stderr {
+    fn new(pipe: ChildStderr) -> Self {
+        let lines = Some(Lines::new(pipe, LONGEST_COMPLAINT));
+        Self { lines, last: VecDeque::new(), size: 0 }
+    }
+
+    /// The next line; waits for ever when there is none to come. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> String {
+        while let Some(lines) = &mut self.lines {
+            match lines.next().await {
+                Ok(Some(line)) => {
+                    let line = String::from_utf8_lossy(&line).into_owned();
+                    self.remember(line.clone());
+                    return line;
+                }
+                Err(LineError::TooLong { .. }) => lines.discard(),
+                Ok(None) | Err(LineError::Read(_)) => self.lines = None,
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// Takes what is still there of a program that is gone.
+    pub(super) async fn drain(&mut self, limit: Duration) {
+        let Some(mut lines) = self.lines.take() else { return };
+        let until = Instant::now() + limit;
+        while let Ok(Ok(Some(line))) = timeout_at(until, lines.next()).await {
+            self.remember(String::from_utf8_lossy(&line).into_owned());
+        }
+        let rest = String::from_utf8_lossy(lines.rest()).into_owned();
+        if !rest.is_empty() {
+            self.remember(rest);
+        }
+    }
+
+    fn remember(&mut self, line: String) {
+        self.size += line.len();
+        self.last.push_back(line);
+        while self.size > LAST_WORDS && self.last.len() > 1 {
+            self.size -= self.last.pop_front().map_or(0, |line| line.len());
+        }
+    }
+
+    /// The last lines, the most recent at the end.
+    pub(super) fn last_words(&self) -> String {
+        let words = self.last.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
+        let words: Vec<&str> = words.collect();
+        let words = words.join("\n");
+        let start =
+            words.char_indices().map(|(at, _)| at).find(|at| words.len() - at <= LAST_WORDS);
+        words[start.unwrap_or(0)..].to_owned()
+    }
+}

@@ -1,0 +1,241 @@
+//! The process between the gateway and one agent: our own binary, started again. Whatever the agent leaves behind
+//! becomes a child of this process, also what is in a session of its own, so that nothing below it is ever lost.
+//!
+//! It ends everything when the agent has ended, when it is told to (TERM; QUIT does not wait), and when its stdin
+//! has no writer any more, which is how a gateway that was killed looks from here. The signal that the kernel sends
+//! at the death of a parent is bound to the thread that started the child, and the gateway's threads come and go.
+
+use super::process::tree;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, wait};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+use tokio::signal::unix::{self, SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until};
+
+/// Time to leave after TERM.
+const GRACE: Duration = Duration::from_secs(2);
+/// What forks while it is killed is killed again.
+const AGAIN: Duration = Duration::from_millis(20);
+/// What a shell says about a command that it cannot start.
+const NOT_STARTED: u8 = 127;
+/// We ourselves could not do our work.
+const NOT_SUPERVISED: u8 = 126;
+
+/// What the agent reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentStdin {
+    /// What the gateway writes.
+    Passed,
+    /// Nothing; programs that take their prompt as an argument would wait for more.
+    Empty,
+}
+
+/// Runs the command until it and everything that came out of it is gone; the exit code is the command's.
+pub fn supervise(command: &[OsString], stdin: AgentStdin) -> ExitCode {
+    match run(command, stdin) {
+        Ok(code) => code,
+        Err(err) => {
+            complain(&format!("the agent cannot be supervised: {err}"));
+            ExitCode::from(NOT_SUPERVISED)
+        }
+    }
+}
+
+/// The last step before the agent, in its own process: it is to die with its supervisor, and becomes the command.
+pub fn become_agent(supervisor: u32, command: &[OsString]) -> ExitCode {
+    if let Err(err) = die_with_parent() {
+        complain(&format!("the agent cannot be bound to its supervisor: {err}"));
+        return ExitCode::from(NOT_SUPERVISED);
+    }
+    let parent = getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok());
+    let Some((program, arguments)) = command.split_first() else {
+        complain("there is no command");
+        return ExitCode::from(NOT_STARTED);
+    };
+    if parent != Some(supervisor) {
+        return ExitCode::from(NOT_SUPERVISED);
+    }
+    let err = Command::new(program).args(arguments).exec();
+    complain(&format!("{} cannot be started: {err}", program.display()));
+    ExitCode::from(NOT_STARTED)
+}
+
+fn complain(text: &str) {
+    // Without a stderr there is nobody to tell; the exit code is all that is left.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+fn run(command: &[OsString], stdin: AgentStdin) -> io::Result<ExitCode> {
+    adopt_orphans()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        // Listening comes before starting, so that no end is missed.
+        let mut signals = Signals::listen()?;
+        let gateway = watch_gateway();
+        let mut family = Family { agent: spawn(command, stdin)?, status: None, kill_at: None };
+        release_output()?;
+        family.watch(&mut signals, gateway).await;
+        Ok(family.exit_code())
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn adopt_orphans() -> io::Result<()> {
+    Ok(rustix::process::set_child_subreaper(Some(getpid()))?)
+}
+
+#[cfg(target_os = "linux")]
+fn die_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+/// Elsewhere what left the agent's family is found by its inherited mark only.
+#[cfg(not(target_os = "linux"))]
+fn adopt_orphans() -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn die_with_parent() -> io::Result<()> {
+    Ok(())
+}
+
+fn spawn(command: &[OsString], stdin: AgentStdin) -> io::Result<Pid> {
+    // By this name the binary is found also when it was replaced meanwhile.
+    let own =
+        if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
+    let mut agent = Command::new(own);
+    agent.arg("supervise").arg("--child-of").arg(std::process::id().to_string());
+    agent.arg("--").args(command);
+    if stdin == AgentStdin::Empty {
+        agent.stdin(Stdio::null());
+    }
+    // Reaped together with everybody else.
+    Ok(Pid::from_child(&agent.spawn()?))
+}
+
+/// The agent alone holds the pipes, so that the gateway sees when it closes them.
+fn release_output() -> io::Result<()> {
+    let nowhere = File::options().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&nowhere)?;
+    Ok(rustix::stdio::dup2_stderr(&nowhere)?)
+}
+
+/// Told when nobody can write to our stdin any more. What was written is for the agent and stays unread here.
+fn watch_gateway() -> oneshot::Receiver<()> {
+    let (gone, told) = oneshot::channel();
+    std::thread::spawn(move || {
+        let stdin = io::stdin();
+        loop {
+            let mut watched = [PollFd::new(&stdin, PollFlags::empty())];
+            match poll(&mut watched, None) {
+                Ok(_) if watched[0].revents().is_empty() => (),
+                Err(rustix::io::Errno::INTR) => (),
+                Ok(_) | Err(_) => break,
+            }
+        }
+        // The receiver is gone only when everything is over.
+        let _ = gone.send(());
+    });
+    told
+}
+
+struct Signals {
+    end: unix::Signal,
+    kill: unix::Signal,
+    interrupt: unix::Signal,
+    child: unix::Signal,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            end: signal(SignalKind::terminate())?,
+            kill: signal(SignalKind::quit())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            child: signal(SignalKind::child())?,
+        })
+    }
+}
+
+/// The agent and all that came out of it.
+struct Family {
+    agent: Pid,
+    status: Option<WaitStatus>,
+    /// Set once everything was asked to leave.
+    kill_at: Option<Instant>,
+}
+
+impl Family {
+    async fn watch(&mut self, signals: &mut Signals, mut gateway: oneshot::Receiver<()>) {
+        let mut gateway_lives = true;
+        while self.reap() {
+            if self.status.is_some() {
+                self.end();
+            }
+            let kill_at = self.kill_at;
+            let deadline = async {
+                match kill_at {
+                    Some(at) => sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                _ = signals.child.recv() => {}
+                _ = signals.end.recv() => self.end(),
+                _ = signals.kill.recv() => self.kill(),
+                _ = signals.interrupt.recv() => signal_all(Signal::INT),
+                _ = &mut gateway, if gateway_lives => {
+                    gateway_lives = false;
+                    self.end();
+                }
+                () = deadline => self.kill(),
+            }
+        }
+    }
+
+    /// Takes leave of everybody who has ended. False: nobody is left, and so nobody is below anybody either.
+    fn reap(&mut self) -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.agent => self.status = Some(status),
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => (),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        if self.kill_at.is_none() {
+            signal_all(Signal::TERM);
+            self.kill_at = Some(Instant::now() + GRACE);
+        }
+    }
+
+    fn kill(&mut self) {
+        signal_all(Signal::KILL);
+        self.kill_at = Some(Instant::now() + AGAIN);
+    }
+
+    fn exit_code(&self) -> ExitCode {
+        let code = self.status.and_then(|status| match status.exit_status() {
+            Some(code) => Some(code),
+            None => status.terminating_signal().map(|signal| 128 + signal),
+        });
+        ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(NOT_SUPERVISED))
+    }
+}
+
+/// Whoever is gone already needs no signal.
+fn signal_all(signal: Signal) {
+    for process in tree::below(getpid()) {
+        let _ = kill_process(process.pid, signal);
+    }
+}

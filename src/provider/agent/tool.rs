@@ -1,0 +1,115 @@
+//! What an agent does and asks for, in our own words. Inputs and outputs are text for people; JSON stays JSON.
+
+/// One use of a tool by the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    /// The agent's name for this call, unique within its session.
+    pub id: String,
+    /// For people, such as "Write a.txt".
+    pub title: String,
+    /// The tool's own name, if the agent tells it.
+    pub name: Option<String>,
+    pub kind: ToolKind,
+    pub status: ToolStatus,
+    /// What the tool was called with, as JSON.
+    pub input: Option<String>,
+    /// What came out so far; long output loses its beginning.
+    pub output: Option<String>,
+    /// Why it failed; only with [`ToolStatus::Failed`].
+    pub error: Option<String>,
+    pub locations: Vec<Location>,
+    pub diffs: Vec<FileDiff>,
+    /// The agent asked before it went on.
+    pub asked: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolKind {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    SwitchMode,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolStatus {
+    Started,
+    Completed,
+    Failed,
+}
+
+/// A file that a tool touches, by the path that the agent uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    pub path: String,
+    pub line: Option<u32>,
+}
+
+/// A change to one file; `old` is missing for a new one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileDiff {
+    pub path: String,
+    pub old: Option<String>,
+    pub new: String,
+}
+
+/// One question of one link; never given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AskId(pub u64);
+
+/// May this tool run?
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    pub id: AskId,
+    pub tool: Tool,
+    /// What the agent would take for an answer; a decision is translated to the nearest of them.
+    pub options: Vec<AskOption>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskOption {
+    pub name: String,
+    pub kind: AskOptionKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskOptionKind {
+    AllowOnce,
+    AllowAlways,
+    RejectOnce,
+    RejectAlways,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanStep {
+    pub text: String,
+    pub state: PlanStepState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanStepState {
+    Pending,
+    Started,
+    Completed,
+}
+
+/// How full the model's context is, and what it has cost so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Usage {
+    pub used: u64,
+    pub size: u64,
+    pub cost: Option<Cost>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cost {
+    pub amount: f64,
+    /// By its three letters.
+    pub currency: String,
+}

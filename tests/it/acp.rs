@@ -1,0 +1,616 @@
+//! Code agents as processes: a scripted one that misbehaves on purpose, spoken to through its link.
+
+use kakehashi::message::{AgentKind, AgentRow, CommandFormat};
+use kakehashi::provider::agent::{
+    self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AgentState, Ask,
+    AskId, Decision, PlanStepState, Program, Tool, ToolStatus,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) const AGENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/acp_agent.py");
+
+/// An agent and where it works.
+#[derive(Debug)]
+struct Place {
+    directory: TempDir,
+    program: Program,
+}
+
+impl Place {
+    fn new(arguments: &[&str]) -> Self {
+        let command = ["python3", AGENT].iter().chain(arguments);
+        let row = AgentRow {
+            name: "test".to_owned(),
+            label: "Test".to_owned(),
+            kind: AgentKind::Acp,
+            command: command.map(|part| (*part).to_owned()).collect(),
+            env: Vec::new(),
+            mode: None,
+            mode_option: None,
+            model_option: None,
+            network: false,
+            install: "Ask a friend.".to_owned(),
+        };
+        Self::of(row)
+    }
+
+    fn of(row: AgentRow) -> Self {
+        let program = Program {
+            row,
+            supervisor: env!("CARGO_BIN_EXE_kakehashi").into(),
+            owner: "acp-test".into(),
+            model: None,
+            resume: None,
+        };
+        Self { directory: tempfile::tempdir().unwrap(), program }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().canonicalize().unwrap()
+    }
+
+    fn start(&self) -> Agent {
+        let config = AgentConfig::Program(Arc::new(self.program.clone()));
+        Agent { link: agent::start(&config, &self.path()) }
+    }
+}
+
+#[derive(Debug)]
+struct Agent {
+    link: AgentLink,
+}
+
+impl Agent {
+    async fn prompt(&self, text: &str) {
+        self.prompt_with(text, Vec::new()).await;
+    }
+
+    async fn prompt_with(&self, text: &str, attachments: Vec<PathBuf>) {
+        let prompt = AgentPrompt { text: text.to_owned(), attachments };
+        self.link.input.send(AgentInput::Prompt(prompt)).await.unwrap();
+    }
+
+    async fn cancel(&self) {
+        self.link.input.send(AgentInput::Cancel).await.unwrap();
+    }
+
+    async fn answer(&self, id: AskId, decision: Decision) {
+        self.link.input.send(AgentInput::Answer { id, decision }).await.unwrap();
+    }
+
+    async fn next(&mut self) -> AgentOutput {
+        timeout(PATIENCE, self.link.output.recv()).await.expect("in time").expect("alive")
+    }
+
+    async fn until(&mut self, wanted: impl Fn(&AgentOutput) -> bool) -> Vec<AgentOutput> {
+        let mut outputs = Vec::new();
+        while !outputs.last().is_some_and(&wanted) {
+            outputs.push(self.next().await);
+        }
+        outputs
+    }
+
+    async fn until_answer(&mut self, text: &str) {
+        self.until(|output| *output == AgentOutput::Answer(text.to_owned())).await;
+    }
+
+    async fn until_ask(&mut self) -> Ask {
+        match self.until(|output| matches!(output, AgentOutput::Ask(_))).await.pop() {
+            Some(AgentOutput::Ask(ask)) => ask,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn done(&mut self) -> Vec<AgentOutput> {
+        self.until(|output| matches!(output, AgentOutput::Done(_))).await
+    }
+
+    async fn ask(&mut self, text: &str) -> Vec<AgentOutput> {
+        self.prompt(text).await;
+        self.done().await
+    }
+
+    /// The answer to a prompt that has to succeed.
+    async fn said(&mut self, text: &str) -> String {
+        let outputs = self.ask(text).await;
+        assert_eq!(outputs.last(), Some(&finished()), "{outputs:?}");
+        answers(&outputs)
+    }
+
+    async fn failure(&mut self, text: &str) -> String {
+        match self.ask(text).await.pop() {
+            Some(AgentOutput::Done(AgentEnd::Failed { reason })) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn answers(outputs: &[AgentOutput]) -> String {
+    let mut answer = String::new();
+    for output in outputs {
+        if let AgentOutput::Answer(text) = output {
+            answer.push_str(text);
+        }
+    }
+    answer
+}
+
+fn tools(outputs: &[AgentOutput]) -> Vec<&Tool> {
+    let mut tools = Vec::new();
+    for output in outputs {
+        if let AgentOutput::Tool(tool) = output {
+            tools.push(tool);
+        }
+    }
+    tools
+}
+
+fn finished() -> AgentOutput {
+    AgentOutput::Done(AgentEnd::Finished)
+}
+
+fn cancelled() -> AgentOutput {
+    AgentOutput::Done(AgentEnd::Cancelled)
+}
+
+/// Processes with this word among their arguments.
+pub(crate) fn count(word: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    let has = |line: &Vec<u8>| line.split(|&byte| byte == 0).any(|one| one == word.as_bytes());
+    lines.filter(has).count()
+}
+
+pub(crate) async fn wait_for(limit: Duration, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < limit, "not within {limit:?}");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_is_answered_and_the_process_is_kept() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    let outputs = agent.ask("think hello").await;
+    let AgentOutput::Opened { session, resumed: false } = &outputs[1] else {
+        panic!("{outputs:?}")
+    };
+    assert!(session.starts_with("session-"));
+    assert_eq!(outputs[0], AgentOutput::State(AgentState::Starting));
+    assert_eq!(outputs[2], AgentOutput::State(AgentState::Thinking));
+    assert_eq!(outputs[3], AgentOutput::Thought("hmm".to_owned()));
+    assert_eq!(answers(&outputs), "hello there");
+    assert_eq!(agent.said("session").await, *session);
+    assert_eq!(agent.said("where").await, place.path().display().to_string());
+}
+
+#[tokio::test]
+async fn permission_before_the_tool_call_is_asked_and_the_call_is_told() {
+    for (word, decision, option) in [
+        ("ask", Decision::AllowOnce, "the-allow_once"),
+        ("ask-string", Decision::AllowAlways, "the-allow_always"),
+        ("ask", Decision::Deny, "the-reject_once"),
+        ("ask-string", Decision::Cancelled, "cancelled"),
+        ("ask-always", Decision::AllowOnce, "the-allow_always"),
+        ("ask-always", Decision::Deny, "the-reject_always"),
+    ] {
+        let place = Place::new(&[]);
+        let mut agent = place.start();
+        agent.prompt(word).await;
+        let outputs = agent.until(|output| matches!(output, AgentOutput::Ask(_))).await;
+        let [.., AgentOutput::Tool(tool), AgentOutput::Ask(ask)] = &outputs[..] else {
+            panic!("{outputs:?}")
+        };
+        assert_eq!((tool, ask.tool.title.as_str()), (&ask.tool, "Write a.txt"));
+        assert!(tool.asked && tool.status == ToolStatus::Started);
+        assert_eq!(tool.input.as_deref(), Some(r#"{"path":"a.txt"}"#));
+        let waiting = AgentOutput::State(AgentState::WaitingForConfirmation);
+        assert_eq!(agent.next().await, waiting);
+        agent.answer(AskId(ask.id.0 + 1), Decision::AllowAlways).await;
+        agent.answer(ask.id, decision).await;
+        agent.answer(ask.id, Decision::AllowAlways).await;
+        let outputs = agent.done().await;
+        assert_eq!(answers(&outputs), option, "{decision:?}");
+        if word != "ask-always" {
+            let tool = *tools(&outputs).last().unwrap();
+            assert_eq!((tool.status, tool.diffs[0].new.as_str()), (ToolStatus::Completed, "new"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn tools_plans_usage_and_modes_are_told_and_the_rest_is_passed_over() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    let outputs = agent.ask("tool news private").await;
+    let told_tools = tools(&outputs);
+    let (first, last) = (told_tools[0], told_tools[told_tools.len() - 1]);
+    assert_eq!((first.locations[0].line, first.status), (Some(3), ToolStatus::Started));
+    assert_eq!((last.status, last.error.as_deref()), (ToolStatus::Failed, Some("no space")));
+    assert!(!last.asked);
+    let told = |wanted: &dyn Fn(&AgentOutput) -> bool| outputs.iter().any(wanted);
+    assert!(told(&|output| matches!(output, AgentOutput::Plan(steps)
+        if steps[0].text == "first" && steps[0].state == PlanStepState::Started)));
+    assert!(told(&|output| matches!(output, AgentOutput::Usage(usage)
+        if usage.used == 10 && usage.cost.as_ref().unwrap().currency == "USD")));
+    assert!(told(&|output| *output == AgentOutput::Mode("plan".to_owned())));
+    assert!(told(&|output| *output == AgentOutput::State(AgentState::ExecutingTool)));
+    assert_eq!(answers(&outputs), "[-32601, -32601, -32601]");
+}
+
+#[tokio::test]
+async fn output_after_the_end_belongs_to_no_prompt() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    assert_eq!(agent.said("late").await, "");
+    sleep(Duration::from_millis(500)).await;
+    // Its late question is answered, or it would never come back.
+    assert_eq!(agent.said("hello").await, "hello there");
+}
+
+#[tokio::test]
+async fn long_lines_pass_and_longer_ones_end_the_agent() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    assert_eq!(agent.said("big").await.len(), 10_000_000);
+    let reason = agent.failure("huge").await;
+    assert!(reason.starts_with("Test: a line is longer than 16 MiB"), "{reason}");
+    assert_eq!(agent.said("hello").await, "hello there");
+}
+
+#[tokio::test]
+async fn a_death_fails_the_prompt_and_the_next_one_starts_it_again() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    let reason = agent.failure("hello die").await;
+    assert_eq!(
+        reason,
+        "Test: it ended in the middle of a message (exit status 3; it said: out of memory)"
+    );
+    let outputs = agent.ask("hello").await;
+    assert!(outputs.iter().any(|output| matches!(output,
+        AgentOutput::Line(line) if line.contains("does not remember"))));
+    assert_eq!(answers(&outputs), "hello there");
+    let reason = agent.failure("leave").await;
+    assert_eq!(reason, "Test: it ended unexpectedly (exit status 0)");
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_in_a_new_process() {
+    for flag in ["--load", "--resume"] {
+        let mut place = Place::new(&[flag, "--modes"]);
+        let mut agent = place.start();
+        let session = agent.said("session").await;
+        agent.failure("die").await;
+        let outputs = agent.ask("session").await;
+        let opened = AgentOutput::Opened { session: session.clone(), resumed: true };
+        assert!(outputs.contains(&opened), "{outputs:?}");
+        // What was said before is not told again.
+        assert_eq!(answers(&outputs), session);
+        drop(agent);
+        place.program.resume = Some(session.clone());
+        assert_eq!(place.start().said("session").await, session);
+        place.program.resume = Some("forgotten".to_owned());
+        assert_ne!(place.start().said("session").await, "forgotten");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_is_brought_to_ask() {
+    for flag in ["--modes", "--options"] {
+        let mut place = Place::new(&[flag]);
+        place.program.row.mode = Some("ask".to_owned());
+        let outputs = place.start().ask("mode").await;
+        assert!(outputs.contains(&AgentOutput::Mode("ask".to_owned())), "{outputs:?}");
+        assert_eq!(answers(&outputs), "ask", "{flag}");
+    }
+    let mut place = Place::new(&["--modes", "--options"]);
+    place.program.row.mode = Some("plan".to_owned());
+    place.program.row.mode_option = Some("approval".to_owned());
+    place.program.model = Some("large".to_owned());
+    assert_eq!(place.start().said("mode").await, "plan+large");
+    place.program.row.mode = Some("careful".to_owned());
+    let reason = place.start().failure("mode").await;
+    assert!(reason.starts_with("Test has no mode `careful`"), "{reason}");
+    assert!(reason.ends_with("it has: auto, ask, plan, auto, ask, plan"), "{reason}");
+}
+
+#[tokio::test]
+async fn trouble_at_the_start_is_clear() {
+    let reason = Place::new(&["--auth"]).start().failure("hello").await;
+    assert!(reason.starts_with("Test needs a login: Authentication required."), "{reason}");
+    assert!(reason.contains("API key (set TEST_KEY)"), "{reason}");
+    let reason = Place::new(&["--version", "2"]).start().failure("hello").await;
+    assert_eq!(reason, "Test speaks version 2 of the protocol, and we speak 1");
+    let mut place = Place::new(&[]);
+    place.program.row.command = vec!["surely-not-installed".to_owned()];
+    let reason = place.start().failure("hello").await;
+    assert_eq!(reason, "Test: `surely-not-installed` is not installed. Ask a friend.");
+    place.program.row.command = ["sh", "-c", "echo bad luck >&2; exit 7"].map(Into::into).to_vec();
+    let outputs = place.start().ask("hello").await;
+    assert!(outputs.contains(&AgentOutput::Line("bad luck".to_owned())), "{outputs:?}");
+    let [.., AgentOutput::Done(AgentEnd::Failed { reason })] = &outputs[..] else {
+        panic!("{outputs:?}")
+    };
+    assert_eq!(reason, "Test: it ended unexpectedly (exit status 7; it said: bad luck)");
+}
+
+#[tokio::test]
+async fn noise_and_slowness_at_the_start_are_shown_and_survived() {
+    let place = Place::new(&["--noise", "--slow", "1.5"]);
+    let mut agent = place.start();
+    let outputs = agent.ask("hello").await;
+    for line in ["loading extensions", "Welcome!"] {
+        assert!(outputs.contains(&AgentOutput::Line(line.to_owned())), "{outputs:?}");
+    }
+    assert_eq!(answers(&outputs), "hello there");
+}
+
+#[tokio::test]
+async fn only_listed_variables_are_passed_on() {
+    let mut place = Place::new(&[]);
+    place.program.row.env =
+        ["CARGO_PKG_NAME", "FIXED=a=b", "SURELY_UNSET_X"].map(Into::into).to_vec();
+    let said = place.start().said("env").await;
+    let allowed = [
+        "PATH",
+        "HOME",
+        "LANG",
+        "TERM",
+        "KAKEHASHI_AGENT",
+        "LC_CTYPE",
+        "PWD",
+        "OLDPWD",
+        "SHLVL",
+        "_",
+    ];
+    for one in said.split(' ').filter(|one| one.contains('=')) {
+        let (name, value) = one.split_once('=').unwrap();
+        match name {
+            "CARGO_PKG_NAME" => assert_eq!(value, "kakehashi"),
+            "FIXED" => assert_eq!(value, "a=b"),
+            // Where python3 is a script, it sets some of its own.
+            _ if name.contains("PYENV_") => (),
+            _ => assert!(allowed.contains(&name), "{name} was passed on"),
+        }
+    }
+    assert!(said.contains("FIXED=a=b"), "{said}");
+}
+
+#[tokio::test]
+async fn pictures_and_files_reach_the_agent() {
+    for (flags, expected) in [
+        (&[][..], "text image resource_link"),
+        (&["--no-image"], "text resource_link resource_link"),
+    ] {
+        let place = Place::new(flags);
+        let files = ["a.png", "b.txt"].map(|name| place.path().join(name)).to_vec();
+        files.iter().for_each(|path| std::fs::write(path, "x").unwrap());
+        let mut agent = place.start();
+        agent.prompt_with("blocks", files).await;
+        assert_eq!(answers(&agent.done().await), expected);
+    }
+}
+
+#[tokio::test]
+async fn ends_are_told_apart() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    assert_eq!(agent.failure("refuse").await, "Test: the model refuses to answer");
+    assert_eq!(agent.failure("error").await, "Test: Internal error: no model");
+    let outputs = agent.ask("full").await;
+    let line = AgentOutput::Line("Test: the model's limit of tokens was reached".to_owned());
+    assert_eq!(outputs[outputs.len() - 2..], [line, finished()]);
+}
+
+#[tokio::test]
+async fn a_polite_cancel_keeps_the_process() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    let session = agent.said("session").await;
+    agent.prompt("wait").await;
+    agent.until_answer("working").await;
+    let began = Instant::now();
+    agent.cancel().await;
+    assert_eq!(agent.done().await.last(), Some(&cancelled()));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!(agent.said("session").await, session);
+    agent.cancel().await;
+    assert_eq!(agent.done().await, [cancelled()]);
+}
+
+#[tokio::test]
+async fn a_cancel_answers_open_questions() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    agent.prompt("ask-and-wait").await;
+    let ask = agent.until_ask().await;
+    agent.cancel().await;
+    let outputs = agent.done().await;
+    assert_eq!((answers(&outputs).as_str(), outputs.last()), ("cancelled", Some(&cancelled())));
+    agent.answer(ask.id, Decision::AllowAlways).await;
+    assert_eq!(agent.said("hello").await, "hello there");
+}
+
+#[tokio::test]
+async fn a_cancel_that_is_not_heard_ends_everything_in_time() {
+    for (word, fastest, slowest) in [("deaf", 3, 5), ("stubborn", 5, 7)] {
+        let place = Place::new(&["--load"]);
+        let mark = format!("86{fastest}1.5");
+        let mut agent = place.start();
+        agent.prompt(&format!("family {mark} {word}")).await;
+        agent.until_answer("working").await;
+        wait_for(PATIENCE, || count(&mark) == 4).await;
+        let began = Instant::now();
+        agent.cancel().await;
+        assert_eq!(agent.done().await.last(), Some(&cancelled()));
+        let took = began.elapsed();
+        assert!(took >= Duration::from_secs(fastest), "{word}: {took:?}");
+        // One of the family does not mind TERM.
+        assert!(took < Duration::from_secs(slowest + 2), "{word}: {took:?}");
+        assert_eq!(count(&mark), 0, "{word}");
+        assert_eq!(agent.said("hello").await, "hello there");
+    }
+}
+
+#[tokio::test]
+async fn a_second_cancel_does_not_wait() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    agent.prompt("family 8701.5 stubborn").await;
+    agent.until_answer("working").await;
+    wait_for(PATIENCE, || count("8701.5") == 4).await;
+    let began = Instant::now();
+    agent.cancel().await;
+    for _ in 0..2 {
+        sleep(Duration::from_millis(200)).await;
+        agent.link.input.send(AgentInput::CancelNow).await.unwrap();
+    }
+    assert_eq!(agent.done().await.last(), Some(&cancelled()));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!(count("8701.5"), 0);
+    // It has no answer of its own.
+    assert_eq!(agent.said("hello").await, "hello there");
+}
+
+#[tokio::test]
+async fn a_cancel_while_it_starts_ends_it() {
+    let place = Place::new(&["--slow", "1000"]);
+    let mut agent = place.start();
+    agent.prompt("hello").await;
+    assert_eq!(agent.next().await, AgentOutput::State(AgentState::Starting));
+    sleep(Duration::from_millis(200)).await;
+    agent.cancel().await;
+    assert_eq!(agent.done().await, [cancelled()]);
+}
+
+#[tokio::test]
+async fn a_cancel_gets_through_a_flood_that_nobody_takes() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    agent.prompt("flood").await;
+    agent.next().await;
+    sleep(Duration::from_millis(500)).await;
+    agent.cancel().await;
+    sleep(Duration::from_secs(6)).await;
+    let outputs = agent.done().await;
+    assert_eq!(outputs.last(), Some(&cancelled()));
+    assert!(outputs.len() < 1000, "{}", outputs.len());
+}
+
+#[tokio::test]
+async fn dropping_the_link_ends_everything() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    agent.said("family 8801.5").await;
+    wait_for(PATIENCE, || count("8801.5") == 4).await;
+    let Agent { link: AgentLink { input, mut output } } = agent;
+    drop(input);
+    // The link counts as open until nothing is left.
+    while timeout(PATIENCE, output.recv()).await.unwrap().is_some() {}
+    assert_eq!(count("8801.5"), 0);
+}
+
+#[tokio::test]
+async fn an_agent_that_ends_leaves_nothing_behind() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    agent.failure("family 8901.5 leave").await;
+    assert_eq!(count("8901.5"), 0);
+}
+
+#[tokio::test]
+async fn the_death_of_a_supervisor_is_the_agents_too() {
+    let place = Place::new(&[]);
+    let mut agent = place.start();
+    agent.prompt("family 9001.5 wait").await;
+    agent.until_answer("working").await;
+    wait_for(PATIENCE, || count("9001.5") == 4).await;
+    let supervisor = supervisor_of(&place.path()).unwrap();
+    let pid = rustix::process::Pid::from_raw(supervisor).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let outputs = agent.done().await;
+    assert!(matches!(outputs.last(), Some(AgentOutput::Done(AgentEnd::Failed { .. }))));
+    // Whoever has a clean environment and no parents is out of reach then.
+    wait_for(PATIENCE, || count("9001.5") <= 1).await;
+    end_by_hand("9001.5");
+}
+
+/// The supervisor whose working directory this is.
+fn supervisor_of(place: &Path) -> Option<i32> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let found = processes.filter(|process| {
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let here = std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == place);
+        here && line.split(|&byte| byte == 0).nth(1) == Some(b"supervise")
+    });
+    found.filter_map(|process| process.file_name().to_str()?.parse().ok()).next()
+}
+
+fn end_by_hand(word: &str) {
+    for process in std::fs::read_dir("/proc").unwrap().flatten() {
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        if line.split(|&byte| byte == 0).any(|one| one == word.as_bytes()) {
+            let pid = process.file_name().to_str().unwrap().parse().unwrap();
+            let pid = rustix::process::Pid::from_raw(pid).unwrap();
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+fn command(script: &str, format: CommandFormat) -> Place {
+    let mut row = Place::new(&[]).program.row;
+    row.kind = AgentKind::Command(format);
+    row.command = ["sh", "-c", script, "sh", "{prompt}"].map(Into::into).to_vec();
+    Place::of(row)
+}
+
+#[tokio::test]
+async fn a_command_is_an_agent_without_approvals() {
+    let place = command("echo \"one: $1\"; cat; echo two", CommandFormat::Text);
+    let config = AgentConfig::Program(Arc::new(place.program.clone()));
+    assert!(!config.has_approvals());
+    let mut agent = place.start();
+    let outputs = agent.ask("a 'b' $HOME").await;
+    assert!(outputs.contains(&AgentOutput::Line("one: a 'b' $HOME".to_owned())), "{outputs:?}");
+    assert_eq!(answers(&outputs), "one: a 'b' $HOME\ntwo");
+    let failing = command("echo sorry >&2; exit 4", CommandFormat::Text);
+    assert_eq!(failing.start().failure("x").await, "Test: exit status 4; it said: sorry");
+}
+
+#[tokio::test]
+async fn json_lines_of_a_command_are_mapped() {
+    let format = CommandFormat::JsonLines {
+        text: "/item/text".to_owned(),
+        done: Some("/result".to_owned()),
+        error: Some("/error".to_owned()),
+    };
+    let lines = r#"echo '{"item":{"text":"a"}}'; echo plain; echo '{"item":{"text":"b"}}'; echo '{"result":"ab"}'"#;
+    let outputs = command(lines, format.clone()).start().ask("x").await;
+    assert!(outputs.contains(&AgentOutput::Line("plain".to_owned())), "{outputs:?}");
+    assert_eq!(answers(&outputs), "ab");
+    let only = command(r#"echo '{"result":"all"}'"#, format.clone());
+    assert_eq!(only.start().said("x").await, "all");
+    let failing = command(r#"echo '{"error":{"message":"no key"}}'"#, format);
+    assert_eq!(failing.start().failure("x").await, "Test: no key");
+}
+
+#[tokio::test]
+async fn a_command_and_its_family_end_with_a_cancel() {
+    let script = "trap '' INT TERM; setsid sleep 9101.5 & echo go; sleep 9101.5";
+    let place = command(script, CommandFormat::Text);
+    let mut agent = place.start();
+    agent.prompt("x").await;
+    agent.until(|output| *output == AgentOutput::Line("go".to_owned())).await;
+    agent.cancel().await;
+    assert_eq!(agent.done().await, [cancelled()]);
+    assert_eq!(count("9101.5"), 0);
+}
