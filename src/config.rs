@@ -1,6 +1,7 @@
 //! What the operator decided: built-in defaults, then the file, then flags and `KAKEHASHI_` variables, checked
 //! once at the start. Nothing else reads the environment.
 
+mod agent;
 mod chat;
 mod exposure;
 mod origin;
@@ -10,6 +11,7 @@ mod settings;
 mod tls;
 mod user;
 
+pub use agent::known_agents;
 pub use exposure::{Exposed, Exposure};
 pub use raw::{Listen, Models};
 pub use settings::{CHAT_SETTING, PROJECT_SETTING, chat_model, check_setting};
@@ -17,7 +19,8 @@ pub use tls::TlsFiles;
 pub use user::{User, check_name};
 
 use crate::locale::Locale;
-use crate::message::{ChatModel, SettingProblem, SettingValue, Settings};
+use crate::message::{AgentRow, ChatModel, SettingProblem, SettingValue, Settings};
+use agent::Agent;
 use directories::ProjectDirs;
 use exposure::Proxy;
 use origin::{Host, Origin};
@@ -61,6 +64,10 @@ pub struct Config {
     /// Names differ. Empty: only the local user, by the token.
     pub users: Vec<User>,
     pub login: LoginRules,
+    /// Names differ. Besides these there is always the scripted one.
+    pub agents: Vec<AgentRow>,
+    /// Our own binary, which supervises agents.
+    pub supervisor: PathBuf,
     /// Name and absolute path; each a directory when the gateway started.
     pub projects: Vec<(String, PathBuf)>,
     /// Where all this was read; `None`: nowhere.
@@ -147,6 +154,8 @@ pub enum ConfigError {
     UserTwice(String),
     #[error("chat model `{0}` is there twice")]
     ChatTwice(String),
+    #[error("agent `{0}` is there twice")]
+    AgentTwice(String),
     #[error("project `{name}` is {}, which is not a directory", path.display())]
     OtherProject { name: String, path: PathBuf },
     #[error("there is a TLS {has} but no {lacks}: --tls-{lacks}, KAKEHASHI_TLS_{} or [tls] {lacks}", lacks.to_ascii_uppercase())]
@@ -177,6 +186,10 @@ impl Config {
         if let Some(name) = chat::repeated(&raw.chat) {
             return Err(ConfigError::ChatTwice(name.to_owned()));
         }
+        if let Some(name) = agent::repeated(&raw.agents) {
+            return Err(ConfigError::AgentTwice(name.to_owned()));
+        }
+        let agents: Vec<AgentRow> = raw.agents.iter().map(|Agent(row)| row.clone()).collect();
         let retention = retention(&raw);
         let tls = raw.tls.files()?;
         let exposure = Exposure {
@@ -200,6 +213,8 @@ impl Config {
             allowed_hosts: raw.allowed_hosts.into_iter().map(|Host(text)| text).collect(),
             users: raw.users,
             login: login_rules(&raw.login),
+            agents,
+            supervisor: own_binary(),
             projects: projects(raw.projects)?,
             file,
             trusted_proxies: raw.trusted_proxy.into_iter().map(|Proxy(address)| address).collect(),
@@ -269,6 +284,8 @@ impl Config {
             allowed_hosts: Vec::new(),
             users: Vec::new(),
             login: login_rules(&raw.login),
+            agents: Vec::new(),
+            supervisor: own_binary(),
             projects: Vec::new(),
             file: None,
             trusted_proxies: Vec::new(),
@@ -416,6 +433,14 @@ fn login_rules(raw: &RawLogin) -> LoginRules {
     LoginRules { lifetime: raw.token_hours.seconds() * 3600, attempts: raw.attempts.0 }
 }
 
+/// By this name the system finds it also when it was replaced meanwhile.
+fn own_binary() -> PathBuf {
+    if cfg!(target_os = "linux") {
+        return "/proc/self/exe".into();
+    }
+    std::env::current_exe().unwrap_or_else(|_| "kakehashi".into())
+}
+
 fn file_rules(raw: &RawFiles) -> FileRules {
     FileRules {
         backup_keep: raw.backup_keep.count(),
@@ -486,6 +511,19 @@ mod tests {
             "DIR/kakehashi.toml:1: listen: `8091` is not an address",
         );
         check_refused("listen 8091", "DIR/kakehashi.toml:1: ");
+    }
+
+    #[test]
+    fn agents_are_known_by_name() {
+        let row = "[[agents]]\nname = \"goose\"\nkind = \"acp\"\ncommand = [\"goose\", \"acp\"]\n";
+        let chosen = "[settings]\nCODE_AI2_NAME = \"goose\"\n";
+        assert_eq!(load(&format!("{row}{chosen}")).unwrap().agents[0].label, "goose");
+        check_refused(
+            chosen,
+            "[settings] CODE_AI2_NAME: there is no agent `goose`, only `scripted`",
+        );
+        check_refused(&format!("{row}{row}"), "agent `goose` is there twice");
+        check_refused(&format!("{row}port = 1"), "DIR/kakehashi.toml:5: ");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `kakehashi.toml` as it is written. Every value checks itself while it is read, so that a mistake is
 //! reported with its line.
 
+use super::agent::Agent;
 use super::chat::RawChat;
 use super::exposure::Proxy;
 use super::origin::{Host, Origin};
@@ -28,6 +29,7 @@ pub(super) struct RawConfig {
     pub(super) allowed_origins: Vec<Origin>,
     pub(super) allowed_hosts: Vec<Host>,
     pub(super) users: Vec<User>,
+    pub(super) agents: Vec<Agent>,
     pub(super) login: RawLogin,
     pub(super) projects: BTreeMap<ProjectName, PathBuf>,
     pub(super) trusted_proxy: Vec<Proxy>,
@@ -50,6 +52,7 @@ impl Default for RawConfig {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             users: Vec::new(),
+            agents: Vec::new(),
             login: RawLogin::default(),
             projects: BTreeMap::new(),
             trusted_proxy: Vec::new(),

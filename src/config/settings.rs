@@ -16,8 +16,11 @@ enum Kind {
     Chat,
     /// What the chat model of this name is called at its vendor.
     ChatModel(&'static str),
+    /// A code agent by its name; whether there is one is checked when all are known.
+    Agent,
 }
 
+/// The agent that is always there.
 const SCRIPTED: Kind = Kind::Text("scripted");
 const AUTO: Kind = Kind::Text("auto");
 
@@ -34,10 +37,10 @@ const KINDS: [(&str, Kind); 28] = [
     ("LIVE_FREEAI_VOICE", AUTO),
     ("LIVE_OPENAI_MODEL", AUTO),
     ("LIVE_OPENAI_VOICE", AUTO),
-    ("CODE_AI1_NAME", SCRIPTED),
-    ("CODE_AI2_NAME", SCRIPTED),
-    ("CODE_AI3_NAME", SCRIPTED),
-    ("CODE_AI4_NAME", SCRIPTED),
+    ("CODE_AI1_NAME", Kind::Agent),
+    ("CODE_AI2_NAME", Kind::Agent),
+    ("CODE_AI3_NAME", Kind::Agent),
+    ("CODE_AI4_NAME", Kind::Agent),
     ("CODE_AI1_MODEL", AUTO),
     ("CODE_AI2_MODEL", AUTO),
     ("CODE_AI3_MODEL", AUTO),
@@ -89,7 +92,8 @@ pub fn check_setting(
             }
             SettingValue::Text(model)
         }
-        (Kind::Text(_) | Kind::Chat | Kind::ChatModel(_), _) => {
+        (Kind::Agent, Some(SettingValue::Text(name))) => SettingValue::Text(agent(config, &name)?),
+        (Kind::Text(_) | Kind::Chat | Kind::ChatModel(_) | Kind::Agent, _) => {
             return Err(SettingProblem::NotText);
         }
         (Kind::Number(_), _) => return Err(SettingProblem::NotNumber),
@@ -136,6 +140,20 @@ pub fn chat_model(config: &Config, settings: &Settings) -> Option<ChatModel> {
     Some(model)
 }
 
+/// The name of an agent that is there.
+fn agent(config: &Config, asked: &str) -> Result<String, SettingProblem> {
+    let rows = match config.models {
+        Models::Auto => config.agents.as_slice(),
+        Models::Scripted => &[],
+    };
+    if asked == SCRIPTED_NAME || rows.iter().any(|row| row.name == asked) {
+        return Ok(asked.to_owned());
+    }
+    let known = rows.iter().map(|row| row.name.as_str()).chain([SCRIPTED_NAME]);
+    let known = known.collect::<Vec<_>>().join(", ");
+    Err(SettingProblem::UnknownModel { value: asked.to_owned(), known })
+}
+
 fn project(config: &Config, asked: &str) -> Result<String, SettingProblem> {
     let asked = asked.trim_end_matches('/');
     let own = Path::new(asked) == config.project;
@@ -178,6 +196,7 @@ fn default(kind: Kind) -> SettingValue {
         Kind::Text(text) => SettingValue::Text(text.to_owned()),
         Kind::Number(number) => SettingValue::Number(number),
         Kind::Chat | Kind::ChatModel(_) => SettingValue::Text(AUTO_NAME.to_owned()),
+        Kind::Agent => SettingValue::Text(SCRIPTED_NAME.to_owned()),
     }
 }
 
@@ -225,8 +244,10 @@ impl<'de> serde::de::DeserializeSeed<'de> for Value {
                 same(&text, only).map_err(D::Error::custom)?;
                 Ok(SettingValue::Text(text))
             }
-            // Which models there are is known when the whole file is read.
-            Kind::Chat | Kind::ChatModel(_) => Ok(SettingValue::Text(String::deserialize(value)?)),
+            // Which models and agents there are is known when the whole file is read.
+            Kind::Chat | Kind::ChatModel(_) | Kind::Agent => {
+                Ok(SettingValue::Text(String::deserialize(value)?))
+            }
             Kind::Number(only) => {
                 let number = i64::deserialize(value)?;
                 same(&number.to_string(), &only.to_string()).map_err(D::Error::custom)?;

@@ -1,6 +1,7 @@
 //! `kakehashi doctor`: looks at what the gateway needs and says what to do. It only looks: nothing is made, changed
 //! or kept, and a running gateway does not notice.
 
+mod agents;
 mod certificate;
 mod data;
 mod exposure;
@@ -42,6 +43,7 @@ pub fn examine(overrides: Overrides, screen: &Screen) -> Report {
         findings.push(limits::watches(directories));
         findings.push(limits::open_files(config.limits.connections));
         findings.extend(models(&config));
+        findings.extend(agents::findings(&config.agents));
         let scheme = if config.tls.is_some() { "https" } else { "http" };
         findings.extend(screen.findings(config.listen, scheme));
     }

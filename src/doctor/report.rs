@@ -1,6 +1,7 @@
 //! What was found, for people line by line and for programs as JSON.
 
 use serde::Serialize;
+use std::borrow::Cow;
 use std::fmt;
 
 /// How bad it is; only a failure keeps the gateway from working.
@@ -25,7 +26,7 @@ impl Verdict {
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    pub check: &'static str,
+    pub check: Cow<'static, str>,
     pub verdict: Verdict,
     pub found: String,
     /// What to do; `None` where nothing needs to be done.
@@ -33,12 +34,12 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub(super) fn ok(check: &'static str, found: impl Into<String>) -> Self {
-        Self { check, verdict: Verdict::Ok, found: found.into(), advice: None }
+    pub(super) fn ok(check: impl Into<Cow<'static, str>>, found: impl Into<String>) -> Self {
+        Self { check: check.into(), verdict: Verdict::Ok, found: found.into(), advice: None }
     }
 
     pub(super) fn warn(
-        check: &'static str,
+        check: impl Into<Cow<'static, str>>,
         found: impl Into<String>,
         advice: impl Into<String>,
     ) -> Self {
@@ -46,7 +47,7 @@ impl Finding {
     }
 
     pub(super) fn fail(
-        check: &'static str,
+        check: impl Into<Cow<'static, str>>,
         found: impl Into<String>,
         advice: impl Into<String>,
     ) -> Self {
@@ -86,7 +87,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.findings {
-            let (verdict, check) = (finding.verdict.name(), finding.check);
+            let (verdict, check) = (finding.verdict.name(), &finding.check);
             write!(f, "{verdict:<4}  {check:<10}  {}", plain(&finding.found))?;
             match &finding.advice {
                 Some(advice) => writeln!(f, " -> {}", plain(advice))?,

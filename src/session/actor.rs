@@ -8,7 +8,7 @@ use super::erase::Doom;
 use super::job::{Asker, JobDone};
 use super::journal::{Diverged, Effect, Journal, Step};
 use super::lane::{self, LANES, Lane};
-use super::models::Providers;
+use super::models::{self, Providers};
 use super::presence::Presence;
 use super::recent::RecentFiles;
 use super::settings::Settled;
@@ -86,7 +86,10 @@ impl Session {
         urgent: mpsc::Receiver<Urgent>,
     ) -> Self {
         let providers = Providers::of(&env, &settled.settings);
-        let agent = |slot| Lane::agent(slot, providers.agent.clone(), env.files.project());
+        let agent = |slot| {
+            let chosen = models::agent(&env.config, &settled.settings, slot);
+            Lane::agent(slot, chosen, env.files.project())
+        };
         let [one, two, three, four] = AgentSlot::ALL.map(agent);
         let mut session = Self {
             lanes: [Lane::chat(providers.chat), one, two, three, four],

@@ -180,6 +180,17 @@ impl Lane {
         }
     }
 
+    /// The next run is this agent's; another one that waited for work ends.
+    pub(super) fn give_to(&mut self, chosen: AgentConfig) {
+        if let Worker::Agent { config, link, .. } = &mut self.worker
+            && *config != chosen
+        {
+            *link = None;
+            *config = chosen;
+            self.stray_cancels = 0;
+        }
+    }
+
     /// Starts the worker on a run that is still wanted. False: the worker does not take it.
     pub(super) fn begin(
         &mut self,

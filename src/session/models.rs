@@ -1,9 +1,9 @@
 //! Which providers a session talks to, as the operator chose, and which it could choose.
 
 use super::{Env, Registry};
-use crate::config::{self, Models};
-use crate::message::{ModelOffer, Offered, Settings};
-use crate::provider::agent::{self, AgentConfig};
+use crate::config::{self, Config, Models};
+use crate::message::{AgentSlot, ModelOffer, Offered, SettingValue, Settings};
+use crate::provider::agent::{self, AgentConfig, Program};
 use crate::provider::chat::ChatConfig;
 use crate::provider::live::LiveConfig;
 use std::sync::Arc;
@@ -20,6 +20,11 @@ impl Registry {
         let own = config.project.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let others = config.projects.iter();
         let others = others.map(|(name, path)| (path.display().to_string(), name.clone()));
+        let agents = match config.models {
+            Models::Auto => config.agents.as_slice(),
+            Models::Scripted => &[],
+        };
+        let agents = agents.iter().map(|row| offered(&row.name, &[("auto", row.label.as_str())]));
         let rows = |names: &[&str]| {
             let empty = names.iter().map(|name| offered(name, &[]));
             empty.chain([offered("scripted", &[("auto", "Scripted")])]).collect::<Vec<_>>()
@@ -40,7 +45,7 @@ impl Registry {
             chat,
             live: rows(&LIVE),
             voices: rows(&LIVE),
-            code: rows(&CODE),
+            code: rows(&CODE).into_iter().chain(agents).collect(),
             projects: std::iter::once((String::new(), own)).chain(others).collect(),
         }
     }
@@ -55,16 +60,11 @@ fn offered(name: &str, models: &[(&str, &str)]) -> Offered {
 pub(super) struct Providers {
     pub(super) chat: ChatConfig,
     pub(super) live: LiveConfig,
-    pub(super) agent: AgentConfig,
 }
 
 impl Providers {
     pub(super) fn of(env: &Env, settings: &Settings) -> Self {
-        Self {
-            chat: chat(env, settings),
-            live: LiveConfig::Scripted,
-            agent: AgentConfig::Scripted { owner: agent::owner(&env.config.data) },
-        }
+        Self { chat: chat(env, settings), live: LiveConfig::Scripted }
     }
 }
 
@@ -73,5 +73,26 @@ pub(super) fn chat(env: &Env, settings: &Settings) -> ChatConfig {
     match config::chat_model(&env.config, settings) {
         Some(model) => ChatConfig::Remote { model: Arc::new(model), client: env.chat.clone() },
         None => ChatConfig::Scripted,
+    }
+}
+
+/// The agent that the settings choose for a slot; the scripted one if that does not exist any more.
+pub(super) fn agent(config: &Config, settings: &Settings, slot: AgentSlot) -> AgentConfig {
+    let owner = agent::owner(&config.data);
+    let setting = format!("CODE_AI{}_NAME", slot.number());
+    let chosen = settings.iter().find_map(|(name, value)| match value {
+        SettingValue::Text(text) if **name == *setting => Some(text),
+        SettingValue::Text(_) | SettingValue::Number(_) => None,
+    });
+    let row = chosen.and_then(|name| config.agents.iter().find(|row| row.name == *name));
+    match row.cloned() {
+        Some(row) => AgentConfig::Program(Arc::new(Program {
+            row,
+            supervisor: config.supervisor.clone(),
+            owner,
+            model: None,
+            resume: None,
+        })),
+        None => AgentConfig::Scripted { owner },
     }
 }

@@ -7,7 +7,7 @@ use super::models;
 use super::{Registry, SessionClosed, SessionHandle, Urgent};
 use crate::config::{self, Config};
 use crate::files::Files;
-use crate::message::{Channel, SettingProblem, SettingValue, Settings};
+use crate::message::{AgentSlot, Channel, SettingProblem, SettingValue, Settings};
 use crate::store::Change;
 use std::path::Path;
 use std::sync::Arc;
@@ -156,10 +156,22 @@ impl Session {
         // The next question goes to the model that is chosen now; one that is being answered is not touched.
         let chat = models::chat(&self.env, &self.settings);
         self.lanes.iter_mut().for_each(|lane| lane.choose_chat(&chat));
+        self.choose_agents();
         let stored = differences(&self.settings, &self.env.config);
         let (changes, effects) = (vec![Change::Settings(stored)], vec![Effect::Settled(done)]);
         self.journal.record(Step { changes, effects });
         Ok(self.taken(written))
+    }
+
+    /// An agent that is at work finishes first: its successor is chosen when the channel is free.
+    pub(super) fn choose_agents(&mut self) {
+        for slot in AgentSlot::ALL {
+            let chosen = models::agent(&self.env.config, &self.settings, slot);
+            let lane = &mut self.lanes[usize::from(slot.number())];
+            if lane.current.is_none() {
+                lane.give_to(chosen);
+            }
+        }
     }
 
     fn taken(&self, written: oneshot::Receiver<()>) -> Taken {

@@ -4,8 +4,8 @@ use super::actor::Session;
 use super::job::{self, Asker};
 use super::journal::{Effect, Step};
 use super::lane::{Ending, LaneOutput, Stop, Waiting, lane_index};
-use super::talk;
 use super::progress;
+use super::talk;
 use crate::message::{
     AgentReport, AgentSlot, CancelScope, Channel, Event, FileNote, Notice, Problem, ReportStage,
     Run, RunId, RunOrigin,
@@ -313,6 +313,7 @@ impl Session {
             self.tell_line(step, index, rest);
         }
         let Some(done) = self.lanes[index].release() else { return };
+        self.choose_agents();
         let run = done.run;
         step.changes.push(Change::RunOver(run.id));
         self.env.metrics.run_ended(ending.outcome());

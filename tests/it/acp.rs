@@ -1,5 +1,7 @@
 //! Code agents as processes: a scripted one that misbehaves on purpose, spoken to through its link.
 
+use crate::process::Process;
+use crate::support::{BODY, Frontend, Home, KIND};
 use kakehashi::message::{AgentKind, AgentRow, CommandFormat};
 use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AgentState, Ask,
@@ -544,15 +546,23 @@ async fn the_death_of_a_supervisor_is_the_agents_too() {
     end_by_hand("9001.5");
 }
 
-/// The supervisor whose working directory this is.
-fn supervisor_of(place: &Path) -> Option<i32> {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let found = processes.filter(|process| {
-        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+/// The processes whose working directory this is, with their arguments.
+fn living_in(place: &Path) -> Vec<(i32, Vec<u8>)> {
+    let mut found = Vec::new();
+    for process in std::fs::read_dir("/proc").unwrap().flatten() {
         let here = std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == place);
-        here && line.split(|&byte| byte == 0).nth(1) == Some(b"supervise")
-    });
-    found.filter_map(|process| process.file_name().to_str()?.parse().ok()).next()
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        if here && !line.is_empty() {
+            found.push((process.file_name().to_str().unwrap().parse().unwrap(), line));
+        }
+    }
+    found
+}
+
+fn supervisor_of(place: &Path) -> Option<i32> {
+    let is_supervisor =
+        |line: &[u8]| line.split(|&byte| byte == 0).nth(1) == Some(b"supervise".as_slice());
+    living_in(place).into_iter().find(|(_, line)| is_supervisor(line)).map(|(pid, _)| pid)
 }
 
 fn end_by_hand(word: &str) {
@@ -613,4 +623,60 @@ async fn a_command_and_its_family_end_with_a_cancel() {
     agent.cancel().await;
     assert_eq!(agent.done().await, [cancelled()]);
     assert_eq!(count("9101.5"), 0);
+}
+
+/// Settings of a gateway whose first slot is our agent.
+fn settings() -> String {
+    format!(
+        "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\ncommand = [\"python3\", \"{AGENT}\", \
+         \"--modes\"]\nmode = \"ask\"\n[settings]\nCODE_AI1_NAME = \"test\"\n"
+    )
+}
+
+#[tokio::test]
+async fn an_agent_works_in_its_channel_and_asks_in_vain() {
+    let home = Home::new();
+    let process = Process::start(&home, &settings());
+    let mut front = Frontend::open(process.addr, None).await;
+    front.type_in("1", "mode think tool ask").await;
+    let packets = front.agents[0].collect_until(|packet| packet[KIND] == "output_text").await;
+    let told = |text: &str| packets.iter().any(|packet| packet[BODY] == text);
+    for line in ["hmm", "[tool] Write a.txt: failed", "[tool] Write a.txt: not allowed"] {
+        assert!(told(line), "no {line:?} in {packets:?}");
+    }
+    assert_eq!(packets.last().unwrap()[BODY], "askthe-reject_once");
+    // The other slots have the scripted agent.
+    front.type_in("2", "say as ever").await;
+    assert_eq!(front.agents[1].until("output_text").await[BODY], "as ever");
+}
+
+#[tokio::test]
+async fn a_second_cancel_on_a_channel_ends_its_agent_at_once() {
+    let home = Home::new();
+    let process = Process::start(&home, &settings());
+    let mut front = Frontend::open(process.addr, None).await;
+    front.type_in("1", "family 9301.5 stubborn").await;
+    wait_for(PATIENCE, || count("9301.5") == 4).await;
+    let began = Instant::now();
+    for _ in 0..3 {
+        front.cancel("1").await;
+        sleep(Duration::from_millis(200)).await;
+    }
+    front.agents[0].until("output_text").await;
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert_eq!(count("9301.5"), 0);
+}
+
+#[tokio::test]
+async fn no_process_of_an_agent_survives_kill_9() {
+    let home = Home::new();
+    let process = Process::start(&home, &settings());
+    let mut front = Frontend::open(process.addr, None).await;
+    front.type_in("1", "family 9201.5 stubborn").await;
+    wait_for(PATIENCE, || count("9201.5") == 4).await;
+    let project = home.project.path().canonicalize().unwrap();
+    assert!(supervisor_of(&project).is_some());
+    process.kill();
+    wait_for(Duration::from_secs(8), || living_in(&project).is_empty()).await;
+    assert_eq!(count("9201.5"), 0);
 }

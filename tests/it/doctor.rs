@@ -88,6 +88,13 @@ fn a_machine_that_has_everything_is_healthy() {
     let found = report(&home, &["--listen", &address], 0);
     let checks: Vec<&str> = found.keys().map(String::as_str).collect();
     let expected = [
+        "agent claude",
+        "agent codex",
+        "agent copilot",
+        "agent gemini",
+        "agent goose",
+        "agent opencode",
+        "agent qwen",
         "browser",
         "config",
         "control",

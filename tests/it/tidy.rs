@@ -31,7 +31,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "command",
         ],
     ),
-    ("doctor", &["message", "config", "data_dir", "auth", "store", "server", "doctor"]),
+    ("doctor", &["message", "config", "data_dir", "auth", "store", "provider", "server", "doctor"]),
     (
         "server",
         &[
