@@ -518,10 +518,7 @@ mod tests {
         let row = "[[agents]]\nname = \"goose\"\nkind = \"acp\"\ncommand = [\"goose\", \"acp\"]\n";
         let chosen = "[settings]\nCODE_AI2_NAME = \"goose\"\n";
         assert_eq!(load(&format!("{row}{chosen}")).unwrap().agents[0].label, "goose");
-        check_refused(
-            chosen,
-            "[settings] CODE_AI2_NAME: there is no agent `goose`, only `scripted`",
-        );
+        check_refused(chosen, "[settings] CODE_AI2_NAME: there is no `goose`; there are scripted");
         check_refused(&format!("{row}{row}"), "agent `goose` is there twice");
         check_refused(&format!("{row}port = 1"), "DIR/kakehashi.toml:5: ");
     }
@@ -644,7 +641,7 @@ mod tests {
         check_refused("[settings]\nCODE_PLAN = 1", "DIR/kakehashi.toml:2: CODE_PLAN: ");
         check_refused(
             "[settings]\nCHAT_AI_NAME = \"gemini\"",
-            "[settings] CHAT_AI_NAME: there is no model `gemini`; there are scripted, auto",
+            "[settings] CHAT_AI_NAME: there is no `gemini`; there are scripted, auto",
         );
     }
 

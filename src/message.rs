@@ -591,7 +591,7 @@ pub enum SettingProblem {
     NotListed,
     #[error("`{value}` has no effect with scripted models, only `{only}` is allowed")]
     NoEffect { value: String, only: String },
-    #[error("there is no model `{value}`; there are {known}")]
+    #[error("there is no `{value}`; there are {known}")]
     UnknownModel { value: String, known: String },
     #[error("agents are at work; stop them or wait, then try again")]
     Busy,

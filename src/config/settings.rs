@@ -20,7 +20,6 @@ enum Kind {
     Agent,
 }
 
-/// The agent that is always there.
 const SCRIPTED: Kind = Kind::Text("scripted");
 const AUTO: Kind = Kind::Text("auto");
 
