@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 const LOCK: &str = "kakehashi.lock";
@@ -35,6 +35,12 @@ impl DataDir {
         probe(path).map_err(unwritable)?;
         Ok(Self { _lock: lock })
     }
+}
+
+/// The rights of the directory, if others on this machine have any.
+pub fn open_to_others(path: &Path) -> Option<u32> {
+    let mode = path.metadata().ok()?.permissions().mode() & 0o777;
+    (mode & 0o077 != 0).then_some(mode)
 }
 
 /// Whether a running gateway holds the directory. Nothing is made for this, and nothing is kept: only a gateway that

@@ -9,7 +9,7 @@ use kakehashi::command::backup::{self, BackupCommand};
 use kakehashi::command::user::{self, UserCommand};
 use kakehashi::command::{self, SessionCommand};
 use kakehashi::config::{self, Config, Models, Overrides};
-use kakehashi::data_dir::DataDir;
+use kakehashi::data_dir::{self, DataDir};
 use kakehashi::doctor::{self, Screen};
 use kakehashi::provider::agent::{self, AgentStdin};
 use kakehashi::provider::chat::{self, Candidates};
@@ -302,6 +302,10 @@ fn announce(address: SocketAddr, config: &Config, auth: &Auth, browser: Browser)
     }
     let version = env!("CARGO_PKG_VERSION");
     info!(%address, version, project = %config.project.display(), data = %config.data.display(), "started");
+    if let Some(mode) = data_dir::open_to_others(&config.data) {
+        let (data, mode) = (config.data.display(), format!("{mode:03o}"));
+        warn!(%data, mode, "others on this machine can get into the data directory; run `chmod 700` on it");
+    }
     if let Some((file, mode)) = config.open_to_others() {
         let (file, mode) = (file.display(), format!("{mode:03o}"));
         warn!(%file, mode, "others can read or change the settings with the users in it; run `chmod 600` on it");

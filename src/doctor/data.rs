@@ -5,7 +5,6 @@ use crate::data_dir;
 use crate::store;
 use rustix::fs::{Access, access, statvfs};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// A database that cannot grow stops the gateway's work.
@@ -41,9 +40,8 @@ fn directory(data: &Path) -> Finding {
     if beginning != data {
         return Finding::ok(CHECK, format!("{shown} does not exist yet and will be made"));
     }
-    let mode = data.metadata().map_or(0, |about| about.permissions().mode());
-    if mode & 0o077 != 0 {
-        let found = format!("{shown} is writable, and open to others (mode {:03o})", mode & 0o777);
+    if let Some(mode) = data_dir::open_to_others(data) {
+        let found = format!("{shown} is writable, and open to others (mode {mode:03o})");
         return Finding::warn(CHECK, found, "run `chmod 700` on it");
     }
     Finding::ok(CHECK, format!("{shown} is writable, and for its owner only"))
@@ -130,6 +128,7 @@ mod tests {
     use super::*;
     use crate::doctor::Verdict;
     use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_directory_that_will_be_made_is_fine() {

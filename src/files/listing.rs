@@ -1,11 +1,11 @@
 //! Lists of the project's files and of a user's recent ones, each from the catalog of its root.
 
 use super::catalog::{Catalog, Head, Listed};
+use super::rights;
 use super::rules::Rules;
 use super::tree::Root;
 use super::{FileError, Files};
 use crate::message::{ListKind, ListRoots, ListScope, Principal};
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -98,7 +98,7 @@ impl Files {
             Place::Temp(principal) => {
                 let path = self.temp(principal);
                 // Nothing can be watched that is not there; where it cannot be made, the survey says why.
-                let _ = fs::create_dir_all(&path);
+                let _ = rights::make_directory(&path);
                 Catalog::new(Root { path, rules: Rules::Temp }, "temp/")
             }
         }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::message::FileList;
     use std::ffi::OsStr;
-    use std::fs::File;
+    use std::fs::{self, File};
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
     use std::time::{Duration, Instant, SystemTime};

@@ -14,6 +14,7 @@ mod name;
 mod overview;
 mod private;
 mod quota;
+mod rights;
 mod rules;
 mod thumbnail;
 mod tree;
@@ -76,9 +77,12 @@ struct Places {
 }
 
 impl Files {
-    /// The project has to exist; the data directory is made, and old uploads in it are removed.
+    /// The project has to exist; the data directory is made, closed to others, and old uploads in it are removed.
     pub fn new(project: &Path, data: &Path, limits: FileLimits) -> io::Result<Self> {
         let files = Self::open(project, data, limits)?;
+        for name in ["temp", "backup"] {
+            rights::tighten(&files.data().join(name));
+        }
         files.tidy_all();
         Ok(files)
     }
@@ -90,7 +94,7 @@ impl Files {
 
     /// The same, but nothing is removed.
     pub fn open(project: &Path, data: &Path, limits: FileLimits) -> io::Result<Self> {
-        fs::create_dir_all(data.join("temp"))?;
+        rights::make_directory(&data.join("temp"))?;
         let (project, data) = (project.canonicalize()?, data.canonicalize()?);
         let base = backup_base(&project, &data);
         claim(&base, &project);
@@ -132,8 +136,8 @@ fn claim(base: &Path, project: &Path) {
     if owner.exists() {
         return;
     }
-    let claimed =
-        fs::create_dir_all(base).and_then(|()| fs::write(owner, project.as_os_str().as_bytes()));
+    let claimed = rights::make_directory(base)
+        .and_then(|()| fs::write(owner, project.as_os_str().as_bytes()));
     if let Err(err) = claimed {
         warn!(%err, "the backups of this project cannot be marked as its own");
     }

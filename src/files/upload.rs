@@ -1,9 +1,9 @@
 //! Stores what users send, one new file each. A half-written file never appears under its name.
 
-use super::{FileError, Files, clock, name, thumbnail};
+use super::{FileError, Files, clock, name, rights, thumbnail};
 use crate::message::{FileNote, Principal};
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use image::ImageFormat;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl Files {
 
 /// Writes under a hidden name, takes a free visible one, and moves the file there.
 fn store(directory: &Path, stamp: &str, name: &str, bytes: &[u8]) -> Result<String, FileError> {
-    std::fs::create_dir_all(directory)?;
+    rights::make_directory(directory)?;
     let directory = Dir::open_ambient_dir(directory, ambient_authority())?;
     let hidden = hidden_name();
     let stored = create(&directory, &hidden)
@@ -116,7 +116,8 @@ fn place(directory: &Dir, hidden: &str, taken: String) -> Result<String, FileErr
 }
 
 fn create(directory: &Dir, name: &str) -> io::Result<cap_std::fs::File> {
-    directory.open_with(name, OpenOptions::new().write(true).create_new(true))
+    let mut options = OpenOptions::new();
+    directory.open_with(name, options.write(true).create_new(true).mode(rights::FILE))
 }
 
 /// Lists leave out hidden names, so nobody sees a file that is not complete.

@@ -7,7 +7,7 @@ use kakehashi::auth;
 use serde_json::json;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
@@ -83,4 +83,59 @@ fn settings_with_users_that_others_can_read_or_change_are_told() {
     fs::write(&file, "").unwrap();
     set_mode(&file, 0o644);
     assert!(doctor().contains("ok    config"));
+}
+
+/// Directories and files below, each with its rights.
+fn rights(path: &Path) -> Vec<(PathBuf, bool, u32)> {
+    let about = path.symlink_metadata().unwrap();
+    let mut found = vec![(path.to_owned(), about.is_dir(), about.permissions().mode() & 0o777)];
+    if about.is_dir() {
+        let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+        found.extend(entries.flat_map(|path| rights(&path)));
+    }
+    found
+}
+
+#[tokio::test]
+async fn uploads_and_backups_are_for_nobody_else_on_the_machine() {
+    let home = Arc::new(Home::new());
+    let (data, project) = (home.data.path(), home.project.path());
+    for path in [data.to_owned(), data.join("temp"), data.join("backup")] {
+        fs::create_dir_all(&path).unwrap();
+        set_mode(&path, 0o755);
+    }
+    fs::create_dir(project.join("src")).unwrap();
+    fs::write(project.join("src/a.sh"), "a").unwrap();
+    set_mode(&project.join("src/a.sh"), 0o755);
+    let gateway = Gateway::start_at(Arc::clone(&home), |_| ()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let file = json!({CHANNEL: "0", KIND: "input_file", BODY: "aGk=", "ファイル名": "a.txt"});
+    front.input.send(&file).await;
+    front.chat.until("input_file").await;
+    front.type_in("1", "write b.txt b").await;
+    front.agents[0].until("update_info").await;
+    eventually(|| holds(&data.join("backup"), "b.txt")).await;
+    let (temp, backup) = (rights(&data.join("temp")), rights(&data.join("backup")));
+    for (path, is_dir, mode) in temp.iter().chain(&backup).filter(|row| row.1) {
+        assert!(*is_dir && *mode == 0o700, "{mode:o} {}", path.display());
+    }
+    let uploads: Vec<u32> = temp.iter().filter(|row| !row.1).map(|row| row.2).collect();
+    assert_eq!(uploads, [0o600]);
+    // A copy is what it was.
+    let copy = backup.iter().find(|row| row.0.ends_with("src/a.sh")).unwrap();
+    assert_eq!(copy.2, 0o755);
+    gateway.stop().await;
+}
+
+#[test]
+fn the_start_warns_of_a_data_directory_that_others_can_enter() {
+    let home = Home::new();
+    for (mode, warned) in [(0o700, false), (0o755, true)] {
+        set_mode(home.data.path(), mode);
+        let log = home.project.path().join("log");
+        let script = format!("exec \"$0\" \"$@\" 2>{}", log.display());
+        Process::start_under(&home, &script, "").end(Instant::now());
+        let log = fs::read_to_string(log).unwrap();
+        assert_eq!(log.contains("can get into the data directory"), warned, "{mode:o} {log}");
+    }
 }

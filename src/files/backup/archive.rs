@@ -1,6 +1,7 @@
 //! Backups on disk: `YYYYMMDD/HHMMSS.all/` holds everything, `YYYYMMDD/HHMMSS/` what had changed since the one
 //! before it, and `YYYYMMDD/HHMMSS.manifest` what had gone. All of them in order are the project.
 
+use super::super::rights;
 use super::super::rules::Rules;
 use super::super::tree::{Root, Tree};
 use super::Backup;
@@ -106,7 +107,7 @@ impl Archive {
             Err(err) if err.kind() != ErrorKind::NotFound => return Err(err),
             Ok(()) | Err(_) => {}
         }
-        fs::create_dir_all(&part)?;
+        rights::make_directory(&part)?;
         Dir::open_ambient_dir(part, ambient_authority())
     }
 
@@ -134,7 +135,7 @@ impl Archive {
         for (path, _) in Tree::survey(&root, &mut |_| {})?.files() {
             if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
                 make_way(&below, parent);
-                below.create_dir_all(parent)?;
+                rights::make_directory_below(&below, parent)?;
             }
             // A directory of that name has no files any more.
             let _ = below.remove_dir_all(&path);

@@ -1,6 +1,7 @@
 //! Copies one file, sharing its blocks where the file system can. Nothing outside the two directories is touched:
 //! paths are resolved by descriptor.
 
+use super::super::rights;
 use super::super::tree::Stamp;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
 use rustix::fs::{OFlags, ioctl_ficlone};
@@ -15,9 +16,10 @@ pub(super) fn copy_file(from: &Dir, to: &Dir, path: &Path) -> io::Result<Stamp> 
         return Err(io::ErrorKind::InvalidInput.into());
     }
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        to.create_dir_all(parent)?;
+        rights::make_directory_below(to, parent)?;
     }
-    let copy = to.open_with(path, OpenOptions::new().write(true).create_new(true))?;
+    let mut options = OpenOptions::new();
+    let copy = to.open_with(path, options.write(true).create_new(true).mode(rights::FILE))?;
     let modified = about.modified()?.into_std();
     let mode = about.permissions().mode() & 0o777;
     let (mut source, mut copy) = (source.into_std(), copy.into_std());
