@@ -8,22 +8,30 @@ use crate::auth::{Grant, LoginError};
 use crate::dialect::aicore::http::{self, Answer, Endpoint, OwnSession};
 use crate::locale::Locale;
 use crate::message::{Principal, SessionId};
-use crate::session::{ContentError, OpenError, Scope, SessionHandle, SettingsError};
+use crate::session::{
+    ContentError, Handout, HandoutError, OpenError, Scope, SessionHandle, SettingsError,
+};
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{Extension, Path, State};
 use axum::http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, SET_COOKIE,
+    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER, SET_COOKIE,
 };
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use futures_util::stream::unfold;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use std::convert::Infallible;
 use std::time::SystemTime;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::error;
 
+/// How much of a file a connection gets at a time.
+const PIECE: usize = 64 * 1024;
 /// Nobody reads more in one list.
 const MOST_SESSIONS: usize = 1000;
 
@@ -53,6 +61,14 @@ async fn dispatch(
         (Endpoint::State, _) => respond(ask.state()),
         (_, Err(refusal)) => refusal.into_response(),
         (Endpoint::Logout, Ok(grant)) => ask.logout(&grant).await,
+        (Endpoint::Content, Ok(Grant { principal, .. })) => {
+            let patience = ask.state.config.limits.handshake;
+            let found = timeout(patience, ask.content(&principal)).await;
+            match found.unwrap_or_else(|_| Err(ask.stalled())) {
+                Ok((answer, place)) => respond_slowly(answer, place),
+                Err(refused) => respond(refused),
+            }
+        }
         (endpoint, Ok(Grant { principal, .. })) => {
             let patience = ask.state.config.limits.handshake;
             // A store that does not answer must not leave a client without a word.
@@ -122,9 +138,10 @@ impl Ask {
             Endpoint::Models => self.models(principal).await,
             Endpoint::Settings => self.settings(principal).await,
             Endpoint::Sessions => self.sessions(principal).await,
-            Endpoint::Content => self.content(principal).await,
             // Answered before.
-            Endpoint::Login | Endpoint::Logout | Endpoint::State => Ok(self.state()),
+            Endpoint::Content | Endpoint::Login | Endpoint::Logout | Endpoint::State => {
+                Ok(self.state())
+            }
         }
     }
 
@@ -179,24 +196,36 @@ impl Ask {
         Ok(http::sessions(self.locale, own.collect()))
     }
 
-    async fn content(&self, principal: &Principal) -> Result<Answer, Answer> {
+    /// With the place among those that wait for their files.
+    async fn content(
+        &self,
+        principal: &Principal,
+    ) -> Result<(Answer, OwnedSemaphorePermit), Answer> {
         let request = http::read_content(self.locale, &self.body)?;
         let session = match request.session {
             Some(id) => Some(self.open(principal, Some(id)).await?),
             None => None,
         };
         let read = self.state.registry.content(principal, session.as_ref(), &request.name).await;
-        read.map(|content| http::content(self.locale, &request.name, &content.bytes)).map_err(
-            |err| {
-                let (code, limit) = match err {
-                    ContentError::Invalid => ("INVALID_FILE_NAME", 0),
-                    ContentError::NotFound => ("FILE_NOT_FOUND", 0),
-                    ContentError::TooLarge { limit } => ("FILE_TOO_LARGE", limit),
-                    ContentError::Unreadable => ("FILE_READ_ERROR", 0),
-                };
-                http::content_refused(self.locale, code, limit)
-            },
-        )
+        let Handout { content, turn, place } = read.map_err(|err| self.no_content(&err))?;
+        let (locale, name) = (self.locale, request.name);
+        let made = spawn_blocking(move || {
+            let answer = http::content(locale, &name, &content.bytes);
+            drop((content, turn));
+            answer
+        });
+        Ok((made.await.map_err(|err| self.trouble(&err))?, place))
+    }
+
+    fn no_content(&self, err: &HandoutError) -> Answer {
+        let (code, limit) = match *err {
+            HandoutError::Busy => return http::unavailable(self.locale, &err.to_string()),
+            HandoutError::Content(ContentError::Invalid) => ("INVALID_FILE_NAME", 0),
+            HandoutError::Content(ContentError::NotFound) => ("FILE_NOT_FOUND", 0),
+            HandoutError::Content(ContentError::TooLarge { limit }) => ("FILE_TOO_LARGE", limit),
+            HandoutError::Content(ContentError::Unreadable) => ("FILE_READ_ERROR", 0),
+        };
+        http::content_refused(self.locale, code, limit)
     }
 
     async fn open(
@@ -238,4 +267,19 @@ fn respond(answer: Answer) -> Response {
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
     (status, headers, answer.body).into_response()
+}
+
+/// The place is given up when the client has taken nearly everything, or is gone.
+fn respond_slowly(answer: Answer, place: OwnedSemaphorePermit) -> Response {
+    let Answer { status, body } = answer;
+    let length = body.len();
+    let mut response = respond(Answer { status, body: String::new() });
+    // A connection lets go of a body when it has all of it, written or not, so it gets a little at a time.
+    let pieces = unfold((Bytes::from(body), place), |(mut rest, place)| async move {
+        let piece = rest.split_to(rest.len().min(PIECE));
+        (!piece.is_empty()).then(|| (Ok::<_, Infallible>(piece), (rest, place)))
+    });
+    *response.body_mut() = Body::from_stream(pieces);
+    response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    response
 }

@@ -6,6 +6,8 @@ use crate::files::{Backup, Content, ContentError, FileError, FileLimits, Files, 
 use crate::message::Principal;
 use std::cmp::Reverse;
 use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
 
 /// How much is kept and handed out, in the words of `files`.
@@ -19,6 +21,30 @@ pub fn file_limits(config: &Config) -> FileLimits {
         content: config.files.content,
         private: config.private_files(),
     }
+}
+
+/// Files that are read and made ready at the same time; the others wait.
+pub(super) const READS: usize = 4;
+/// Files that somebody waits for or has not taken yet, with those that are read. More are refused.
+pub(super) const HANDED_OUT: usize = 20;
+
+/// A file on its way to a client.
+#[derive(Debug)]
+pub struct Handout {
+    pub content: Content,
+    /// Kept while memory is needed for more than the answer itself.
+    pub turn: OwnedSemaphorePermit,
+    /// Kept until the client has the answer.
+    pub place: OwnedSemaphorePermit,
+}
+
+/// Why a file is not handed out.
+#[derive(Debug, thiserror::Error)]
+pub enum HandoutError {
+    #[error("{HANDED_OUT} files are on their way already")]
+    Busy,
+    #[error(transparent)]
+    Content(#[from] ContentError),
 }
 
 /// Why backups cannot be shown or brought back.
@@ -38,16 +64,24 @@ impl Registry {
         principal: &Principal,
         session: Option<&SessionHandle>,
         shown: &str,
-    ) -> Result<Content, ContentError> {
+    ) -> Result<Handout, HandoutError> {
+        let place = Arc::clone(&self.handouts).try_acquire_owned();
+        let place = place.map_err(|_| HandoutError::Busy)?;
+        let turn = Arc::clone(&self.reads).acquire_owned().await;
+        let turn = turn.map_err(|_| HandoutError::Busy)?;
         let places = match session {
             _ if Path::new(shown).is_absolute() => vec![self.files_with(Path::new(shown))],
             Some(session) => vec![session.workplace()],
             None => self.workplaces(principal),
         };
         let (principal, shown) = (principal.clone(), shown.to_owned());
-        let read = spawn_blocking(move || read_first(&places, &principal, &shown)).await;
+        // A disk that hangs keeps turn and place, also when nobody waits for it any more.
+        let read = spawn_blocking(move || {
+            let content = read_first(&places, &principal, &shown)?;
+            Ok(Handout { content, turn, place })
+        });
         // A panic in there is logged; to the client the file is one that cannot be read.
-        read.unwrap_or(Err(ContentError::Unreadable))
+        read.await.unwrap_or(Err(ContentError::Unreadable.into()))
     }
 
     /// The files of the project in which, or in whose backups, this path lies; the gateway's own, if in none.

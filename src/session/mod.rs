@@ -30,7 +30,7 @@ pub use crate::files::{Backup, Content, ContentError, FileError, Moment, Restore
 pub use archive::Archive;
 pub use audience::Role;
 pub use keeping::KeepingError;
-pub use library::{LibraryError, file_limits};
+pub use library::{Handout, HandoutError, LibraryError, file_limits};
 pub use reader::{Reader, ReaderEnd, Step};
 pub use registry::{OpenError, Registry, StartError};
 pub use settings::SettingsError;

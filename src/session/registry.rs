@@ -2,7 +2,7 @@
 
 use super::actor::{Ended, Session};
 use super::keeping::EXPORTS;
-use super::library::file_limits;
+use super::library::{HANDED_OUT, READS, file_limits};
 use super::{COMMAND_BYTES, COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
 use crate::config::Config;
 use crate::files::Files;
@@ -36,6 +36,8 @@ pub struct Registry {
     pub(super) tasks: Tasks,
     pub(super) stop: CancellationToken,
     pub(super) exports: Arc<Semaphore>,
+    pub(super) reads: Arc<Semaphore>,
+    pub(super) handouts: Arc<Semaphore>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +92,8 @@ impl Registry {
             tasks,
             stop: CancellationToken::new(),
             exports: Arc::new(Semaphore::new(EXPORTS)),
+            reads: Arc::new(Semaphore::new(READS)),
+            handouts: Arc::new(Semaphore::new(HANDED_OUT)),
         });
         let (restoring, sweeping) = (Arc::clone(&registry), Arc::clone(&registry));
         registry.tasks.spawn("restore", async move { restoring.restore().await });

@@ -1,8 +1,12 @@
 //! HTTP of the packet dialect's frontends: sessions, model settings, files, and requests that are none.
 
-use crate::http::{get, post};
-use crate::support::{BODY, Client, Gateway, KIND, SESSION};
+use crate::http::{encoded, get, post};
+use crate::support::{BODY, Client, Gateway, KIND, PATIENCE, SESSION, TOKEN};
 use serde_json::{Value, json};
+use std::net::SocketAddr;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
 
 const START: &str = "/core/AIコア/初期化";
 const MODELS: &str = "/core/AIコア/モデル情報/取得";
@@ -204,5 +208,49 @@ async fn file_content_stays_below_its_roots() {
     }
     let link = ask("link").await;
     assert_ne!(link.json()["status"], "OK", "{}", link.body);
+    gateway.stop().await;
+}
+
+/// Asks for a file and takes nothing of the answer.
+async fn ask_and_wait(addr: SocketAddr, name: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = socket.connect(addr).await.unwrap();
+    let (body, path) = (json!({"ファイル名": name}).to_string(), encoded(CONTENT));
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {TOKEN}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    // It is answered, and the rest waits for us.
+    stream.read_u8().await.unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn files_that_nobody_takes_are_bounded() {
+    // Nobody is given up before the last has asked.
+    let patient = |config: &mut kakehashi::config::Config| config.limits.write = 3 * PATIENCE;
+    let gateway = Gateway::start_with(patient).await;
+    std::fs::write(gateway.project().join("large"), vec![0; 6 * 1024 * 1024]).unwrap();
+    std::fs::write(gateway.project().join("small"), "x").unwrap();
+    let ask =
+        async || post(CONTENT, &json!({"ファイル名": "small"})).local().send(gateway.addr).await;
+    let mut waiting = Vec::new();
+    for _ in 0..19 {
+        waiting.push(ask_and_wait(gateway.addr, "large").await);
+    }
+    assert_eq!(ask().await.status, 200);
+    waiting.push(ask_and_wait(gateway.addr, "large").await);
+    let refused = ask().await;
+    assert_eq!((refused.status, refused.refused().as_str()), (503, "UNAVAILABLE"));
+    drop(waiting);
+    let served = async {
+        while ask().await.status != 200 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, served).await.expect("places are given up with their connections");
     gateway.stop().await;
 }

@@ -104,7 +104,7 @@ impl Reply {
 }
 
 /// As browsers do it.
-fn encoded(path: &str) -> String {
+pub(crate) fn encoded(path: &str) -> String {
     let mut line = String::new();
     for byte in path.bytes() {
         if byte.is_ascii() {
