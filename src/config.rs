@@ -57,6 +57,8 @@ pub struct Config {
     pub ollama_host: Option<String>,
     /// Sessions that nobody has used for so long are deleted.
     pub retention: Option<Duration>,
+    /// What agents may do; `None`: the rules that come with the gateway.
+    pub policy: Option<PathBuf>,
     /// In lower case.
     pub allowed_origins: Vec<String>,
     /// In lower case, `name` or `name:port`.
@@ -100,6 +102,8 @@ pub struct Limits {
     pub write: Duration,
     pub ping: Duration,
     pub request: Duration,
+    /// How long the user may take to answer a question about a tool call.
+    pub confirm: Duration,
     /// Of one user's chats and day; 0 means any number.
     pub chat_tokens: u64,
     pub shutdown: Duration,
@@ -209,6 +213,7 @@ impl Config {
             chat: raw.chat.into_iter().map(|row| row.model(&variable)).collect(),
             ollama_host: variable("OLLAMA_HOST").filter(|text| !text.trim().is_empty()),
             retention,
+            policy: Some(raw.policy).filter(|path| !path.as_os_str().is_empty()),
             allowed_origins: raw.allowed_origins.into_iter().map(|Origin(text)| text).collect(),
             allowed_hosts: raw.allowed_hosts.into_iter().map(|Host(text)| text).collect(),
             users: raw.users,
@@ -280,6 +285,7 @@ impl Config {
             chat: Vec::new(),
             ollama_host: None,
             retention: retention(&raw),
+            policy: None,
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             users: Vec::new(),
@@ -424,6 +430,7 @@ fn limits(raw: &RawLimits) -> Limits {
         write: raw.write_seconds.seconds(),
         ping: raw.ping_seconds.seconds(),
         request: raw.request_hours.seconds() * 3600,
+        confirm: raw.confirm_seconds.seconds(),
         chat_tokens: u64::from(raw.chat_kilotokens_per_day.0) * 1000,
         shutdown: raw.shutdown_seconds.seconds(),
     }

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use kakehashi::auth::{self, Auth};
+use kakehashi::command::audit::{self, AuditCommand};
 use kakehashi::command::backup::{self, BackupCommand};
 use kakehashi::command::user::{self, UserCommand};
 use kakehashi::command::{self, SessionCommand};
@@ -37,6 +38,7 @@ Examples:
   kakehashi say \"Restart in 5 minutes\"  tell every session of the running gateway
   kakehashi backup list                 show the states that the project can be brought back to
   kakehashi user add ann                let ann log in, instead of the local token
+  kakehashi audit                       show what agents were allowed to do
   kakehashi session list                show whose sessions there are
   kakehashi doctor                      find out what is missing, with the same flags as serve
 
@@ -67,6 +69,8 @@ enum Command {
         #[command(subcommand)]
         command: BackupCommand,
     },
+    /// Show what agents wanted to do, and who allowed or refused it.
+    Audit(AuditCommand),
     /// Say who may log in.
     User {
         #[command(subcommand)]
@@ -161,6 +165,9 @@ fn main() -> ExitCode {
         Some(Command::Say { text }) => say(cli.flags.into(), &text).map(|()| ExitCode::SUCCESS),
         Some(Command::Backup { command }) => {
             backup::run(command, cli.flags.into()).map(|()| ExitCode::SUCCESS).map_err(Into::into)
+        }
+        Some(Command::Audit(command)) => {
+            audit::run(&command, cli.flags.into()).map(|()| ExitCode::SUCCESS).map_err(Into::into)
         }
         Some(Command::User { command }) => {
             user::run(command, cli.flags.into()).map(|()| ExitCode::SUCCESS).map_err(Into::into)

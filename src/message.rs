@@ -3,8 +3,10 @@
 //! No serde, no I/O, nothing else of ours.
 
 mod chat_model;
+mod confirmation;
 
 pub use chat_model::{ChatKey, ChatKind, ChatModel, Secret};
+pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
 
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -220,6 +222,13 @@ pub enum Command {
         /// What the client has already.
         known: Option<KnownList>,
     },
+    /// Answer a question about a tool call.
+    Confirm {
+        id: ConfirmId,
+        confirmed: Confirmed,
+        /// Do not ask about this tool again in this session.
+        always: bool,
+    },
     /// Show lists whenever they change, or no longer.
     WatchFiles {
         target: WatchTarget,
@@ -361,6 +370,15 @@ pub enum Event {
     },
     RunStarted(RunId),
     RunLine(String),
+    /// An agent waits for the user.
+    ConfirmAsked(Confirmation),
+    /// It waits no longer.
+    ConfirmSettled {
+        id: ConfirmId,
+        agent: AgentSlot,
+        confirmed: Confirmed,
+        by: DecidedBy,
+    },
     RunEnded(RunOutcome),
     FileMade(FileNote),
     /// An agent's answer, told where the request was typed.
@@ -490,6 +508,8 @@ pub enum Signal {
 pub struct Features {
     /// Answers while they are made.
     pub stream: bool,
+    /// Questions about tool calls as such; others are asked in plain text.
+    pub confirm: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -522,6 +542,10 @@ pub enum Problem {
     TooManyControls { limit: usize },
     #[error("storage does not answer ({reason}); nothing is lost, waiting for it")]
     StoreStalled { reason: String },
+    #[error(
+        "nothing waits for this answer: it was given before, came too late, or its run has ended"
+    )]
+    NothingToConfirm,
     #[error("the command was not carried out ({reason}); send it again")]
     NotCarriedOut { reason: String },
     #[error("this session was deleted; connect without its id to start a new one")]
@@ -539,6 +563,7 @@ impl Problem {
             Self::ListFailed { .. } => "list_failed",
             Self::TooManyControls { .. } => "too_many_controls",
             Self::StoreStalled { .. } => "store_stalled",
+            Self::NothingToConfirm => "nothing_to_confirm",
             Self::NotCarriedOut { .. } => "not_carried_out",
             Self::SessionDeleted => "session_deleted",
         }

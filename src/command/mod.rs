@@ -1,6 +1,7 @@
 //! Commands beside the gateway that need more than one line of `main`. They work whether a gateway is running with the
 //! data directory or not.
 
+pub mod audit;
 pub mod backup;
 mod holder;
 mod output;

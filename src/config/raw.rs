@@ -26,6 +26,7 @@ pub(super) struct RawConfig {
     pub(super) models: Models,
     pub(super) chat: Vec<RawChat>,
     pub(super) retention_days: Within<0, 36_500>,
+    pub(super) policy: PathBuf,
     pub(super) allowed_origins: Vec<Origin>,
     pub(super) allowed_hosts: Vec<Host>,
     pub(super) users: Vec<User>,
@@ -49,6 +50,7 @@ impl Default for RawConfig {
             models: Models::Auto,
             chat: Vec::new(),
             retention_days: Within(0),
+            policy: PathBuf::new(),
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             users: Vec::new(),
@@ -122,6 +124,7 @@ pub(super) struct RawLimits {
     pub(super) write_seconds: Within<1, 3600>,
     pub(super) ping_seconds: Within<1, 3600>,
     pub(super) request_hours: Within<1, 8760>,
+    pub(super) confirm_seconds: Within<1, 86_400>,
     pub(super) chat_kilotokens_per_day: Within<0, 1_000_000_000>,
     pub(super) shutdown_seconds: Within<1, 3600>,
 }
@@ -145,6 +148,7 @@ impl Default for RawLimits {
             write_seconds: Within(5),
             ping_seconds: Within(20),
             request_hours: Within(24),
+            confirm_seconds: Within(300),
             chat_kilotokens_per_day: Within(0),
             shutdown_seconds: Within(5),
         }

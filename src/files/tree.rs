@@ -8,9 +8,16 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
+use std::num::NonZero;
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::SystemTime;
+
+/// Fewer directories are read faster than threads are started.
+const WIDE: usize = 32;
+/// More would only wait for the same disk.
+const MOST_THREADS: usize = 8;
 
 /// Equal trees hold the same files, as far as can be told without reading them.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +57,13 @@ pub(super) struct Root {
     pub(super) rules: Rules,
 }
 
+/// One directory as it was read.
+struct Found {
+    below: PathBuf,
+    directory: Directory,
+    directories: Vec<(PathBuf, u64)>,
+}
+
 /// Told of every directory before it is read, so that nothing is missed between a look and a watch.
 pub(super) type Enter<'a> = &'a mut dyn FnMut(&Path);
 
@@ -57,9 +71,10 @@ impl Tree {
     /// Reads everything. Directories that cannot be read are left out; only the root has to be there.
     pub(super) fn survey(root: &Root, enter: Enter<'_>) -> io::Result<Self> {
         let inode = fs::metadata(&root.path)?.ino();
-        let (mut tree, mut todo) = (Self::default(), Vec::new());
+        let mut tree = Self::default();
         enter(&root.path);
-        tree.read_directory(root, PathBuf::new(), inode, &mut todo)?;
+        let top = tree.read_directory(root, PathBuf::new(), inode)?;
+        let todo = tree.keep(top);
         tree.read_all(root, todo, enter);
         Ok(tree)
     }
@@ -197,21 +212,45 @@ impl Tree {
         Update::Changed
     }
 
-    /// Reads directories and all below them. What has vanished or may not be read is not there.
+    /// Reads directories and all below them, level by level, because rules come from above. What has vanished or may
+    /// not be read is not there.
     fn read_all(&mut self, root: &Root, mut todo: Vec<(PathBuf, u64)>, enter: Enter<'_>) {
-        while let Some((below, inode)) = todo.pop() {
-            enter(&root.path.join(&below));
-            let _ = self.read_directory(root, below, inode, &mut todo);
+        while !todo.is_empty() {
+            todo.iter().for_each(|(below, _)| enter(&root.path.join(below)));
+            let read = self.read_level(root, todo);
+            todo = read.into_iter().flat_map(|found| self.keep(found)).collect();
         }
     }
 
-    fn read_directory(
-        &mut self,
-        root: &Root,
-        below: PathBuf,
-        inode: u64,
-        todo: &mut Vec<(PathBuf, u64)>,
-    ) -> io::Result<()> {
+    /// The disk answers several questions at once, so a wide level is divided.
+    fn read_level(&self, root: &Root, todo: Vec<(PathBuf, u64)>) -> Vec<Found> {
+        let read = |(below, inode): (PathBuf, u64)| self.read_directory(root, below, inode).ok();
+        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+        if todo.len() < WIDE || threads < 2 {
+            return todo.into_iter().filter_map(read).collect();
+        }
+        let share = todo.len().div_ceil(threads);
+        let shares: Vec<Vec<_>> = todo.chunks(share).map(<[_]>::to_vec).collect();
+        thread::scope(|scope| {
+            let reading: Vec<_> = shares
+                .into_iter()
+                .map(|part| {
+                    scope.spawn(move || part.into_iter().filter_map(read).collect::<Vec<_>>())
+                })
+                .collect();
+            // A share whose thread panicked is not there; the panic itself is logged.
+            reading.into_iter().filter_map(|part| part.join().ok()).flatten().collect()
+        })
+    }
+
+    /// Takes a directory in, and tells what is below it.
+    fn keep(&mut self, found: Found) -> Vec<(PathBuf, u64)> {
+        self.directories.insert(found.below, found.directory);
+        found.directories
+    }
+
+    fn read_directory(&self, root: &Root, below: PathBuf, inode: u64) -> io::Result<Found> {
+        let mut todo = Vec::new();
         let path = root.path.join(&below);
         let entries: Vec<fs::DirEntry> = fs::read_dir(&path)?.filter_map(Result::ok).collect();
         let has_rules = entries.iter().any(|entry| root.rules.is_rule_file(&entry.file_name()));
@@ -240,8 +279,7 @@ impl Tree {
                 directory.files.insert(name, stamp);
             }
         }
-        self.directories.insert(below, directory);
-        Ok(())
+        Ok(Found { below, directory, directories: todo })
     }
 
     /// From the nearest to the root's.

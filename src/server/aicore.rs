@@ -9,7 +9,7 @@ use crate::auth::Grant;
 use crate::dialect::DecodeError;
 use crate::dialect::aicore::{self, AicoreDialect, Connect, Rejection};
 use crate::locale::Locale;
-use crate::message::{Channel, Greeting, Principal};
+use crate::message::{Channel, Features, Greeting, Principal};
 use crate::session::{Attach, AttachError, OpenError, Reader, Role, SessionHandle};
 use axum::Router;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
@@ -77,9 +77,10 @@ async fn serve(state: AppState, visitor: Option<Grant>, mut socket: WebSocket, h
     };
     let _counted = state.metrics.socket_opened(accepted.greeting.channel);
     // Kept until the socket is closed.
-    let Accepted { session, greeting, reader, terms, locale, place } = accepted;
+    let Accepted { session, greeting, reader, terms, locale, features, place } = accepted;
     terms.heard.set_free();
-    let dialect = Arc::new(AicoreDialect::new(session.id().clone(), greeting.channel, locale));
+    let dialect = AicoreDialect::new(session.id().clone(), greeting.channel, locale);
+    let dialect = Arc::new(dialect.with(features));
     let end = Connection { socket, dialect, session, greeting, reader, terms }.run().await;
     drop(place);
     debug!(%end, "socket closed");
@@ -142,6 +143,7 @@ struct Accepted {
     reader: Reader,
     terms: Terms,
     locale: Locale,
+    features: Features,
     place: SocketPlace,
 }
 
@@ -202,7 +204,8 @@ async fn accept(
         stop: state.sockets_stop.clone(),
         metrics,
     };
-    Ok(Accepted { session, greeting, reader, terms, locale, place })
+    let features = connect.features;
+    Ok(Accepted { session, greeting, reader, terms, locale, features, place })
 }
 
 async fn open(

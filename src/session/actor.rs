@@ -5,6 +5,7 @@
 use super::audience::Audience;
 use super::desk::Desk;
 use super::erase::Doom;
+use super::gate::Gate;
 use super::job::{Asker, JobDone};
 use super::journal::{Diverged, Effect, Journal, Step};
 use super::lane::{self, LANES, Lane};
@@ -50,6 +51,7 @@ pub(super) struct Session {
     pub(super) audience: Audience,
     pub(super) presence: Presence,
     pub(super) desk: Desk,
+    pub(super) gate: Gate,
     pub(super) jobs: JoinSet<JobDone>,
     pub(super) lanes: [Lane; LANES],
     last_lane: usize,
@@ -98,6 +100,7 @@ impl Session {
             audience: Audience::new(record.tops),
             presence: Presence::new(),
             desk: Desk::new(record.controls),
+            gate: Gate::new(Arc::clone(&env.rules)),
             _counted: env.metrics.session_loaded(),
             id,
             key: record.key,
@@ -127,6 +130,7 @@ impl Session {
         loop {
             let idle_end = self.idle_end();
             let stop_deadline = self.lanes.iter().filter_map(Lane::deadline).min();
+            let confirm_deadline = self.gate.deadline();
             let flowing = !self.journal.is_full();
             tokio::select! {
                 () = &mut stopped => return Ended::Stopped,
@@ -171,6 +175,7 @@ impl Session {
                     trouble.set(news(told));
                 }
                 () = until(stop_deadline) => self.on_stop_deadline(),
+                () = until(confirm_deadline) => self.on_confirm_deadline(),
                 () = until(idle_end) => return Ended::Unloaded,
             }
             if let Some(doom) = self.doom.take() {
@@ -213,7 +218,7 @@ impl Session {
                     Effect::Publish(_) | Effect::Ack { .. } | Effect::Settled(_) => {
                         self.apply(effect)
                     }
-                    Effect::Show(_) | Effect::Begin { .. } => {}
+                    Effect::Show(_) | Effect::Begin { .. } | Effect::Decide { .. } => {}
                 }
             }
         }
@@ -250,6 +255,9 @@ impl Session {
             }
             // Who asked may be gone.
             Effect::Settled(done) => drop(done.send(())),
+            Effect::Decide { slot, ask, decision } => {
+                self.lanes[usize::from(slot.number())].answer(ask, decision);
+            }
             Effect::Show(input) => self.voice.show(input),
             Effect::Begin { channel, run } => self.begin(channel, run),
         }

@@ -318,6 +318,7 @@ pub(super) fn weight(event: &Event) -> usize {
             text.len() + attachments.iter().map(String::len).sum::<usize>()
         }
         Event::RunLine(text) | Event::RequestAnswered(text) => text.len(),
+        Event::ConfirmAsked(asked) => asked.tool.len() + asked.input.len(),
         Event::Text { text, .. } | Event::Transcript { text, .. } => text.len(),
         Event::UserFile(note) | Event::FileMade(note) => {
             note.thumbnail.as_ref().map_or(0, Bytes::len)
@@ -329,7 +330,11 @@ pub(super) fn weight(event: &Event) -> usize {
             ReportStage::Finished { request, answer } => request.len() + answer.len(),
             ReportStage::Stopped => 0,
         },
-        Event::RunStarted(_) | Event::RunEnded(_) | Event::CancelTaken | Event::Notice(_) => 0,
+        Event::ConfirmSettled { .. }
+        | Event::RunStarted(_)
+        | Event::RunEnded(_)
+        | Event::CancelTaken
+        | Event::Notice(_) => 0,
     };
     ENTRY + payload
 }

@@ -9,8 +9,8 @@ use super::lane::lane_index;
 use super::voice::WORDS_CAPACITY;
 use crate::files::{FileError, Listed, SavedFile};
 use crate::message::{
-    CancelScope, Channel, Command, ConnectionId, ControlValue, Controls, Event, Inbound, KnownList,
-    ListKind, Problem, RequestNo, Route, Signal,
+    AgentSlot, CancelScope, Channel, Command, Confirmed, ConnectionId, ControlValue, Controls,
+    Event, Inbound, KnownList, ListKind, Problem, RequestNo, Route, Signal,
 };
 use crate::provider::live::LiveInput;
 use crate::store::{Change, StoreError};
@@ -108,6 +108,7 @@ fn target(command: &Command) -> Option<Channel> {
         | Command::SendAudio(_)
         | Command::StopPlayback
         | Command::CancelRun { .. }
+        | Command::Confirm { .. }
         | Command::ListFiles { .. }
         | Command::WatchFiles { .. } => None,
     }
@@ -294,6 +295,13 @@ impl Session {
                 self.record_for(asker, Step::default());
             }
             Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),
+            Command::Confirm { id, confirmed, always } => {
+                let mut step = Step::default();
+                match self.on_confirm(&mut step, &id, confirmed, always) {
+                    Ok(()) => self.record_for(asker, step),
+                    Err(problem) => self.refuse(asker, problem),
+                }
+            }
             Command::ListFiles { kind, scope, answer_on, known } => {
                 self.list_files(asker, Wanted { kind, scope, answer_on }, known);
             }
@@ -317,10 +325,28 @@ impl Session {
     fn send_text(&mut self, asker: Asker, route: Route, text: String) {
         match route {
             Route::Chat => self.run_from_pane(asker, Channel::Chat, text),
-            Route::Agent(slot) => self.run_from_pane(asker, Channel::Agent(slot), text),
+            Route::Agent(slot) => match self.answers_confirmation(slot, &text) {
+                Some(confirmed) => self.confirm_in_pane(asker, slot, text, confirmed),
+                None => self.run_from_pane(asker, Channel::Agent(slot), text),
+            },
             Route::AgentFromChat(slot) => self.run_from_chat(asker, slot, text),
             Route::Live { echo } => self.send_live_text(asker, echo, text),
         }
+    }
+
+    /// For frontends without a dialog: a yes or no in the pane is shown there, and is no request.
+    fn confirm_in_pane(
+        &mut self,
+        asker: Asker,
+        slot: AgentSlot,
+        text: String,
+        confirmed: Confirmed,
+    ) {
+        let mut step = Step::default();
+        let attachments = Vec::new();
+        self.append(&mut step, Channel::Agent(slot), Event::UserText { text, attachments });
+        self.confirm_by_text(&mut step, slot, confirmed);
+        self.record_for(asker, step);
     }
 
     fn send_live_text(&mut self, asker: Asker, echo: Option<Channel>, text: String) {

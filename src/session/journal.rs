@@ -2,7 +2,8 @@
 //! published, acknowledged, begun) when it is committed. So whatever a client has seen survives `kill -9`.
 
 use super::audience::weight;
-use crate::message::{Channel, ConnectionId, Entry, RequestNo, RunId};
+use crate::message::{AgentSlot, Channel, ConnectionId, Entry, RequestNo, RunId};
+use crate::provider::agent::{AskId, Decision};
 use crate::provider::live::LiveInput;
 use crate::store::{Change, Progress, SessionWriter};
 use std::collections::{HashSet, VecDeque};
@@ -32,6 +33,12 @@ pub(super) enum Effect {
         request: RequestNo,
         repeated: bool,
     },
+    /// What was decided about a question of an agent.
+    Decide {
+        slot: AgentSlot,
+        ask: AskId,
+        decision: Decision,
+    },
     /// Somebody waits for exactly this.
     Settled(oneshot::Sender<()>),
     /// What the live model is to read or look at.
@@ -48,9 +55,11 @@ impl Step {
         let entries = self.effects.iter().filter_map(|effect| match effect {
             Effect::Publish(entry) => Some(weight(&entry.event)),
             Effect::Show(LiveInput::Image(image)) => Some(image.len()),
-            Effect::Show(_) | Effect::Ack { .. } | Effect::Begin { .. } | Effect::Settled(_) => {
-                None
-            }
+            Effect::Show(_)
+            | Effect::Ack { .. }
+            | Effect::Begin { .. }
+            | Effect::Decide { .. }
+            | Effect::Settled(_) => None,
         });
         entries.sum()
     }

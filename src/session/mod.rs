@@ -7,6 +7,7 @@ mod audience;
 mod desk;
 mod erase;
 mod follow;
+mod gate;
 mod job;
 mod journal;
 mod keeping;
@@ -44,6 +45,7 @@ use crate::message::{
     SessionId, SettingProblem, SystemNotice,
 };
 use crate::metrics::Metrics;
+use crate::policy::Rules;
 use crate::provider::chat;
 use crate::store::{SessionKey, Store};
 use audience::{Lanes, LogLane};
@@ -68,6 +70,8 @@ pub(crate) struct Env {
     pub(crate) store: Store,
     pub(crate) files: Files,
     pub(crate) metrics: Metrics,
+    /// What agents may do.
+    pub(crate) rules: Arc<Rules>,
     /// One for all chats, so that connections are used again.
     pub(crate) chat: chat::Client,
 }
@@ -242,6 +246,7 @@ fn payload(command: &Command) -> usize {
         Command::SaveControls(_)
         | Command::StopPlayback
         | Command::CancelRun { .. }
+        | Command::Confirm { .. }
         | Command::ListFiles { .. }
         | Command::WatchFiles { .. } => 0,
     }

@@ -38,10 +38,6 @@ pub(super) fn plan(steps: &[PlanStep]) -> Vec<String> {
     steps.iter().map(line).collect()
 }
 
-pub(super) fn refusal(tool: &Tool) -> String {
-    format!("[tool] {}: not allowed", name(tool))
-}
-
 fn name(tool: &Tool) -> &str {
     let title = Some(tool.title.as_str()).filter(|title| !title.is_empty());
     title.or(tool.name.as_deref()).unwrap_or(&tool.id)

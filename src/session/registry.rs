@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::files::Files;
 use crate::message::{Channel, Epoch, Principal, Seq, SessionId, SystemNotice};
 use crate::metrics::Metrics;
+use crate::policy::{Rules, RulesError};
 use crate::provider::{agent, chat};
 use crate::store::{self, SessionRecord, Store, StoreError};
 use crate::task::Tasks;
@@ -46,6 +47,8 @@ pub enum StartError {
     Store(#[from] StoreError),
     #[error("data directory: {0}")]
     Files(#[from] io::Error),
+    #[error("policy: {0}")]
+    Rules(#[from] RulesError),
 }
 
 /// Why a session cannot be had.
@@ -78,12 +81,14 @@ impl Registry {
         let observe = move |events, took| committed.batch_committed(events, took);
         let store = Store::open(&config.data.join(store::FILE), observe)?;
         let files = Files::new(&config.project, &config.data, file_limits(config))?;
+        let rules = Rules::load(config.policy.as_deref())?;
         let env = Env {
             config: Arc::clone(config),
             store,
             files,
             metrics: metrics.clone(),
             chat: chat::Client::new(),
+            rules: Arc::new(rules),
         };
         let registry = Arc::new(Self {
             sessions: DashMap::new(),

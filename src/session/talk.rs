@@ -133,6 +133,8 @@ fn message(event: &Event) -> Option<ChatMessage> {
         | Event::Text { run: None, .. }
         | Event::RunStarted(_)
         | Event::RunLine(_)
+        | Event::ConfirmAsked(_)
+        | Event::ConfirmSettled { .. }
         | Event::RunEnded(_)
         | Event::FileMade(_)
         | Event::FilesChanged(_)

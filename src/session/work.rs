@@ -10,7 +10,7 @@ use crate::message::{
     AgentReport, AgentSlot, CancelScope, Channel, Event, FileNote, Notice, Problem, ReportStage,
     Run, RunId, RunOrigin,
 };
-use crate::provider::agent::{AgentOutput, Decision};
+use crate::provider::agent::AgentOutput;
 use crate::provider::chat::ChatOutput;
 use crate::provider::live::LiveInput;
 use crate::store::{Change, RunState};
@@ -114,6 +114,7 @@ impl Session {
                 self.report(step, agent, ReportStage::Started { request: run.text.clone() });
             }
             self.append(step, run.channel, Event::RunStarted(run.id));
+            self.reset_breaker(agent);
         }
         step.effects.push(Effect::Begin { channel: run.channel, run: run.id });
         self.env.metrics.run_started();
@@ -168,9 +169,6 @@ impl Session {
                 }
                 self.lengthen_answer(step, index, &text);
             }
-            LaneOutput::Agent(AgentOutput::Answer(text)) => {
-                self.lengthen_answer(step, index, &text);
-            }
             LaneOutput::Chat(ChatOutput::Image { bytes, .. }) => self.keep_picture(index, bytes),
             // No tools are offered, and tokens are counted where the turn runs.
             LaneOutput::Chat(ChatOutput::ToolCall(_) | ChatOutput::Usage(_)) => {}
@@ -180,8 +178,19 @@ impl Session {
             LaneOutput::Chat(ChatOutput::Failed(error)) => {
                 self.end_run(step, index, Ending::Failed(error.to_string()));
             }
-            LaneOutput::Agent(AgentOutput::Line(line)) => self.tell_line(step, index, line),
-            LaneOutput::Agent(AgentOutput::Thought(text)) => {
+            LaneOutput::Agent(output) => self.absorb_agent(step, index, output),
+            LaneOutput::Lost => self.on_lost_worker(step, index),
+        }
+    }
+
+    fn absorb_agent(&mut self, step: &mut Step, index: usize, output: AgentOutput) {
+        let Channel::Agent(slot) = self.lanes[index].channel else { return };
+        match output {
+            AgentOutput::Answer(text) => {
+                self.lengthen_answer(step, index, &text);
+            }
+            AgentOutput::Line(line) => self.tell_line(step, index, line),
+            AgentOutput::Thought(text) => {
                 if let Some(current) = &mut self.lanes[index].current {
                     current.thought.push_str(&text);
                     for line in progress::whole_lines(&mut current.thought) {
@@ -189,41 +198,37 @@ impl Session {
                     }
                 }
             }
-            LaneOutput::Agent(AgentOutput::Tool(tool)) => {
+            AgentOutput::Tool(tool) => {
                 self.tell_line(step, index, progress::tool(&tool));
+                self.on_tool(step, index, slot, &tool);
             }
-            LaneOutput::Agent(AgentOutput::Plan(steps)) => {
+            AgentOutput::Plan(steps) => {
                 for line in progress::plan(&steps) {
                     self.tell_line(step, index, line);
                 }
             }
-            LaneOutput::Agent(AgentOutput::Ask(ask)) => {
-                // The policy gate takes this over in the next step; until then nothing is allowed.
-                self.lanes[index].answer(ask.id, Decision::Deny);
-                self.tell_line(step, index, progress::refusal(&ask.tool));
+            AgentOutput::Ask(ask) => {
+                self.on_ask(step, index, slot, ask);
             }
-            LaneOutput::Agent(
-                AgentOutput::Usage(_)
-                | AgentOutput::State(_)
-                | AgentOutput::Mode(_)
-                | AgentOutput::Opened { .. },
-            ) => {}
-            LaneOutput::Agent(AgentOutput::FileMade(path)) => self.describe(index, path),
-            LaneOutput::Agent(AgentOutput::FilesChanged(paths)) => {
+            AgentOutput::Usage(usage) => {
+                self.on_tokens(step, index, slot, usage.used);
+            }
+            AgentOutput::State(_) | AgentOutput::Mode(_) | AgentOutput::Opened { .. } => {}
+            AgentOutput::FileMade(path) => self.describe(index, path),
+            AgentOutput::FilesChanged(paths) => {
                 if let Some(current) = &mut self.lanes[index].current {
                     current.changed.extend(paths);
                 }
             }
-            LaneOutput::Agent(AgentOutput::Done(end)) => {
+            AgentOutput::Done(end) => {
                 if !self.lanes[index].is_stray(&end) {
                     self.end_run(step, index, end.into());
                 }
             }
-            LaneOutput::Lost => self.on_lost_worker(step, index),
         }
     }
 
-    fn tell_line(&mut self, step: &mut Step, index: usize, line: String) {
+    pub(super) fn tell_line(&mut self, step: &mut Step, index: usize, line: String) {
         if self.lanes[index].current.is_some() {
             let channel = self.lanes[index].channel;
             self.append(step, channel, Event::RunLine(line));
@@ -317,7 +322,8 @@ impl Session {
         let run = done.run;
         step.changes.push(Change::RunOver(run.id));
         self.env.metrics.run_ended(ending.outcome());
-        if let Channel::Agent(_) = run.channel {
+        if let Channel::Agent(slot) = run.channel {
+            self.void_confirmations(step, slot);
             self.append(step, run.channel, Event::RunEnded(ending.outcome()));
         }
         // A stopped chat has said something too: what there is of an answer is shown before the notice.
@@ -386,12 +392,18 @@ impl Session {
             CancelScope::Current | CancelScope::All => running.is_some(),
             CancelScope::One(run) => running == Some(run),
         };
-        if wanted && self.lanes[index].stop() == Stop::Done {
-            self.end_run(&mut step, index, Ending::Cancelled);
+        if wanted {
+            self.stop_lane(&mut step, index);
         } else if !wanted && waiting == 0 {
             self.append(&mut step, channel, Event::Notice(Notice::NothingToCancel));
         }
         self.record_for(asker, step);
+    }
+
+    pub(super) fn stop_lane(&mut self, step: &mut Step, index: usize) {
+        if self.lanes[index].stop() == Stop::Done {
+            self.end_run(step, index, Ending::Cancelled);
+        }
     }
 
     /// Takes requests from before `order` out of the queue and returns how many.

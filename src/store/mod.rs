@@ -1,6 +1,7 @@
 //! SQLite: sessions, their switches, the log of every channel, work that is not finished, request numbers.
 //! One thread writes in batches; readers have connections of their own. Knows nothing of sockets or actors.
 
+mod audit;
 mod export;
 mod inspect;
 mod mention;
@@ -15,6 +16,7 @@ mod token;
 mod usage;
 mod writer;
 
+pub use audit::AuditRow;
 pub use export::Exported;
 pub use inspect::{Inspection, inspect};
 pub use outside::Outside;

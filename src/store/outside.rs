@@ -1,5 +1,6 @@
 //! The database for commands beside the gateway: read only, whether a gateway has it open or not.
 
+use super::audit::{self, AuditRow};
 use super::summary::{Scope, SessionSummary};
 use super::{Exported, StoreError, export, inspect, schema, summary};
 use crate::message::{Principal, SessionId};
@@ -34,6 +35,12 @@ impl Outside {
     pub fn list(&self) -> Result<Vec<SessionSummary>, StoreError> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         summary::list(connection, Scope::Everybody, usize::MAX)
+    }
+
+    /// The newest decisions about tool calls.
+    pub fn audit(&self, most: usize) -> Result<Vec<AuditRow>, StoreError> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        audit::newest(connection, most)
     }
 
     /// As [`super::Store::export`].

@@ -2,8 +2,9 @@
 //! part of the file format.
 
 use crate::message::{
-    AgentReport, AgentSlot, Channel, ControlValue, Controls, Event, FileNote, ListKind, Notice,
-    ReportStage, Run, RunId, RunOrigin, RunOutcome, SettingValue, Settings, Speaker,
+    AgentReport, AgentSlot, Channel, ConfirmId, Confirmation, Confirmed, ControlValue, Controls,
+    DecidedBy, Event, FileNote, ListKind, Notice, ReportStage, Run, RunId, RunOrigin, RunOutcome,
+    SettingValue, Settings, Speaker, WarningLevel,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,21 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         }
         Event::RunStarted(run) => plain("run_started", json!(run.0)),
         Event::RunLine(line) => plain("run_line", json!(line)),
+        Event::ConfirmAsked(asked) => plain(
+            "confirm_asked",
+            json!({
+                "id": asked.id.as_str(), "agent": asked.agent.number(), "tool": asked.tool,
+                "input": asked.input, "level": asked.level.name(), "reason": asked.reason,
+                "seconds": asked.seconds,
+            }),
+        ),
+        Event::ConfirmSettled { id, agent, confirmed, by } => plain(
+            "confirm_settled",
+            json!({
+                "id": id.as_str(), "agent": agent.number(),
+                "approved": *confirmed == Confirmed::Approved, "by": by.name(),
+            }),
+        ),
         Event::RunEnded(outcome) => plain("run_ended", json!(outcome_name(*outcome))),
         Event::FileMade(note) => file_row("file_made", note),
         Event::RequestAnswered(text) => plain("request_answered", json!(text)),
@@ -63,6 +79,8 @@ pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Optio
         }
         "run_started" => Event::RunStarted(RunId(serde_json::from_str(body).ok()?)),
         "run_line" => Event::RunLine(text()?),
+        "confirm_asked" => Event::ConfirmAsked(read_asked(body)?),
+        "confirm_settled" => read_settled(body)?,
         "run_ended" => Event::RunEnded(read_outcome(&text()?)?),
         "file_made" => Event::FileMade(note(blob)?),
         "request_answered" => Event::RequestAnswered(text()?),
@@ -111,6 +129,48 @@ impl FileBody {
 fn file_row<'a>(kind: &'static str, note: &'a FileNote) -> EventRow<'a> {
     let body = json!({"name": note.name, "path": note.path}).to_string();
     EventRow { kind, body, blob: note.thumbnail.as_deref() }
+}
+
+#[derive(Deserialize)]
+struct AskedBody {
+    id: String,
+    agent: u8,
+    tool: String,
+    input: String,
+    level: String,
+    reason: String,
+    seconds: u64,
+}
+
+fn read_asked(body: &str) -> Option<Confirmation> {
+    let body: AskedBody = serde_json::from_str(body).ok()?;
+    Some(Confirmation {
+        id: ConfirmId::new(&body.id),
+        agent: AgentSlot::new(body.agent)?,
+        tool: body.tool,
+        input: body.input,
+        level: WarningLevel::ALL.into_iter().find(|level| level.name() == body.level)?,
+        reason: body.reason,
+        seconds: body.seconds,
+    })
+}
+
+#[derive(Deserialize)]
+struct SettledBody {
+    id: String,
+    agent: u8,
+    approved: bool,
+    by: String,
+}
+
+fn read_settled(body: &str) -> Option<Event> {
+    let body: SettledBody = serde_json::from_str(body).ok()?;
+    Some(Event::ConfirmSettled {
+        id: ConfirmId::new(&body.id),
+        agent: AgentSlot::new(body.agent)?,
+        confirmed: if body.approved { Confirmed::Approved } else { Confirmed::Refused },
+        by: DecidedBy::ALL.into_iter().find(|by| by.name() == body.by)?,
+    })
 }
 
 fn speaker_kind(speaker: Speaker) -> &'static str {
@@ -362,6 +422,25 @@ mod tests {
         }
         check(Event::Files { kind: ListKind::Backup, list: None });
         check(Event::Files { kind: ListKind::Temp, list: None });
+    }
+
+    #[test]
+    fn every_question_survives_its_row() {
+        let agent = AgentSlot::ALL[2];
+        let asked = Confirmation {
+            id: ConfirmId::new("c1"),
+            agent,
+            tool: "Write a".into(),
+            input: "{}".into(),
+            level: WarningLevel::Warn,
+            reason: "risk".into(),
+            seconds: 300,
+        };
+        check(Event::ConfirmAsked(asked));
+        for by in DecidedBy::ALL {
+            let confirmed = Confirmed::Refused;
+            check(Event::ConfirmSettled { id: ConfirmId::new("c1"), agent, confirmed, by });
+        }
     }
 
     #[test]

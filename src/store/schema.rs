@@ -65,6 +65,21 @@ CREATE TABLE tokens (
     expires_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- Decisions about tool calls; without a reference, because they outlive their session.
+CREATE TABLE audit (
+    key        INTEGER PRIMARY KEY,
+    at         INTEGER NOT NULL,
+    session    TEXT NOT NULL,
+    principal  TEXT NOT NULL,
+    agent      INTEGER NOT NULL,
+    run        INTEGER NOT NULL,
+    tool       TEXT NOT NULL,
+    input      TEXT NOT NULL,
+    approved   INTEGER NOT NULL,
+    decided_by TEXT NOT NULL,
+    reason     TEXT NOT NULL
+);
+
 -- Tokens of chats, by person and day.
 CREATE TABLE usage (
     principal TEXT NOT NULL,

@@ -3,9 +3,9 @@
 
 use super::place::Place;
 use super::token::{self, TokenRow};
-use super::{SessionKey, record, removal, schema, usage};
+use super::{SessionKey, audit, record, removal, schema, usage};
 use crate::message::{
-    Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId, Settings,
+    AuditEntry, Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId, Settings,
 };
 use rusqlite::{Connection, ErrorCode, Transaction, params};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -99,6 +99,7 @@ pub enum Change {
     /// In which the session differs from the configuration.
     Settings(Settings),
     Request(RequestNo),
+    Audit(AuditEntry),
     Run(Run, RunState),
     RunOver(RunId),
     Used,
@@ -383,6 +384,7 @@ fn apply(
                 batch.prepare_cached("INSERT OR REPLACE INTO requests VALUES (?1, ?2, ?3)")?;
             insert.execute(params![key.0, request.to_string(), now])?;
         }
+        Change::Audit(entry) => return audit::write(batch, key, entry, now),
         Change::Run(run, state) => return save_run(batch, key, run, *state),
         Change::RunOver(run) => {
             let mut delete =

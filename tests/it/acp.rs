@@ -1,12 +1,13 @@
 //! Code agents as processes: a scripted one that misbehaves on purpose, spoken to through its link.
 
 use crate::process::Process;
-use crate::support::{BODY, Frontend, Home, KIND};
+use crate::support::{BODY, Frontend, Home};
 use kakehashi::message::{AgentKind, AgentRow, CommandFormat};
 use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AgentState, Ask,
     AskId, Decision, PlanStepState, Program, Tool, ToolStatus,
 };
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -634,17 +635,34 @@ fn settings() -> String {
 }
 
 #[tokio::test]
-async fn an_agent_works_in_its_channel_and_asks_in_vain() {
+async fn an_agent_works_in_its_channel_and_its_user_decides() {
     let home = Home::new();
     let process = Process::start(&home, &settings());
+    let asks = |packet: &Value| {
+        packet[BODY].as_str().is_some_and(|text| text.contains("asks for permission"))
+    };
+    let ends = |packet: &Value| packet[BODY] == "<<< 処理終了 >>>";
+    for (word, option) in [("no", "the-reject_once"), ("yes", "the-allow_once")] {
+        let mut front = Frontend::open(process.addr, None).await;
+        front.type_in("1", "mode ask").await;
+        front.agents[0].until_where(asks).await;
+        front.type_in("1", word).await;
+        front.agents[0].collect_until(ends).await;
+        let answer = front.agents[0].until("output_text").await;
+        assert!(answer[BODY].as_str().unwrap().contains(option), "{answer}");
+    }
+    // What lies outside of the project is refused whatever the user would say.
     let mut front = Frontend::open(process.addr, None).await;
     front.type_in("1", "mode think tool ask").await;
-    let packets = front.agents[0].collect_until(|packet| packet[KIND] == "output_text").await;
-    let told = |text: &str| packets.iter().any(|packet| packet[BODY] == text);
-    for line in ["hmm", "[tool] Write a.txt: failed", "[tool] Write a.txt: not allowed"] {
-        assert!(told(line), "no {line:?} in {packets:?}");
+    let packets = front.agents[0].collect_until(ends).await;
+    for line in [
+        "hmm",
+        "[tool] Write a.txt: failed",
+        "[tool] Write a.txt: /a.txt is outside the place of work",
+    ] {
+        assert!(packets.iter().any(|packet| packet[BODY] == line), "no {line:?} in {packets:?}");
     }
-    assert_eq!(packets.last().unwrap()[BODY], "askthe-reject_once");
+    assert_eq!(front.agents[0].until("output_text").await[BODY], "askthe-reject_once");
     // The other slots have the scripted agent.
     front.type_in("2", "say as ever").await;
     assert_eq!(front.agents[1].until("output_text").await[BODY], "as ever");

@@ -73,6 +73,7 @@ fn samples_of_what_clients_send_are_understood() {
         "files_backup",
         "files_temp",
         "files_watch",
+        "confirm_answer",
     ];
     assert_eq!(sent, known.into_iter().map(str::to_owned).collect());
 }

@@ -6,10 +6,11 @@ use kakehashi::dialect::Dialect;
 use kakehashi::dialect::aicore::AicoreDialect;
 use kakehashi::locale::Locale;
 use kakehashi::message::{
-    AgentReport, AgentSlot, AudioChunk, CancelScope, Channel, Command, Delivery, Entry, Event,
-    FileList, FileNote, Inbound, KnownList, ListKind, ListRoots, ListScope, ListedFile, Notice,
-    Problem, ReportStage, RequestNo, Route, RunId, RunOutcome, Seq, SessionId, Signal, Speaker,
-    StopReason, SystemNotice, WatchTarget, WatchWish,
+    AgentReport, AgentSlot, AudioChunk, CancelScope, Channel, Command, ConfirmId, Confirmation,
+    Confirmed, DecidedBy, Delivery, Entry, Event, FileList, FileNote, Inbound, KnownList, ListKind,
+    ListRoots, ListScope, ListedFile, Notice, Problem, ReportStage, RequestNo, Route, RunId,
+    RunOutcome, Seq, SessionId, Signal, Speaker, StopReason, SystemNotice, WarningLevel,
+    WatchTarget, WatchWish,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -105,7 +106,12 @@ fn what_a_client_has_and_wants_to_follow_is_understood() {
         Channel::Input,
         watch(WatchTarget::Every, WatchWish::Stop),
     );
+    let (id, confirmed) = (ConfirmId::new("c0ffee"), Confirmed::Approved);
+    let answer = Command::Confirm { id, confirmed, always: false };
+    check_sent("client_confirm_answer", Channel::Input, answer);
     for wrong in [
+        r#"{"メッセージ識別":"confirm_answer","メッセージ内容":{"id":"a","承認":"yes"}}"#,
+        r#"{"メッセージ識別":"confirm_answer"}"#,
         r#"{"メッセージ識別":"files_watch","メッセージ内容":{"対象":"file"}}"#,
         r#"{"メッセージ識別":"files_temp","メッセージ内容":{"件数":"3"}}"#,
     ] {
@@ -210,6 +216,23 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
                 Channel::Chat,
                 Event::Transcript { speaker: Speaker::Model, text: "はい".into() },
             )
+        }),
+        ("confirm_request", Channel::Input, {
+            let asked = Confirmation {
+                id: ConfirmId::new("c0ffee"),
+                agent,
+                tool: "Write src/main.rs".into(),
+                input: r#"{"path":"src/main.rs"}"#.into(),
+                level: WarningLevel::Warn,
+                reason: "risk: state_modifying".into(),
+                seconds: 300,
+            };
+            logged(Channel::Input, Event::ConfirmAsked(asked))
+        }),
+        ("confirm_result", Channel::Input, {
+            let (confirmed, by) = (Confirmed::Approved, DecidedBy::User);
+            let id = ConfirmId::new("c0ffee");
+            logged(Channel::Input, Event::ConfirmSettled { id, agent, confirmed, by })
         }),
         ("cancel_run", pane, logged(pane, Event::CancelTaken)),
         (

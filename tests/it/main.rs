@@ -23,6 +23,7 @@ mod edge;
 mod faults;
 mod files;
 mod fuzz;
+mod gate;
 mod golden;
 mod handshake;
 mod http;

@@ -20,8 +20,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "session",
         &[
-            "message", "locale", "config", "metrics", "task", "files", "store", "provider",
-            "session",
+            "message", "locale", "config", "metrics", "task", "files", "store", "policy",
+            "provider", "session",
         ],
     ),
     (

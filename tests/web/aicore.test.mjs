@@ -7,7 +7,7 @@ import * as aicore from "../../web/protocol/aicore.js";
 
 const { KEYS } = aicore;
 const FIXTURES = new URL("../fixtures/aicore/", import.meta.url);
-const CLIENT_ONLY = new Set(["operations", "input_image", "input_audio", "files_watch"]);
+const CLIENT_ONLY = new Set(["operations", "input_image", "input_audio", "files_watch", "confirm_answer"]);
 
 function server(kind, fields = {}) {
   return JSON.stringify({ [KEYS.session]: "ws-1", [KEYS.kind]: kind, ...fields });

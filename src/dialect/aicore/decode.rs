@@ -4,8 +4,9 @@ use super::value::{self, required_string};
 use super::wire::{self, CommandPacket, field};
 use crate::dialect::{DecodeError, Refusal};
 use crate::message::{
-    AgentSlot, AudioChunk, CancelScope, Channel, Command, ControlValue, Controls, Inbound,
-    KnownList, ListKind, ListScope, RequestNo, Route, RunId, WatchTarget, WatchWish,
+    AgentSlot, AudioChunk, CancelScope, Channel, Command, ConfirmId, Confirmed, ControlValue,
+    Controls, Inbound, KnownList, ListKind, ListScope, RequestNo, Route, RunId, WatchTarget,
+    WatchWish,
 };
 use bytes::Bytes;
 use serde::Deserialize;
@@ -75,6 +76,7 @@ fn read_command(own: Channel, packet: &CommandPacket<'_>) -> Result<Command, Dec
         Kind::FilesBackup => read_list(packet, ListKind::Backup),
         Kind::FilesTemp => read_list(packet, ListKind::Temp),
         Kind::FilesWatch => read_watch(packet),
+        Kind::ConfirmAnswer => read_confirm(packet),
     }
 }
 
@@ -92,10 +94,11 @@ enum Kind {
     FilesBackup,
     FilesTemp,
     FilesWatch,
+    ConfirmAnswer,
 }
 
 impl Kind {
-    const NAMES: [(&'static str, Self); 11] = [
+    const NAMES: [(&'static str, Self); 12] = [
         ("operations", Self::Operations),
         ("input_text", Self::InputText),
         ("input_request", Self::InputRequest),
@@ -107,6 +110,7 @@ impl Kind {
         ("files_backup", Self::FilesBackup),
         ("files_temp", Self::FilesTemp),
         ("files_watch", Self::FilesWatch),
+        ("confirm_answer", Self::ConfirmAnswer),
     ];
 
     fn parse(name: &str) -> Option<Self> {
@@ -400,6 +404,16 @@ fn read_watch(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     };
     let wish = if body.stop == Some(true) { WatchWish::Stop } else { WatchWish::Start };
     Ok(Command::WatchFiles { target, wish })
+}
+
+/// Only a clear yes allows anything.
+fn read_confirm(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    let expected =
+        DecodeError::BadField { field: field::BODY, expected: "an object of an id and a decision" };
+    let body = packet.body.ok_or(expected.clone())?;
+    let body: wire::ConfirmBody = serde_json::from_str(body.get()).map_err(|_| expected)?;
+    let confirmed = if body.approved { Confirmed::Approved } else { Confirmed::Refused };
+    Ok(Command::Confirm { id: ConfirmId::new(&body.id), confirmed, always: body.always })
 }
 
 /// Existing clients send an empty text where there may be an object.

@@ -2,13 +2,13 @@
 
 use super::value::channel_name;
 use super::wire::{
-    self, AckPacket, BackupBody, Body, ChangedBody, ConnectionPacket, FileRow, HeartbeatBody,
-    Packet, TempBody, UnchangedBody,
+    self, AckPacket, AskedBody, BackupBody, Body, ChangedBody, ConnectionPacket, FileRow,
+    HeartbeatBody, Packet, SettledBody, TempBody, UnchangedBody, WarningBody,
 };
 use super::{AicoreDialect, phrase};
 use crate::message::{
-    AudioChunk, Channel, Entry, Event, FileList, FileNote, KnownList, ListKind, ListRoots,
-    ListedFile, Notice, RunOutcome, Signal, Speaker,
+    AudioChunk, Channel, Confirmation, Confirmed, Entry, Event, FileList, FileNote, KnownList,
+    ListKind, ListRoots, ListedFile, Notice, RunOutcome, Signal, Speaker,
 };
 use base64_simd::STANDARD;
 use serde::Serialize;
@@ -45,6 +45,17 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
             Packet { run: Some(run.0), ..packet("output_stream", Body::Text(wire::STREAM_STARTED)) }
         }
         Event::RunLine(line) => packet("output_stream", Body::Text(line)),
+        Event::ConfirmAsked(asked) => confirm_asked(dialect, channel, asked),
+        Event::ConfirmSettled { id, agent, confirmed, by } => {
+            let approved = *confirmed == Confirmed::Approved;
+            if dialect.asks_in_text(channel) {
+                let text = phrase::settled(locale, approved);
+                return packet("output_text", Body::Owned(text));
+            }
+            let channel = channel_name(Channel::Agent(*agent));
+            let body = SettledBody { id: id.as_str(), channel, approved, by: by.name() };
+            packet("confirm_result", Body::Settled(body))
+        }
         Event::RunEnded(outcome) => packet("output_stream", Body::Text(stream_end(*outcome))),
         Event::RequestAnswered(text) => packet("output_request", Body::Text(text)),
         Event::FilesChanged(paths) => {
@@ -66,6 +77,27 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
 /// Answers, cancels and lists have never carried the file keys.
 fn without_file(packet: Packet<'_>) -> Packet<'_> {
     Packet { file_name: None, thumbnail: None, ..packet }
+}
+
+/// A frontend that knows no such packet shows a text, which its user answers with another.
+fn confirm_asked<'a>(
+    dialect: &'a AicoreDialect,
+    channel: Channel,
+    asked: &'a Confirmation,
+) -> Packet<'a> {
+    if dialect.asks_in_text(channel) {
+        let text = phrase::question(dialect.locale, asked);
+        return dialect.packet(channel, "output_text", Body::Owned(text));
+    }
+    let body = AskedBody {
+        id: asked.id.as_str(),
+        channel: channel_name(Channel::Agent(asked.agent)),
+        tool: &asked.tool,
+        input: &asked.input,
+        warning: WarningBody { level: asked.level.name(), message: &asked.reason },
+        seconds: asked.seconds,
+    };
+    dialect.packet(channel, "confirm_request", Body::Asked(body))
 }
 
 fn stream_end(outcome: RunOutcome) -> &'static str {

@@ -17,7 +17,7 @@ pub use wire::SOCKET_PATH;
 use super::{Dialect, Refusal};
 use crate::locale::Locale;
 use crate::message::{
-    Channel, ControlValue, Delivery, Greeting, Inbound, SessionId, SettingValue, Settings,
+    Channel, ControlValue, Delivery, Features, Greeting, Inbound, SessionId, SettingValue, Settings,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -29,13 +29,24 @@ pub struct AicoreDialect {
     session: SessionId,
     channel: Channel,
     locale: Locale,
+    features: Features,
     audio_prefix: String,
 }
 
 impl AicoreDialect {
     pub fn new(session: SessionId, channel: Channel, locale: Locale) -> Self {
         let audio_prefix = wire::audio_prefix(session.as_str());
-        Self { session, channel, locale, audio_prefix }
+        Self { session, channel, locale, features: Features::default(), audio_prefix }
+    }
+
+    /// For a client that can show more than every client can.
+    pub fn with(self, features: Features) -> Self {
+        Self { features, ..self }
+    }
+
+    /// In an agent's pane questions are texts unless the client knows better; elsewhere nobody would answer them.
+    fn asks_in_text(&self, channel: Channel) -> bool {
+        matches!(channel, Channel::Agent(_)) && !self.features.confirm
     }
 
     fn packet<'a>(&'a self, channel: Channel, kind: &'a str, body: Body<'a>) -> Packet<'a> {

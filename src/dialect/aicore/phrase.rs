@@ -3,7 +3,8 @@
 use crate::dialect::DecodeError;
 use crate::locale::Locale;
 use crate::message::{
-    Channel, FileNote, Greeting, Notice, Problem, SettingValue, StopReason, SystemNotice,
+    Channel, Confirmation, FileNote, Greeting, Notice, Problem, SettingValue, StopReason,
+    SystemNotice,
 };
 
 pub(super) fn with_attachments(locale: Locale, text: &str, attachments: &[String]) -> String {
@@ -61,8 +62,27 @@ pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
         | Problem::StoreStalled { reason }
         | Problem::NotCarriedOut { reason } => say(&[("reason", &locale.word(reason))]),
         Problem::TooManyControls { limit } => say(&[("limit", &limit.to_string())]),
-        Problem::ReadOnly | Problem::NotHolder | Problem::SessionDeleted => say(&[]),
+        Problem::ReadOnly
+        | Problem::NotHolder
+        | Problem::NothingToConfirm
+        | Problem::SessionDeleted => say(&[]),
     }
+}
+
+/// What is asked of a user whose frontend has no dialog for it.
+pub(super) fn question(locale: Locale, asked: &Confirmation) -> String {
+    let seconds = asked.seconds.to_string();
+    let values = [
+        ("tool", asked.tool.as_str()),
+        ("input", &asked.input),
+        ("level", asked.level.name()),
+        ("seconds", &seconds),
+    ];
+    locale.say("confirm", "question", &values)
+}
+
+pub(super) fn settled(locale: Locale, approved: bool) -> String {
+    locale.say("confirm", if approved { "approved" } else { "refused" }, &[])
 }
 
 pub(super) fn decode_error(locale: Locale, error: &DecodeError) -> String {

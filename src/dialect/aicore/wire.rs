@@ -52,8 +52,18 @@ pub(super) mod field {
 }
 
 /// What this server adds to the seed's protocol; told in `init`.
-pub(super) const FEATURES: &[&str] =
-    &["resume", "ack", "history", "view", "queue", "system", "unchanged", "files_watch", "stream"];
+pub(super) const FEATURES: &[&str] = &[
+    "resume",
+    "ack",
+    "history",
+    "view",
+    "queue",
+    "system",
+    "unchanged",
+    "files_watch",
+    "stream",
+    "confirm",
+];
 
 /// The switches as existing clients expect them before anything was stored.
 pub(super) const DEFAULT_CONTROLS: &[(&str, bool)] =
@@ -137,6 +147,16 @@ pub(super) struct WatchBody {
     pub(super) stop: Option<bool>,
 }
 
+/// Content of `confirm_answer`.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct ConfirmBody {
+    pub(super) id: String,
+    #[serde(rename = "承認")]
+    pub(super) approved: bool,
+    #[serde(rename = "常に", default)]
+    pub(super) always: bool,
+}
+
 /// The common form of what a server sends. Keys that old clients do not know are left out when empty.
 #[derive(Debug, Serialize)]
 pub(super) struct Packet<'a> {
@@ -170,11 +190,45 @@ pub(super) enum Body<'a> {
     Backup(BackupBody<'a>),
     Temp(TempBody<'a>),
     Unchanged(UnchangedBody<'a>),
+    Asked(AskedBody<'a>),
+    Settled(SettledBody<'a>),
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct ChangedBody<'a> {
     pub(super) update_files: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct AskedBody<'a> {
+    pub(super) id: &'a str,
+    #[serde(rename = "チャンネル")]
+    pub(super) channel: &'a str,
+    #[serde(rename = "ツール名")]
+    pub(super) tool: &'a str,
+    #[serde(rename = "入力")]
+    pub(super) input: &'a str,
+    #[serde(rename = "警告")]
+    pub(super) warning: WarningBody<'a>,
+    #[serde(rename = "期限")]
+    pub(super) seconds: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct WarningBody<'a> {
+    pub(super) level: &'a str,
+    pub(super) message: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct SettledBody<'a> {
+    pub(super) id: &'a str,
+    #[serde(rename = "チャンネル")]
+    pub(super) channel: &'a str,
+    #[serde(rename = "承認")]
+    pub(super) approved: bool,
+    #[serde(rename = "決定者")]
+    pub(super) by: &'a str,
 }
 
 #[derive(Debug, Serialize)]

@@ -1,0 +1,334 @@
+//! The gate of one session: what its agents ask for is judged, asked of the user where the rules say so, answered
+//! once, and written down. No answer in time, a dead agent or an unknown id mean no.
+
+use super::actor::Session;
+use super::journal::{Effect, Step};
+use crate::message::{
+    AgentSlot, AuditEntry, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event, Problem,
+    RunId, WarningLevel,
+};
+use crate::policy::{Breaker, Call, Decision as Judged, Level, Remembered, Rules, Scope, Tripped};
+use crate::provider::agent::{Ask, AskId, Decision, Tool, ToolKind, ToolStatus};
+use crate::store::Change;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// Open questions of one session. More: denied at once, because nobody could keep up.
+const MOST_OPEN: usize = 64;
+/// What is shown of a tool's input.
+const LONGEST_INPUT: usize = 16 * 1024;
+/// What counts as an answer in plain text, without regard to case.
+const YES: [&str; 4] = ["y", "yes", "\u{306f}\u{3044}", "ok"];
+const NO: [&str; 4] = ["n", "no", "\u{3044}\u{3044}\u{3048}", "deny"];
+
+#[derive(Debug)]
+pub(super) struct Gate {
+    rules: Arc<Rules>,
+    open: Vec<Open>,
+    /// What the user does not want to be asked about again, for each agent.
+    remembered: [Remembered; AgentSlot::ALL.len()],
+    breakers: [Option<Breaker>; AgentSlot::ALL.len()],
+}
+
+/// A question that waits for the user.
+#[derive(Debug)]
+struct Open {
+    id: ConfirmId,
+    slot: AgentSlot,
+    ask: AskId,
+    call: Call,
+    deadline: Instant,
+}
+
+impl Gate {
+    pub(super) fn new(rules: Arc<Rules>) -> Self {
+        Self {
+            rules,
+            open: Vec::new(),
+            remembered: Default::default(),
+            breakers: [const { None }; AgentSlot::ALL.len()],
+        }
+    }
+
+    /// When the oldest question runs out.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.open.iter().map(|open| open.deadline).min()
+    }
+
+    fn take(&mut self, wanted: impl Fn(&Open) -> bool) -> Option<Open> {
+        let at = self.open.iter().position(wanted)?;
+        Some(self.open.remove(at))
+    }
+}
+
+impl Session {
+    /// A run begins with breakers of its own.
+    pub(super) fn reset_breaker(&mut self, slot: AgentSlot) {
+        let limits = self.gate.rules.breakers;
+        self.gate.breakers[place(slot)] = Some(Breaker::new(limits));
+    }
+
+    /// The agent waits for an answer.
+    pub(super) fn on_ask(&mut self, step: &mut Step, index: usize, slot: AgentSlot, ask: Ask) {
+        let call = call(&ask.tool);
+        let Some(run) = self.lanes[index].current.as_ref().map(|current| current.run.id) else {
+            step.effects.push(Effect::Decide { slot, ask: ask.id, decision: Decision::Cancelled });
+            return;
+        };
+        let scope = Scope::new(self.env.files.project(), &[]);
+        let verdict = self.gate.rules.judge(&call, &scope, &self.gate.remembered[place(slot)]);
+        let decided = match verdict.decision {
+            Judged::Allow => Some((Confirmed::Approved, Decision::AllowOnce)),
+            Judged::Deny => Some((Confirmed::Refused, Decision::Deny)),
+            Judged::Ask if self.gate.open.len() >= MOST_OPEN => {
+                Some((Confirmed::Refused, Decision::Deny))
+            }
+            Judged::Ask => None,
+        };
+        if let Some((confirmed, decision)) = decided {
+            step.effects.push(Effect::Decide { slot, ask: ask.id, decision });
+            self.audit(step, slot, run, &call, confirmed, DecidedBy::Rule, &verdict.reason);
+            if confirmed == Confirmed::Refused {
+                let line = format!("[tool] {}: {}", call.tool, verdict.reason);
+                self.tell_line(step, index, line);
+            }
+            return;
+        }
+        self.ask_user(step, slot, ask.id, call, verdict.level, verdict.reason);
+    }
+
+    fn ask_user(
+        &mut self,
+        step: &mut Step,
+        slot: AgentSlot,
+        ask: AskId,
+        call: Call,
+        level: Level,
+        reason: String,
+    ) {
+        let patience = self.env.config.limits.confirm;
+        let id = ConfirmId::random();
+        let confirmation = Confirmation {
+            id: id.clone(),
+            agent: slot,
+            tool: call.tool.clone(),
+            input: shortened(&call.input),
+            level: warning(level),
+            reason,
+            seconds: patience.as_secs(),
+        };
+        let open = Open { id, slot, ask, call, deadline: Instant::now() + patience };
+        self.gate.open.push(open);
+        self.append(step, Channel::Agent(slot), Event::ConfirmAsked(confirmation.clone()));
+        self.append(step, Channel::Input, Event::ConfirmAsked(confirmation));
+    }
+
+    /// Who asked this way is told why nothing happened, if the question is not open.
+    pub(super) fn on_confirm(
+        &mut self,
+        step: &mut Step,
+        id: &ConfirmId,
+        confirmed: Confirmed,
+        always: bool,
+    ) -> Result<(), Problem> {
+        let open = self.gate.take(|open| open.id == *id).ok_or(Problem::NothingToConfirm)?;
+        if always && confirmed == Confirmed::Approved {
+            self.gate.remembered[place(open.slot)].always(&open.call);
+        }
+        self.settle(step, open, confirmed, DecidedBy::User, "");
+        Ok(())
+    }
+
+    /// Whether a text in an agent's pane answers what the agent waits for; it is not a request then.
+    pub(super) fn answers_confirmation(&self, slot: AgentSlot, text: &str) -> Option<Confirmed> {
+        self.gate.open.iter().find(|open| open.slot == slot)?;
+        let word = text.trim().to_lowercase();
+        if YES.contains(&word.as_str()) {
+            Some(Confirmed::Approved)
+        } else if NO.contains(&word.as_str()) {
+            Some(Confirmed::Refused)
+        } else {
+            None
+        }
+    }
+
+    /// The oldest question of an agent is answered by a word in its pane.
+    pub(super) fn confirm_by_text(
+        &mut self,
+        step: &mut Step,
+        slot: AgentSlot,
+        confirmed: Confirmed,
+    ) {
+        if let Some(open) = self.gate.take(|open| open.slot == slot) {
+            self.settle(step, open, confirmed, DecidedBy::User, "");
+        }
+    }
+
+    pub(super) fn on_confirm_deadline(&mut self) {
+        let now = Instant::now();
+        let mut step = Step::default();
+        while let Some(open) = self.gate.take(|open| open.deadline <= now) {
+            self.settle(
+                &mut step,
+                open,
+                Confirmed::Refused,
+                DecidedBy::Time,
+                "nobody answered in time",
+            );
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
+    /// A run is over: whatever its agent still waited for is void.
+    pub(super) fn void_confirmations(&mut self, step: &mut Step, slot: AgentSlot) {
+        while let Some(open) = self.gate.take(|open| open.slot == slot) {
+            self.settle(step, open, Confirmed::Refused, DecidedBy::End, "the run has ended");
+        }
+    }
+
+    fn settle(
+        &mut self,
+        step: &mut Step,
+        open: Open,
+        confirmed: Confirmed,
+        by: DecidedBy,
+        why: &str,
+    ) {
+        let Open { id, slot, ask, call, .. } = open;
+        let index = usize::from(slot.number());
+        let decision = match (confirmed, by) {
+            (Confirmed::Approved, _) => Decision::AllowOnce,
+            (Confirmed::Refused, DecidedBy::End) => Decision::Cancelled,
+            (
+                Confirmed::Refused,
+                DecidedBy::User | DecidedBy::Time | DecidedBy::Rule | DecidedBy::Nobody,
+            ) => Decision::Deny,
+        };
+        step.effects.push(Effect::Decide { slot, ask, decision });
+        let run = self.lanes[index].current.as_ref().map_or(RunId(0), |current| current.run.id);
+        self.audit(step, slot, run, &call, confirmed, by, why);
+        for channel in [Channel::Agent(slot), Channel::Input] {
+            let settled = Event::ConfirmSettled { id: id.clone(), agent: slot, confirmed, by };
+            self.append(step, channel, settled);
+        }
+    }
+
+    /// Tools that ran without asking are written down, too; one that fails again and again ends the run.
+    pub(super) fn on_tool(&mut self, step: &mut Step, index: usize, slot: AgentSlot, tool: &Tool) {
+        let call = call(tool);
+        let run = self.lanes[index].current.as_ref().map(|current| current.run.id);
+        let Some(run) = run else { return };
+        let gated = tool.asked || matches!(tool.kind, ToolKind::Think | ToolKind::SwitchMode);
+        if tool.status == ToolStatus::Started && !gated {
+            self.audit(step, slot, run, &call, Confirmed::Approved, DecidedBy::Nobody, "ungated");
+        }
+        let Some(breaker) = &mut self.gate.breakers[place(slot)] else { return };
+        let fine = match tool.status {
+            ToolStatus::Started => breaker.called(),
+            ToolStatus::Completed => {
+                breaker.succeeded();
+                Ok(())
+            }
+            ToolStatus::Failed => breaker.failed(&format!("{}\0{}", call.tool, call.input)),
+        };
+        if let Err(tripped) = fine {
+            self.trip(step, index, slot, tripped);
+        }
+    }
+
+    pub(super) fn on_tokens(
+        &mut self,
+        step: &mut Step,
+        index: usize,
+        slot: AgentSlot,
+        tokens: u64,
+    ) {
+        let used = self.gate.breakers[place(slot)].as_ref().map(|breaker| breaker.used(tokens));
+        if let Some(Err(tripped)) = used {
+            self.trip(step, index, slot, tripped);
+        }
+    }
+
+    /// The run is stopped and says why; the user decides whether to go on.
+    fn trip(&mut self, step: &mut Step, index: usize, slot: AgentSlot, tripped: Tripped) {
+        self.gate.breakers[place(slot)] = None;
+        self.tell_line(step, index, format!("[stopped] {tripped}"));
+        self.stop_lane(step, index);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one row of the audit")]
+    fn audit(
+        &mut self,
+        step: &mut Step,
+        slot: AgentSlot,
+        run: RunId,
+        call: &Call,
+        confirmed: Confirmed,
+        by: DecidedBy,
+        reason: &str,
+    ) {
+        step.changes.push(Change::Audit(AuditEntry {
+            agent: slot,
+            run,
+            tool: call.tool.clone(),
+            input: shortened(&call.input),
+            confirmed,
+            by,
+            reason: reason.to_owned(),
+        }));
+    }
+}
+
+fn place(slot: AgentSlot) -> usize {
+    usize::from(slot.number()) - 1
+}
+
+fn call(tool: &Tool) -> Call {
+    let title = Some(&tool.title).filter(|title| !title.is_empty());
+    let name = title.or(tool.name.as_ref()).unwrap_or(&tool.id);
+    let touched = tool.locations.iter().map(|location| location.path.as_str());
+    let changed = tool.diffs.iter().map(|diff| diff.path.as_str());
+    Call {
+        tool: name.clone(),
+        kind: kind(tool.kind).to_owned(),
+        input: tool.input.clone().unwrap_or_default(),
+        paths: touched
+            .chain(changed)
+            .map(|path| Path::new(path).to_owned())
+            .collect::<Vec<PathBuf>>(),
+    }
+}
+
+fn kind(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Read => "read",
+        ToolKind::Edit => "edit",
+        ToolKind::Delete => "delete",
+        ToolKind::Move => "move",
+        ToolKind::Search => "search",
+        ToolKind::Execute => "execute",
+        ToolKind::Think => "think",
+        ToolKind::Fetch => "fetch",
+        ToolKind::SwitchMode => "switch_mode",
+        ToolKind::Other => "other",
+    }
+}
+
+fn warning(level: Level) -> WarningLevel {
+    match level {
+        Level::Info => WarningLevel::Info,
+        Level::Warn => WarningLevel::Warn,
+        Level::Critical => WarningLevel::Critical,
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let mut end = text.len().min(LONGEST_INPUT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
+}

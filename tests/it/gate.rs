@@ -1,0 +1,141 @@
+//! Questions of agents: asked of the right user, answered once, refused in doubt, and kept.
+
+use crate::process::Process;
+use crate::support::{BODY, CODE, Client, Frontend, Gateway, Home, KIND};
+use serde_json::{Value, json};
+use std::process::Command;
+use std::time::Duration;
+
+/// Packets of the agent's pane for a frontend with a dialog.
+async fn dialog(gateway: &Gateway, session: &str) -> Client {
+    let more = json!({"機能": ["confirm"]});
+    let mut pane = Client::open_with(gateway.addr, "1", Some(session), more).await;
+    pane.until("welcome_text").await;
+    pane
+}
+
+fn answer(id: &Value, approved: bool) -> Value {
+    json!({KIND: "confirm_answer", BODY: {"id": id, "承認": approved}})
+}
+
+#[tokio::test]
+async fn the_user_allows_or_refuses_and_the_first_answer_counts() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let mut pane = dialog(&gateway, front.session()).await;
+    front.type_in("1", "ask write the file\nsay went on").await;
+    let asked = pane.until("confirm_request").await;
+    let inbox = front.input.until("confirm_request").await;
+    assert_eq!(inbox[BODY], asked[BODY]);
+    assert_eq!(asked[BODY]["チャンネル"], "1");
+    let id = &asked[BODY]["id"];
+
+    front.input.send(&answer(&json!("another"), true)).await;
+    assert_eq!(front.input.until("error").await[CODE], "nothing_to_confirm");
+    front.input.send(&answer(id, true)).await;
+    let result = pane.until("confirm_result").await;
+    assert_eq!(result[BODY], json!({"id": id, "チャンネル": "1", "承認": true, "決定者": "user"}));
+    pane.until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+    front.input.send(&answer(id, false)).await;
+    assert_eq!(front.input.until("error").await[CODE], "nothing_to_confirm");
+
+    front.type_in("1", "ask again\nsay over").await;
+    let id = pane.until("confirm_request").await[BODY]["id"].clone();
+    front.input.send(&answer(&id, false)).await;
+    assert_eq!(pane.until("confirm_result").await[BODY]["承認"], false);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn another_session_cannot_answer() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let mut other = Frontend::open(gateway.addr, None).await;
+    let mut pane = dialog(&gateway, front.session()).await;
+    front.type_in("1", "ask something").await;
+    let id = pane.until("confirm_request").await[BODY]["id"].clone();
+    other.input.send(&answer(&id, true)).await;
+    assert_eq!(other.input.until("error").await[CODE], "nothing_to_confirm");
+    front.input.send(&answer(&id, false)).await;
+    pane.until("confirm_result").await;
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_answering_means_no_and_a_cancel_makes_it_void() {
+    let gateway =
+        Gateway::start_with(|config| config.limits.confirm = Duration::from_secs(1)).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let mut pane = dialog(&gateway, front.session()).await;
+    front.type_in("1", "ask something").await;
+    let result = pane.until("confirm_result").await;
+    assert_eq!((&result[BODY]["承認"], &result[BODY]["決定者"]), (&json!(false), &json!("time")));
+    gateway.stop().await;
+
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let mut pane = dialog(&gateway, front.session()).await;
+    front.type_in("1", "ask something").await;
+    let id = pane.until("confirm_request").await[BODY]["id"].clone();
+    front.cancel("1").await;
+    let result = pane.until("confirm_result").await;
+    assert_eq!((&result[BODY]["承認"], &result[BODY]["決定者"]), (&json!(false), &json!("end")));
+    front.input.send(&answer(&id, true)).await;
+    assert_eq!(front.input.until("error").await[CODE], "nothing_to_confirm");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_frontend_without_a_dialog_is_asked_in_words() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    for (word, told) in [("はい", "許可しました"), ("No", "許可しませんでした")] {
+        front.type_in("1", "ask write it").await;
+        let question = front.agents[0]
+            .until_where(|packet| {
+                packet[BODY].as_str().is_some_and(|text| text.contains("許可を求めて"))
+            })
+            .await;
+        assert_eq!(question[KIND], "output_text");
+        front.type_in("1", word).await;
+        front.agents[0]
+            .until_where(|packet| packet[BODY].as_str().is_some_and(|text| text.contains(told)))
+            .await;
+        front.agents[0].until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+    }
+    // Without a question it is a request like any other.
+    front.type_in("1", "yes").await;
+    front.agents[0].until_where(|packet| packet[BODY] == "<<< 処理開始 >>>").await;
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn always_is_for_this_session_only_and_everything_is_kept() {
+    let home = Home::new();
+    let process = Process::start(&home, "models = \"scripted\"\n");
+    let mut front = Frontend::open(process.addr, None).await;
+    let more = json!({"機能": ["confirm"]});
+    let mut pane = Client::open_with(process.addr, "1", Some(front.session()), more).await;
+    front.type_in("1", "ask same thing").await;
+    let id = pane.until("confirm_request").await[BODY]["id"].clone();
+    front
+        .input
+        .send(&json!({KIND: "confirm_answer", BODY: {"id": id, "承認": true, "常に": true}}))
+        .await;
+    pane.until("confirm_result").await;
+    pane.until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+    front.type_in("1", "ask same thing").await;
+    let rest = pane.collect_until(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+    assert!(rest.iter().all(|packet| packet[KIND] != "confirm_request"), "{rest:?}");
+
+    let mut audit = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
+    audit.args(["audit", "--json", "--data"]).arg(home.data.path()).env_clear();
+    audit.arg("--config").arg(home.data.path().join("settings.toml"));
+    let output = audit.output().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> =
+        rows.iter().map(|row| (&row["decision"], &row["by"], &row["user"])).collect();
+    assert!(told.contains(&(&json!("allowed"), &json!("user"), &json!("local"))), "{lines}");
+    assert!(told.contains(&(&json!("allowed"), &json!("rule"), &json!("local"))), "{lines}");
+}
