@@ -7,7 +7,7 @@ use crate::message::{FileList, KnownList, ListRoots, ListScope, ListedFile};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -165,11 +165,18 @@ impl Catalog {
             }
             let (first, last) = span.unwrap_or((modified, modified));
             span = Some((first.min(modified), last.max(modified)));
-            let path = format!("{}{}", self.prefix, with_slashes(&path));
+            let path = self.shown(path);
             files.push(ListedFile { path, modified: times.of(modified) });
         }
         files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         (files, span)
+    }
+
+    /// Nearly all paths are text and need no copy.
+    fn shown(&self, path: PathBuf) -> String {
+        let path = path.into_os_string().into_string();
+        let path = path.unwrap_or_else(|odd| with_slashes(Path::new(&odd)));
+        if self.prefix.is_empty() { path } else { format!("{}{path}", self.prefix) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Lists> {

@@ -18,7 +18,7 @@ use tungstenite::error::{CapacityError, Error as WsError};
 /// Packets that are ready together share one write to the network, up to so many.
 const WRITE_BATCH: usize = 64;
 /// The same in bytes: the buffer they are written from stays as large as it once had to be.
-const WRITE_BYTES: usize = 4 * 1024;
+const WRITE_BYTES: usize = 8 * 1024;
 /// Longer frames are decoded off the runtime's threads, because that takes longer than others should wait.
 const INLINE_DECODE: usize = 64 * 1024;
 /// How long a peer may take to answer our close.
