@@ -140,6 +140,11 @@ function route(packet, socket) {
     case "files_backup":
     case "files_temp":
       return files.receive(packet);
+    // The agent's own pane asks in words, and is answered there; here it is only written down.
+    case "confirm_request":
+      return logLine("system", text("asksPermission", packet.body));
+    case "confirm_result":
+      return logLine("system", text(packet.body.approved ? "allowed" : "notAllowed", packet.body));
     case "error":
       return failed(packet);
     case "system_info":

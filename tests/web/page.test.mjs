@@ -519,3 +519,12 @@ test("without a login there is only the form, and a wrong token is explained", a
     await context.close();
   }
 });
+
+test("an agent asks for permission in its pane and goes on after a yes", () =>
+  withPage(async (page) => {
+    await type(page, "agent1", "ask write the file\nsay it went on");
+    await entry(page, "agent1", "output_text", "asks for permission").waitFor();
+    await type(page, "agent1", "yes");
+    await entry(page, "agent1", "output_text", "Allowed.").waitFor();
+    await entry(page, "agent1", "output_text", "it went on").waitFor();
+  }));

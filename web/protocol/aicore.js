@@ -34,6 +34,8 @@ export const KEYS = Object.freeze({
   features: "機能",
   resumed: "再開",
   request: "要求番号",
+  tool: "ツール名",
+  approved: "承認",
   repeated: "重複",
   code: "コード",
   run: "実行番号",
@@ -246,6 +248,10 @@ function special(packet) {
       return { rate: rateOf(body), base64: packet[KEYS.fileName] ?? "" };
     case "update_info":
       return { body: { files: strings(body?.update_files) } };
+    case "confirm_request":
+      return { body: { agent: body?.[KEYS.channel] ?? "", tool: String(body?.[KEYS.tool] ?? "") } };
+    case "confirm_result":
+      return { body: { agent: body?.[KEYS.channel] ?? "", approved: body?.[KEYS.approved] === true } };
     case "files_backup":
       return { unchanged: isUnchanged(body), body: backupList(body) };
     case "files_temp":
