@@ -2,11 +2,15 @@
 //! channel remembers (`Event`, one numbered packet each) and what merely passes by (`Signal`).
 //! No serde, no I/O, nothing else of ours.
 
+mod agent_row;
 mod chat_model;
 mod confirmation;
+mod setting;
 
+pub use agent_row::{AgentKind, AgentRow, CommandFormat};
 pub use chat_model::{ChatKey, ChatKind, ChatModel, Secret};
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
+pub use setting::{ModelOffer, Offered, SettingProblem, SettingValue, Settings};
 
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -592,115 +596,4 @@ pub struct Greeting {
 pub enum Delivery {
     Logged(Arc<Entry>),
     Passing(Signal),
-}
-
-/// Model settings in the order in which they are shown.
-pub type Settings = Vec<(&'static str, SettingValue)>;
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum SettingValue {
-    Text(String),
-    Number(i64),
-}
-
-/// Why a setting stays as it is.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SettingProblem {
-    #[error("there is no such setting")]
-    Unknown,
-    #[error("must be a text")]
-    NotText,
-    #[error("must be a whole number")]
-    NotNumber,
-    #[error("only the directories of [projects] in the configuration can be chosen")]
-    NotListed,
-    #[error("`{value}` has no effect with scripted models, only `{only}` is allowed")]
-    NoEffect { value: String, only: String },
-    #[error("there is no `{value}`; there are {known}")]
-    UnknownModel { value: String, known: String },
-    #[error("agents are at work; stop them or wait, then try again")]
-    Busy,
-    #[error("this directory cannot be used: {reason}")]
-    Unusable { reason: String },
-}
-
-impl SettingProblem {
-    /// A word for programs; people get the text.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::NotText => "not_text",
-            Self::NotNumber => "not_number",
-            Self::NotListed => "not_listed",
-            Self::NoEffect { .. } => "no_effect",
-            Self::UnknownModel { .. } => "unknown_model",
-            Self::Busy => "busy",
-            Self::Unusable { .. } => "unusable",
-        }
-    }
-}
-
-/// Models that can be chosen, in the order in which they are shown.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ModelOffer {
-    pub chat: Vec<Offered>,
-    pub live: Vec<Offered>,
-    pub voices: Vec<Offered>,
-    pub code: Vec<Offered>,
-    /// Directories to work on: the value of the setting, and a name for people.
-    pub projects: Vec<(String, String)>,
-}
-
-/// One provider with its models: what is sent, and what people read.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Offered {
-    pub name: String,
-    pub models: Vec<(String, String)>,
-}
-
-/// One code agent of the configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentRow {
-    /// What settings call it.
-    pub name: String,
-    /// What people read.
-    pub label: String,
-    pub kind: AgentKind,
-    /// The program and its arguments.
-    pub command: Vec<String>,
-    /// Variables that it sees besides the usual: `NAME` as the gateway has it, or `NAME=VALUE`.
-    pub env: Vec<String>,
-    /// The mode in which it asks before it acts; `None`: it does so by itself.
-    pub mode: Option<String>,
-    /// The option that sets the mode, for agents that have several; `None`: the one of that category.
-    pub mode_option: Option<String>,
-    /// The same for the model.
-    pub model_option: Option<String>,
-    /// Whether it may reach the network from within its box.
-    pub network: bool,
-    /// How to get it.
-    pub install: String,
-}
-
-/// How the gateway talks to a code agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AgentKind {
-    /// The Agent Client Protocol.
-    Acp,
-    /// One process per prompt, which takes no questions and asks none.
-    Command(CommandFormat),
-}
-
-/// What a command prints. Fields are JSON pointers such as `/message/text`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommandFormat {
-    Text,
-    JsonLines {
-        /// The next piece of the answer.
-        text: String,
-        /// The whole answer at the end, for programs that stream none.
-        done: Option<String>,
-        /// Why it failed; there if and only if it did.
-        error: Option<String>,
-    },
 }

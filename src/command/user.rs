@@ -128,9 +128,10 @@ pub fn run(command: UserCommand, overrides: Overrides) -> Result<(), UserCommand
 }
 
 fn check_known(users: &[User], name: &str) -> Result<(), UserCommandError> {
-    match users.iter().any(|user| user.name == name) {
-        true => Ok(()),
-        false => Err(UserCommandError::Unknown(name.to_owned())),
+    if users.iter().any(|user| user.name == name) {
+        Ok(())
+    } else {
+        Err(UserCommandError::Unknown(name.to_owned()))
     }
 }
 

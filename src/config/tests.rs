@@ -1,0 +1,237 @@
+//! Settings as people write them: what is taken, and how mistakes are told.
+
+use super::*;
+use crate::message::{ChatKey, ChatKind, Secret};
+
+fn load(text: &str) -> Result<Config, String> {
+    load_with(text, Overrides { data: Some("/tmp/nowhere".into()), ..Overrides::default() })
+}
+
+/// A file of its own keeps the developer's settings out of the test.
+fn load_with(text: &str, overrides: Overrides) -> Result<Config, String> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kakehashi.toml");
+    std::fs::write(&path, text).unwrap();
+    let shown =
+        |err: ConfigError| err.to_string().replace(&dir.path().display().to_string(), "DIR");
+    Config::load(Overrides { config: Some(path), ..overrides }).map_err(shown)
+}
+
+#[track_caller]
+fn check_refused(text: &str, expected: &str) {
+    let error = load(text).unwrap_err();
+    assert!(error.starts_with(expected), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_line() {
+    check_refused(
+        "\n\nport = 1\n",
+        "DIR/kakehashi.toml:3: unknown key `port`, expected one of `listen`",
+    );
+    check_refused("[limits]\nsocket = 1\n", "DIR/kakehashi.toml:2: unknown key `socket`");
+    check_refused("[settings]\nCHAT = \"a\"\n", "DIR/kakehashi.toml:2: unknown key `CHAT`");
+    check_refused("[web]\n", "DIR/kakehashi.toml:1: unknown key `web`");
+}
+
+#[test]
+fn a_bad_value_is_named_with_what_is_allowed() {
+    check_refused(
+        "[limits]\n\nsockets = 0",
+        "DIR/kakehashi.toml:3: sockets: 0 is not allowed, only 1 to 1000000",
+    );
+    check_refused(
+        "[limits]\nsockets = \"many\"",
+        "DIR/kakehashi.toml:2: sockets: invalid type: string",
+    );
+    check_refused(
+        "language = \"fr\"",
+        "DIR/kakehashi.toml:1: language: unknown variant `fr`, expected `ja` or `en`",
+    );
+    check_refused(
+        "models = \"gpt\"",
+        "DIR/kakehashi.toml:1: models: unknown variant `gpt`, expected `auto` or `scripted`",
+    );
+    check_refused("listen = \"8091\"", "DIR/kakehashi.toml:1: listen: `8091` is not an address");
+    check_refused("listen 8091", "DIR/kakehashi.toml:1: ");
+}
+
+#[test]
+fn agents_are_known_by_name() {
+    let row = "[[agents]]\nname = \"goose\"\nkind = \"acp\"\ncommand = [\"goose\", \"acp\"]\n";
+    let chosen = "[settings]\nCODE_AI2_NAME = \"goose\"\n";
+    assert_eq!(load(&format!("{row}{chosen}")).unwrap().agents[0].label, "goose");
+    check_refused(chosen, "[settings] CODE_AI2_NAME: there is no `goose`; there are scripted");
+    check_refused(&format!("{row}{row}"), "agent `goose` is there twice");
+    check_refused(&format!("{row}port = 1"), "DIR/kakehashi.toml:5: ");
+}
+
+#[test]
+fn an_address_that_others_can_reach_is_refused() {
+    check_refused("listen = \"0.0.0.0:8091\"", "0.0.0.0:8091 can be reached by others, and");
+    check_refused(
+        "listen = \"[::]:1\"\ntrusted_proxy = [\"10.0.0.1\"]",
+        "[::]:1 can be reached by others, and there are no users",
+    );
+}
+
+#[test]
+fn proxies_are_addresses() {
+    for (proxy, reason) in [("10.0.0.0/8", "not an address"), ("0.0.0.0", "nobody's address")] {
+        let error = load(&format!("trusted_proxy = [\"{proxy}\"]")).unwrap_err();
+        let expected = format!("DIR/kakehashi.toml:1: trusted_proxy: `{proxy}` is {reason}");
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    let config = load("trusted_proxy = [\"::ffff:10.0.0.1\", \"fd00::1\"]").unwrap();
+    let shown: Vec<_> = config.trusted_proxies.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["10.0.0.1", "fd00::1"]);
+}
+
+#[test]
+fn a_chat_model_has_its_vendors_address_and_its_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kakehashi.toml");
+    let text = "[[chat]]\nname = \"a\"\nkind = \"anthropic\"\nmodel = \"m\"\nkey = \"A_KEY\"\n\
+        [[chat]]\nname = \"b\"\nkind = \"gemini\"\nmodel = \"n\"\nkey = \"B_KEY\"\n\
+        [[chat]]\nname = \"c\"\nkind = \"openai\"\nmodel = \"o\"\nbase_url = \"http://box:1/v1/\"\n\
+        label = \"Box\"\ncontext_tokens = 8192\nmax_output_tokens = 100\nimages = false\ntools = false\n";
+    std::fs::write(&path, text).unwrap();
+    let overrides =
+        Overrides { config: Some(path), data: Some("/tmp/nowhere".into()), ..Overrides::default() };
+    let variable = |name: &str| match name {
+        "A_KEY" => Some(" sk-1\n".to_owned()),
+        "B_KEY" => Some(String::new()),
+        "OLLAMA_HOST" => Some("box:1".to_owned()),
+        _ => None,
+    };
+    let config = Config::load_from(overrides, variable).unwrap();
+    let [a, b, c] = &config.chat[..] else { panic!("{:?}", config.chat) };
+    let key = |variable: &str, secret: Option<&str>| {
+        Some(ChatKey { variable: variable.to_owned(), secret: secret.map(Secret::new) })
+    };
+    assert_eq!((a.kind, a.base_url.as_str()), (ChatKind::Anthropic, "https://api.anthropic.com"));
+    assert_eq!((&a.label, &a.key), (&"m".to_owned(), &key("A_KEY", Some("sk-1"))));
+    assert!(a.images && a.tools && !a.image_output);
+    assert_eq!(b.base_url, "https://generativelanguage.googleapis.com/v1beta");
+    assert_eq!(b.key, key("B_KEY", None));
+    assert_eq!((c.base_url.as_str(), c.label.as_str()), ("http://box:1/v1", "Box"));
+    assert_eq!((c.context_tokens, c.max_output_tokens), (Some(8192), Some(100)));
+    assert!(!c.images && !c.tools && c.key.is_none());
+    assert_eq!(config.ollama_host.as_deref(), Some("box:1"));
+    assert!(!format!("{config:?}").contains("sk-1"));
+}
+
+#[test]
+fn bad_chat_models_are_refused() {
+    let row =
+        |more: &str| format!("[[chat]]\nname = \"a\"\nkind = \"openai\"\nmodel = \"m\"\n{more}");
+    let at = |line: usize, reason: &str| format!("DIR/kakehashi.toml:{line}: {reason}");
+    for (line, more, reason) in [
+        (1, "", "`a` has no key: name its variable with `key`"),
+        (5, "key = \"sk-proj-12345\"", "key: this is not the name of a variable"),
+        (5, "key = \"AIzaSyA1\"", "key: this is not the name of a variable"),
+        (5, "base_url = \"box:80\"", "base_url: `box:80` is not an address"),
+        (5, "base_url = \"ftp://box\"", "base_url: `ftp://box` is not an address"),
+        (5, "base_url = \"http://me:pw@box\"", "base_url: an address with a password"),
+        (5, "base_url = \"http://box/v1?key=1\"", "base_url: an address with a question"),
+        (5, "context_tokens = 0", "context_tokens: 0 is not allowed"),
+        (5, "images = \"yes\"", "images: invalid type"),
+        (5, "temperature = 1", "unknown key `temperature`"),
+    ] {
+        check_refused(&row(more), &at(line, reason));
+    }
+    check_refused("[[chat]]\nname = \"a b\"", &at(2, "name: `a b` is not a model's name"));
+    check_refused("[[chat]]\nname = \"scripted\"", &at(2, "name: `scripted` is taken"));
+    check_refused("[[chat]]\nname = \"a\"\nkind = \"x\"", &at(3, "kind: unknown variant `x`"));
+    check_refused("[[chat]]\nname = \"a\"\nkind = \"gemini\"\nmodel = \"../x\"", &at(4, "model: "));
+    let twice = row("key = \"K\"\n").repeat(2);
+    check_refused(&twice, "chat model `a` is there twice");
+}
+
+#[test]
+fn a_certificate_needs_its_key() {
+    check_refused(
+        "[tls]\ncert = \"a.pem\"",
+        "there is a TLS certificate but no key: --tls-key, KAKEHASHI_TLS_KEY or [tls] key",
+    );
+    check_refused("[tls]\nkey = \"a.pem\"", "there is a TLS key but no cert: --tls-cert, ");
+    assert_eq!(load("[tls]\ncert = \"\"\nkey = \"\"").unwrap().tls, None);
+    let flags = Overrides { tls_key: Some("b.pem".into()), ..Overrides::default() };
+    let config = load_with("[tls]\ncert = \"a.pem\"\nkey = \"x\"", flags).unwrap();
+    assert_eq!(config.tls, Some(TlsFiles { cert: "a.pem".into(), key: "b.pem".into() }));
+}
+
+#[test]
+fn bad_settings_are_refused() {
+    check_refused("[settings]\nCODE_MAX_TURNS = \"9\"", "DIR/kakehashi.toml:2: CODE_MAX_TURNS: ");
+    check_refused(
+        "[settings]\nCODE_MAX_TURNS = 0",
+        "DIR/kakehashi.toml:2: CODE_MAX_TURNS: `0` has no effect with scripted models, only `999`",
+    );
+    check_refused("[settings]\nCODE_PLAN = 1", "DIR/kakehashi.toml:2: CODE_PLAN: ");
+    check_refused(
+        "[settings]\nCHAT_AI_NAME = \"gemini\"",
+        "[settings] CHAT_AI_NAME: there is no `gemini`; there are scripted, auto",
+    );
+}
+
+#[test]
+fn origins_and_hosts_are_checked() {
+    check_refused(
+        "allowed_origins = [\"null\"]",
+        "DIR/kakehashi.toml:1: allowed_origins: `null` is not an origin",
+    );
+    check_refused("allowed_origins = [\"http://a/b\"]", "DIR/kakehashi.toml:1: allowed_origins: ");
+    check_refused("allowed_hosts = [\"http://a\"]", "DIR/kakehashi.toml:1: allowed_hosts: ");
+    let config =
+        load("allowed_origins = [\"HTTPS://Desk.example\"]\nallowed_hosts = [\"Desk.example\"]")
+            .unwrap();
+    assert_eq!(config.allowed_origins, ["https://desk.example"]);
+    assert_eq!(config.allowed_hosts, ["desk.example"]);
+}
+
+#[test]
+fn flags_go_before_the_file() {
+    let flags = Overrides {
+        listen: Some("[::1]:2".to_owned()),
+        project: Some("/usr/../tmp".into()),
+        data: Some("/tmp/nowhere".into()),
+        ..Overrides::default()
+    };
+    let config = load_with("listen = \"127.0.0.1:1\"\nlanguage = \"en\"", flags).unwrap();
+    assert_eq!(config.listen.to_string(), "[::1]:2");
+    assert_eq!(config.project, Path::new("/tmp").canonicalize().unwrap());
+    assert_eq!(config.data, Path::new("/tmp/nowhere"));
+    assert_eq!(config.language, Locale::En);
+}
+
+#[test]
+fn a_bad_flag_names_itself() {
+    let flags = Overrides { listen: Some("here".to_owned()), ..Overrides::default() };
+    assert_eq!(
+        load_with("", flags).unwrap_err(),
+        "--listen or KAKEHASHI_LISTEN: `here` is not an address like 127.0.0.1:8091 or [::1]:8091"
+    );
+}
+
+#[test]
+fn a_missing_file_or_project_is_named() {
+    let overrides = Overrides { config: Some("/no/such.toml".into()), ..Overrides::default() };
+    let error = Config::load(overrides).unwrap_err().to_string();
+    assert!(error.starts_with("cannot read /no/such.toml: "), "{error}");
+    let flags = Overrides { project: Some("/dev/null".into()), ..Overrides::default() };
+    let error = load_with("", flags).unwrap_err();
+    assert!(error.starts_with("project /dev/null is not a directory"), "{error}");
+}
+
+#[test]
+fn a_test_gateway_takes_a_free_port_and_all_defaults() {
+    let config = Config::for_test("/tmp", "/tmp");
+    assert_eq!(config.listen.to_string(), "127.0.0.1:0");
+    assert_eq!(config.limits.input_frame, 32 * 1024 * 1024);
+    assert_eq!(config.limits.unload, Duration::from_secs(1800));
+    assert_eq!(config.files.temp_quota, 2 * 1024 * 1024 * 1024);
+    assert_eq!(config.files.temp_age, Duration::from_secs(604_800));
+    assert_eq!(config.settings.len(), 28);
+}

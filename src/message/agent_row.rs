@@ -1,0 +1,48 @@
+//! A code agent that is a program, as the operator wrote it down.
+
+/// One code agent of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentRow {
+    /// What settings call it.
+    pub name: String,
+    /// What people read.
+    pub label: String,
+    pub kind: AgentKind,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Variables that it sees besides the usual: `NAME` as the gateway has it, or `NAME=VALUE`.
+    pub env: Vec<String>,
+    /// The mode in which it asks before it acts; `None`: it does so by itself.
+    pub mode: Option<String>,
+    /// The option that sets the mode, for agents that have several; `None`: the one of that category.
+    pub mode_option: Option<String>,
+    /// The same for the model.
+    pub model_option: Option<String>,
+    /// Whether it may reach the network from within its box.
+    pub network: bool,
+    /// How to get it.
+    pub install: String,
+}
+
+/// How the gateway talks to a code agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentKind {
+    /// The Agent Client Protocol.
+    Acp,
+    /// One process per prompt, which takes no questions and asks none.
+    Command(CommandFormat),
+}
+
+/// What a command prints. Fields are JSON pointers such as `/message/text`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandFormat {
+    Text,
+    JsonLines {
+        /// The next piece of the answer.
+        text: String,
+        /// The whole answer at the end, for programs that stream none.
+        done: Option<String>,
+        /// Why it failed; there if and only if it did.
+        error: Option<String>,
+    },
+}
