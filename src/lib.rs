@@ -17,6 +17,7 @@ pub mod message;
 pub mod metrics;
 pub mod policy;
 pub mod provider;
+pub mod sandbox;
 pub mod server;
 pub mod session;
 pub mod store;

@@ -20,6 +20,7 @@ use crate::message::{
     AgentSlot, Channel, Entry, Epoch, Event, Principal, Problem, SessionId, Settings, Signal,
 };
 use crate::metrics::Held;
+use crate::provider::agent::Place;
 use crate::provider::live::LIVE_OUTPUT_CAPACITY;
 use crate::store::{Change, SessionKey, SessionRecord};
 use std::future::pending;
@@ -90,7 +91,7 @@ impl Session {
         let providers = Providers::of(&env, &settled.settings);
         let agent = |slot| {
             let chosen = models::agent(&env.config, &settled.settings, slot);
-            Lane::agent(slot, chosen, env.files.project())
+            Lane::agent(slot, chosen, Place::open(env.files.project()))
         };
         let [one, two, three, four] = AgentSlot::ALL.map(agent);
         let mut session = Self {

@@ -4,10 +4,11 @@ use crate::files::Snapshot;
 use crate::message::{AgentSlot, Channel, FileNote, Run, RunId, RunOutcome};
 use crate::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AskId, Decision,
+    Place,
 };
 use crate::provider::chat::{ChatConfig, ChatOutput, ChatRequest, ChatTurn};
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -106,7 +107,7 @@ enum Worker {
     /// The link is kept from run to run.
     Agent {
         config: AgentConfig,
-        workplace: PathBuf,
+        place: Place,
         link: Option<AgentLink>,
     },
 }
@@ -134,9 +135,8 @@ impl Lane {
         Self::new(Channel::Chat, Worker::Chat { config, turn: None })
     }
 
-    pub(super) fn agent(slot: AgentSlot, config: AgentConfig, workplace: &Path) -> Self {
-        let workplace = workplace.to_owned();
-        Self::new(Channel::Agent(slot), Worker::Agent { config, workplace, link: None })
+    pub(super) fn agent(slot: AgentSlot, config: AgentConfig, place: Place) -> Self {
+        Self::new(Channel::Agent(slot), Worker::Agent { config, place, link: None })
     }
 
     fn new(channel: Channel, worker: Worker) -> Self {
@@ -166,10 +166,10 @@ impl Lane {
     }
 
     /// The next run works here; what the last one left behind ends.
-    pub(super) fn move_to(&mut self, place: &Path) {
-        if let Worker::Agent { workplace, link, .. } = &mut self.worker {
+    pub(super) fn move_to(&mut self, new: Place) {
+        if let Worker::Agent { place, link, .. } = &mut self.worker {
             *link = None;
-            place.clone_into(workplace);
+            *place = new;
         }
     }
 
@@ -212,12 +212,12 @@ impl Lane {
                 *turn = Some(ask(config, request));
                 true
             }
-            Worker::Agent { config, workplace, link } => {
+            Worker::Agent { config, place, link } => {
                 let prompt = AgentInput::Prompt(AgentPrompt { text, attachments });
-                let open = link.get_or_insert_with(|| agent::start(config, workplace));
+                let open = link.get_or_insert_with(|| agent::start(config, place));
                 if let Err(refused) = open.input.try_send(prompt) {
                     // The agent died while it was idle: a new one takes the prompt.
-                    let fresh = agent::start(config, workplace);
+                    let fresh = agent::start(config, place);
                     let taken = fresh.input.try_send(refused.into_inner()).is_ok();
                     *link = Some(fresh);
                     self.stray_cancels = 0;

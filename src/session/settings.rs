@@ -8,6 +8,7 @@ use super::{Registry, SessionClosed, SessionHandle, Urgent};
 use crate::config::{self, Config};
 use crate::files::Files;
 use crate::message::{AgentSlot, Channel, SettingProblem, SettingValue, Settings};
+use crate::provider::agent::Place;
 use crate::store::Change;
 use std::path::Path;
 use std::sync::Arc;
@@ -186,7 +187,7 @@ impl Session {
             return Err(SettingProblem::Busy);
         }
         for lane in &mut self.lanes {
-            lane.move_to(files.project());
+            lane.move_to(Place::open(files.project()));
         }
         self.workplace.send_replace(files.clone());
         self.env.files = files;

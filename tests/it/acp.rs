@@ -5,7 +5,7 @@ use crate::support::{BODY, Frontend, Home};
 use kakehashi::message::{AgentKind, AgentRow, CommandFormat};
 use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AgentState, Ask,
-    AskId, Decision, PlanStepState, Program, Tool, ToolStatus,
+    AskId, Decision, Place, PlanStepState, Program, Tool, ToolStatus,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -20,12 +20,12 @@ pub(crate) const AGENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtu
 
 /// An agent and where it works.
 #[derive(Debug)]
-struct Place {
+struct Post {
     directory: TempDir,
     program: Program,
 }
 
-impl Place {
+impl Post {
     fn new(arguments: &[&str]) -> Self {
         let command = ["python3", AGENT].iter().chain(arguments);
         let row = AgentRow {
@@ -60,7 +60,7 @@ impl Place {
 
     fn start(&self) -> Agent {
         let config = AgentConfig::Program(Arc::new(self.program.clone()));
-        Agent { link: agent::start(&config, &self.path()) }
+        Agent { link: agent::start(&config, &Place::open(self.path())) }
     }
 }
 
@@ -180,7 +180,7 @@ pub(crate) async fn wait_for(limit: Duration, mut condition: impl FnMut() -> boo
 
 #[tokio::test]
 async fn a_prompt_is_answered_and_the_process_is_kept() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     let outputs = agent.ask("think hello").await;
     let AgentOutput::Opened { session, resumed: false } = &outputs[1] else {
@@ -205,7 +205,7 @@ async fn permission_before_the_tool_call_is_asked_and_the_call_is_told() {
         ("ask-always", Decision::AllowOnce, "the-allow_always"),
         ("ask-always", Decision::Deny, "the-reject_always"),
     ] {
-        let place = Place::new(&[]);
+        let place = Post::new(&[]);
         let mut agent = place.start();
         agent.prompt(word).await;
         let outputs = agent.until(|output| matches!(output, AgentOutput::Ask(_))).await;
@@ -231,7 +231,7 @@ async fn permission_before_the_tool_call_is_asked_and_the_call_is_told() {
 
 #[tokio::test]
 async fn tools_plans_usage_and_modes_are_told_and_the_rest_is_passed_over() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     let outputs = agent.ask("tool news private").await;
     let told_tools = tools(&outputs);
@@ -251,7 +251,7 @@ async fn tools_plans_usage_and_modes_are_told_and_the_rest_is_passed_over() {
 
 #[tokio::test]
 async fn output_after_the_end_belongs_to_no_prompt() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     assert_eq!(agent.said("late").await, "");
     sleep(Duration::from_millis(500)).await;
@@ -261,7 +261,7 @@ async fn output_after_the_end_belongs_to_no_prompt() {
 
 #[tokio::test]
 async fn long_lines_pass_and_longer_ones_end_the_agent() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     assert_eq!(agent.said("big").await.len(), 10_000_000);
     let reason = agent.failure("huge").await;
@@ -271,7 +271,7 @@ async fn long_lines_pass_and_longer_ones_end_the_agent() {
 
 #[tokio::test]
 async fn a_death_fails_the_prompt_and_the_next_one_starts_it_again() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     let reason = agent.failure("hello die").await;
     assert_eq!(
@@ -289,7 +289,7 @@ async fn a_death_fails_the_prompt_and_the_next_one_starts_it_again() {
 #[tokio::test]
 async fn a_conversation_goes_on_in_a_new_process() {
     for flag in ["--load", "--resume"] {
-        let mut place = Place::new(&[flag, "--modes"]);
+        let mut place = Post::new(&[flag, "--modes"]);
         let mut agent = place.start();
         let session = agent.said("session").await;
         agent.failure("die").await;
@@ -309,13 +309,13 @@ async fn a_conversation_goes_on_in_a_new_process() {
 #[tokio::test]
 async fn an_agent_is_brought_to_ask() {
     for flag in ["--modes", "--options"] {
-        let mut place = Place::new(&[flag]);
+        let mut place = Post::new(&[flag]);
         place.program.row.mode = Some("ask".to_owned());
         let outputs = place.start().ask("mode").await;
         assert!(outputs.contains(&AgentOutput::Mode("ask".to_owned())), "{outputs:?}");
         assert_eq!(answers(&outputs), "ask", "{flag}");
     }
-    let mut place = Place::new(&["--modes", "--options"]);
+    let mut place = Post::new(&["--modes", "--options"]);
     place.program.row.mode = Some("plan".to_owned());
     place.program.row.mode_option = Some("approval".to_owned());
     place.program.model = Some("large".to_owned());
@@ -328,12 +328,12 @@ async fn an_agent_is_brought_to_ask() {
 
 #[tokio::test]
 async fn trouble_at_the_start_is_clear() {
-    let reason = Place::new(&["--auth"]).start().failure("hello").await;
+    let reason = Post::new(&["--auth"]).start().failure("hello").await;
     assert!(reason.starts_with("Test needs a login: Authentication required."), "{reason}");
     assert!(reason.contains("API key (set TEST_KEY)"), "{reason}");
-    let reason = Place::new(&["--version", "2"]).start().failure("hello").await;
+    let reason = Post::new(&["--version", "2"]).start().failure("hello").await;
     assert_eq!(reason, "Test speaks version 2 of the protocol, and we speak 1");
-    let mut place = Place::new(&[]);
+    let mut place = Post::new(&[]);
     place.program.row.command = vec!["surely-not-installed".to_owned()];
     let reason = place.start().failure("hello").await;
     assert_eq!(reason, "Test: `surely-not-installed` is not installed. Ask a friend.");
@@ -348,7 +348,7 @@ async fn trouble_at_the_start_is_clear() {
 
 #[tokio::test]
 async fn noise_and_slowness_at_the_start_are_shown_and_survived() {
-    let place = Place::new(&["--noise", "--slow", "1.5"]);
+    let place = Post::new(&["--noise", "--slow", "1.5"]);
     let mut agent = place.start();
     let outputs = agent.ask("hello").await;
     for line in ["loading extensions", "Welcome!"] {
@@ -359,7 +359,7 @@ async fn noise_and_slowness_at_the_start_are_shown_and_survived() {
 
 #[tokio::test]
 async fn only_listed_variables_are_passed_on() {
-    let mut place = Place::new(&[]);
+    let mut place = Post::new(&[]);
     place.program.row.env =
         ["CARGO_PKG_NAME", "FIXED=a=b", "SURELY_UNSET_X"].map(Into::into).to_vec();
     let said = place.start().said("env").await;
@@ -394,7 +394,7 @@ async fn pictures_and_files_reach_the_agent() {
         (&[][..], "text image resource_link"),
         (&["--no-image"], "text resource_link resource_link"),
     ] {
-        let place = Place::new(flags);
+        let place = Post::new(flags);
         let files = ["a.png", "b.txt"].map(|name| place.path().join(name)).to_vec();
         files.iter().for_each(|path| std::fs::write(path, "x").unwrap());
         let mut agent = place.start();
@@ -405,7 +405,7 @@ async fn pictures_and_files_reach_the_agent() {
 
 #[tokio::test]
 async fn ends_are_told_apart() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     assert_eq!(agent.failure("refuse").await, "Test: the model refuses to answer");
     assert_eq!(agent.failure("error").await, "Test: Internal error: no model");
@@ -416,7 +416,7 @@ async fn ends_are_told_apart() {
 
 #[tokio::test]
 async fn a_polite_cancel_keeps_the_process() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     let session = agent.said("session").await;
     agent.prompt("wait").await;
@@ -432,7 +432,7 @@ async fn a_polite_cancel_keeps_the_process() {
 
 #[tokio::test]
 async fn a_cancel_answers_open_questions() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     agent.prompt("ask-and-wait").await;
     let ask = agent.until_ask().await;
@@ -446,7 +446,7 @@ async fn a_cancel_answers_open_questions() {
 #[tokio::test]
 async fn a_cancel_that_is_not_heard_ends_everything_in_time() {
     for (word, fastest, slowest) in [("deaf", 3, 5), ("stubborn", 5, 7)] {
-        let place = Place::new(&["--load"]);
+        let place = Post::new(&["--load"]);
         let mark = format!("86{fastest}1.5");
         let mut agent = place.start();
         agent.prompt(&format!("family {mark} {word}")).await;
@@ -466,7 +466,7 @@ async fn a_cancel_that_is_not_heard_ends_everything_in_time() {
 
 #[tokio::test]
 async fn a_second_cancel_does_not_wait() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     agent.prompt("family 8701.5 stubborn").await;
     agent.until_answer("working").await;
@@ -486,7 +486,7 @@ async fn a_second_cancel_does_not_wait() {
 
 #[tokio::test]
 async fn a_cancel_while_it_starts_ends_it() {
-    let place = Place::new(&["--slow", "1000"]);
+    let place = Post::new(&["--slow", "1000"]);
     let mut agent = place.start();
     agent.prompt("hello").await;
     assert_eq!(agent.next().await, AgentOutput::State(AgentState::Starting));
@@ -497,7 +497,7 @@ async fn a_cancel_while_it_starts_ends_it() {
 
 #[tokio::test]
 async fn a_cancel_gets_through_a_flood_that_nobody_takes() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     agent.prompt("flood").await;
     agent.next().await;
@@ -511,7 +511,7 @@ async fn a_cancel_gets_through_a_flood_that_nobody_takes() {
 
 #[tokio::test]
 async fn dropping_the_link_ends_everything() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     agent.said("family 8801.5").await;
     wait_for(PATIENCE, || count("8801.5") == 4).await;
@@ -524,7 +524,7 @@ async fn dropping_the_link_ends_everything() {
 
 #[tokio::test]
 async fn an_agent_that_ends_leaves_nothing_behind() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     agent.failure("family 8901.5 leave").await;
     assert_eq!(count("8901.5"), 0);
@@ -532,7 +532,7 @@ async fn an_agent_that_ends_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn the_death_of_a_supervisor_is_the_agents_too() {
-    let place = Place::new(&[]);
+    let place = Post::new(&[]);
     let mut agent = place.start();
     agent.prompt("family 9001.5 wait").await;
     agent.until_answer("working").await;
@@ -577,11 +577,11 @@ fn end_by_hand(word: &str) {
     }
 }
 
-fn command(script: &str, format: CommandFormat) -> Place {
-    let mut row = Place::new(&[]).program.row;
+fn command(script: &str, format: CommandFormat) -> Post {
+    let mut row = Post::new(&[]).program.row;
     row.kind = AgentKind::Command(format);
     row.command = ["sh", "-c", script, "sh", "{prompt}"].map(Into::into).to_vec();
-    Place::of(row)
+    Post::of(row)
 }
 
 #[tokio::test]

@@ -14,14 +14,15 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("audio", &["message", "audio"]),
     ("dialect", &["message", "locale", "dialect"]),
     ("policy", &["policy"]),
-    ("provider", &["message", "audio", "task", "provider"]),
+    ("sandbox", &["sandbox"]),
+    ("provider", &["message", "audio", "task", "sandbox", "provider"]),
     ("files", &["message", "files"]),
     ("store", &["message", "store"]),
     (
         "session",
         &[
             "message", "locale", "config", "metrics", "task", "files", "store", "policy",
-            "provider", "session",
+            "sandbox", "provider", "session",
         ],
     ),
     (

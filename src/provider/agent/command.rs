@@ -5,13 +5,12 @@ use super::program::{Program, installed};
 use super::supervised::{self, Pipes, Stderr, Supervised, described};
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
-    AgentPrompt, AgentState, AgentStdin,
+    AgentPrompt, AgentState, AgentStdin, Place,
 };
 use crate::message::CommandFormat;
 use crate::task;
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,10 +28,10 @@ const LONGEST_ANSWER: usize = 256 * 1024;
 const CANCEL_LIMIT: Duration = Duration::from_secs(3);
 const LAST_WORDS_LIMIT: Duration = Duration::from_millis(500);
 
-pub(super) fn start(program: Arc<Program>, format: CommandFormat, workplace: PathBuf) -> AgentLink {
+pub(super) fn start(program: Arc<Program>, format: CommandFormat, place: Place) -> AgentLink {
     let (input, inbox) = mpsc::channel(AGENT_INPUT_CAPACITY);
     let (output, answers) = mpsc::channel(AGENT_OUTPUT_CAPACITY);
-    let agent = Agent { program, format, workplace, inbox, held: VecDeque::new(), output };
+    let agent = Agent { program, format, place, inbox, held: VecDeque::new(), output };
     task::spawn("agent-command", agent.run());
     AgentLink { input, output: answers }
 }
@@ -41,7 +40,7 @@ pub(super) fn start(program: Arc<Program>, format: CommandFormat, workplace: Pat
 struct Agent {
     program: Arc<Program>,
     format: CommandFormat,
-    workplace: PathBuf,
+    place: Place,
     inbox: mpsc::Receiver<AgentInput>,
     /// Prompts that came too early, at most [`AGENT_INPUT_CAPACITY`].
     held: VecDeque<AgentPrompt>,
@@ -77,7 +76,7 @@ impl Agent {
         let command = row.command.iter().map(|part| part.replace(PLACE, &text(prompt)));
         let command: Vec<String> = command.collect();
         let started = if installed(row).is_some() {
-            supervised::spawn(&self.program, &command, &self.workplace, AgentStdin::Empty)
+            supervised::spawn(&self.program, &command, &self.place, AgentStdin::Empty)
                 .map_err(|err| format!("{} cannot be started: {err}", row.label))
         } else {
             let command = row.command.first().map_or("", String::as_str);

@@ -4,6 +4,7 @@
 mod acp;
 mod command;
 mod line;
+mod place;
 mod process;
 mod program;
 mod scripted;
@@ -11,6 +12,7 @@ mod supervised;
 mod supervisor;
 mod tool;
 
+pub use place::Place;
 pub use program::{Program, installed};
 pub use supervisor::{AgentStdin, become_agent, supervise};
 pub use tool::{
@@ -144,10 +146,10 @@ pub fn end_all(owner: &str) -> usize {
     process::end_all(owner)
 }
 
-/// Starts an agent that works below `workplace`. Returns at once; trouble arrives as a failed prompt.
-pub fn start(config: &AgentConfig, workplace: &Path) -> AgentLink {
+/// Starts an agent that works at this place. Returns at once; trouble arrives as a failed prompt.
+pub fn start(config: &AgentConfig, place: &Place) -> AgentLink {
     match config {
-        AgentConfig::Scripted { owner } => scripted::start(workplace.to_owned(), owner),
-        AgentConfig::Program(program) => program::start(program, workplace),
+        AgentConfig::Scripted { owner } => scripted::start(place.directory.clone(), owner),
+        AgentConfig::Program(program) => program::start(program, place),
     }
 }

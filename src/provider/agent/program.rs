@@ -1,7 +1,7 @@
 //! An agent that is a program on this machine: which one, with what environment, and whether it is there.
 
 use super::process::PASSED_ON;
-use super::{AgentLink, acp, command};
+use super::{AgentLink, Place, acp, command};
 use crate::message::{AgentKind, AgentRow};
 use rustix::fs::{Access, access};
 use std::ffi::OsString;
@@ -53,11 +53,11 @@ pub fn installed(row: &AgentRow) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(runs)
 }
 
-pub(super) fn start(program: &Arc<Program>, workplace: &Path) -> AgentLink {
+pub(super) fn start(program: &Arc<Program>, place: &Place) -> AgentLink {
     match &program.row.kind {
-        AgentKind::Acp => acp::start(Arc::clone(program), workplace.to_owned()),
+        AgentKind::Acp => acp::start(Arc::clone(program), place.clone()),
         AgentKind::Command(format) => {
-            command::start(Arc::clone(program), format.clone(), workplace.to_owned())
+            command::start(Arc::clone(program), format.clone(), place.clone())
         }
     }
 }

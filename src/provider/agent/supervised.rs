@@ -1,13 +1,12 @@
 //! The gateway's side of one supervised agent: its pipes, its last words and its end.
 
-use super::AgentStdin;
 use super::line::{LineError, Lines};
 use super::process::{self, MARK, tree};
 use super::program::Program;
+use super::{AgentStdin, Place};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::VecDeque;
 use std::io;
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -40,7 +39,7 @@ pub(super) struct Pipes {
 pub(super) fn spawn(
     program: &Program,
     command: &[String],
-    workplace: &Path,
+    place: &Place,
     stdin: AgentStdin,
 ) -> io::Result<(Supervised, Pipes)> {
     let mark = process::fresh_mark(&program.owner);
@@ -49,7 +48,7 @@ pub(super) fn spawn(
     if stdin == AgentStdin::Empty {
         supervisor.arg("--no-input");
     }
-    supervisor.arg("--").args(command).current_dir(workplace);
+    supervisor.arg("--").args(command).current_dir(&place.directory);
     supervisor.env_clear().envs(program.environment()).env(MARK, &mark);
     supervisor.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Not killed on drop: the supervisor has to outlive everybody below it.

@@ -14,7 +14,7 @@ use super::program::Program;
 use super::supervised::{Stderr, Supervised, described};
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
-    AgentPrompt, AgentState,
+    AgentPrompt, AgentState, Place,
 };
 use crate::task;
 use agent_client_protocol_schema::v1::{PromptCapabilities, SessionUpdate};
@@ -22,7 +22,6 @@ use peer::{Peer, Said, Silence};
 use question::Questions;
 use serde::Serialize;
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,13 +36,13 @@ const LONGEST_PIECE: usize = 64 * 1024;
 /// What a program wrote last is on its way already when it is gone.
 const LAST_WORDS_LIMIT: Duration = Duration::from_millis(500);
 
-pub(super) fn start(program: Arc<Program>, workplace: PathBuf) -> AgentLink {
+pub(super) fn start(program: Arc<Program>, place: Place) -> AgentLink {
     let (input, inbox) = mpsc::channel(AGENT_INPUT_CAPACITY);
     let (output, answers) = mpsc::channel(AGENT_OUTPUT_CAPACITY);
     let agent = Agent {
         session: program.resume.clone(),
         program,
-        workplace,
+        place,
         inbox,
         held: VecDeque::new(),
         output,
@@ -63,7 +62,7 @@ pub(super) fn start(program: Arc<Program>, workplace: PathBuf) -> AgentLink {
 #[derive(Debug)]
 struct Agent {
     program: Arc<Program>,
-    workplace: PathBuf,
+    place: Place,
     inbox: mpsc::Receiver<AgentInput>,
     /// Prompts that came too early, at most [`AGENT_INPUT_CAPACITY`].
     held: VecDeque<AgentPrompt>,

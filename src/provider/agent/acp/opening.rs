@@ -53,7 +53,7 @@ impl Agent {
             let reason = format!("{}: `{command}` is not installed. {}", row.label, row.install);
             return Err(Halt::Failed(reason.trim_end().to_owned()));
         }
-        let peer = Peer::start(&self.program, &self.workplace)
+        let peer = Peer::start(&self.program, &self.place)
             .map_err(|err| Halt::Failed(format!("{} cannot be started: {err}", row.label)))?;
         self.peer = Some(peer);
         let start = Start { limit: Instant::now() + START_LIMIT, complaints: SHOWN_COMPLAINTS };
@@ -107,7 +107,7 @@ impl Agent {
             self.tell(AgentOutput::Line(line));
             self.session = None;
         }
-        let fresh = NewSessionRequest::new(&self.workplace);
+        let fresh = NewSessionRequest::new(&self.place.directory);
         let session: NewSessionResponse = self.call("session/new", &fresh, start).await?;
         let id = session.session_id.to_string();
         self.tell(AgentOutput::Opened { session: id.clone(), resumed: false });
@@ -123,7 +123,7 @@ impl Agent {
         start: &mut Start,
     ) -> Result<Option<Choices>, CallError> {
         if can.session_capabilities.resume.is_some() {
-            let request = ResumeSessionRequest::new(earlier.to_owned(), &self.workplace);
+            let request = ResumeSessionRequest::new(earlier.to_owned(), &self.place.directory);
             let resumed = self.call("session/resume", &request, start).await;
             if let Some(session) = unless_refused::<ResumeSessionResponse>(resumed)? {
                 let options = session.config_options.unwrap_or_default();
@@ -131,7 +131,7 @@ impl Agent {
             }
         }
         if can.load_session {
-            let request = LoadSessionRequest::new(earlier.to_owned(), &self.workplace);
+            let request = LoadSessionRequest::new(earlier.to_owned(), &self.place.directory);
             let loaded = self.call("session/load", &request, start).await;
             if let Some(session) = unless_refused::<LoadSessionResponse>(loaded)? {
                 let options = session.config_options.unwrap_or_default();

@@ -3,11 +3,10 @@
 use super::super::line::{LineError, Lines};
 use super::super::program::Program;
 use super::super::supervised::{self, Stderr, Supervised};
-use super::super::{AgentStdin, supervised::Pipes};
+use super::super::{AgentStdin, Place, supervised::Pipes};
 use super::wire::{self, Incoming};
 use bytes::BytesMut;
 use std::io;
-use std::path::Path;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
@@ -49,9 +48,9 @@ pub(super) enum Silence {
 }
 
 impl Peer {
-    pub(super) fn start(program: &Program, workplace: &Path) -> io::Result<Self> {
+    pub(super) fn start(program: &Program, place: &Place) -> io::Result<Self> {
         let (process, pipes) =
-            supervised::spawn(program, &program.row.command, workplace, AgentStdin::Passed)?;
+            supervised::spawn(program, &program.row.command, place, AgentStdin::Passed)?;
         let Pipes { stdin, stdout, stderr } = pipes;
         let writer = Writer { stdin, waiting: BytesMut::new() };
         let lines = Lines::new(stdout, LONGEST_MESSAGE);
