@@ -22,3 +22,4 @@ pub mod server;
 pub mod session;
 pub mod store;
 pub mod task;
+pub mod workplace;

@@ -16,23 +16,30 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("policy", &["policy"]),
     ("sandbox", &["sandbox"]),
     ("provider", &["message", "audio", "task", "sandbox", "provider"]),
-    ("files", &["message", "files"]),
+    ("files", &["message", "workplace", "files"]),
     ("store", &["message", "store"]),
+    ("workplace", &["message", "workplace"]),
     (
         "session",
         &[
             "message", "locale", "config", "metrics", "task", "files", "store", "policy",
-            "sandbox", "provider", "session",
+            "sandbox", "provider", "workplace", "session",
         ],
     ),
     (
         "command",
         &[
-            "message", "config", "data_dir", "files", "store", "auth", "session", "server",
-            "command",
+            "message", "config", "data_dir", "files", "store", "auth", "workplace", "session",
+            "server", "command",
         ],
     ),
-    ("doctor", &["message", "config", "data_dir", "auth", "store", "provider", "server", "doctor"]),
+    (
+        "doctor",
+        &[
+            "message", "config", "data_dir", "auth", "store", "provider", "workplace", "server",
+            "doctor",
+        ],
+    ),
     (
         "server",
         &[

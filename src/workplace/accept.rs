@@ -1,0 +1,128 @@
+//! The way of an agent's result to its user: into the project's files, or onto a branch.
+
+use super::apply::Course;
+use super::index::Extent;
+use super::merge::Merged;
+use super::snapshot::Snapshot;
+use super::{Backup, Changes, CommitId, Conflict, GitError, Reason, Repository, TreeId, Worktree};
+
+/// Where a result goes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// The project's files. The user's index and HEAD stay as they are.
+    Project,
+    /// A new branch, one commit after the project's HEAD. The project's files stay as they are.
+    Branch { name: String, message: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Accepted {
+    /// The project has the result. The backup is what it was before.
+    Project {
+        changes: Changes,
+        backup: Backup,
+    },
+    Branch {
+        commit: CommitId,
+        changes: Changes,
+    },
+    /// There is nothing in the result that the target does not have.
+    Nothing,
+    /// Nothing was changed at all.
+    Conflicts(Vec<Conflict>),
+}
+
+impl Worktree {
+    /// Merges what the agent has changed since its base. Either all of it goes through, or nothing is changed: see
+    /// [`GitError::PlaceChanged`] for files that somebody else writes meanwhile. Once the project has the result, the
+    /// worktree goes on from the project's new state.
+    pub fn accept(&self, target: &Target) -> Result<Accepted, GitError> {
+        let _lock = self.repository().lock();
+        match target {
+            Target::Project => self.accept_into_project(),
+            Target::Branch { name, message } => self.accept_as_branch(name, message),
+        }
+    }
+
+    fn accept_into_project(&self) -> Result<Accepted, GitError> {
+        let repository = self.repository();
+        let base = self.base_kept()?;
+        let (result, own_index) = repository.snapshot_worktree(self, "worktree")?;
+        let (project, index) = repository.snapshot_project("project")?;
+        let merged = match repository.merge(&base.tree, &project.tree, &result.tree)? {
+            Merged::Clean(tree) => tree,
+            Merged::Conflicts(conflicts) => return Ok(Accepted::Conflicts(conflicts)),
+        };
+        let changes = repository.changes(&project.tree, &merged)?;
+        if changes.total > 0 {
+            let backup = repository.keep_backup(self.session(), Reason::Accept, &project, None)?;
+            let (from, extent) = (&project.tree, Extent::Project);
+            repository.bring(&Course { index: &index, from, to: &merged, extent, only: None })?;
+            self.go_on(&own_index, &result, merged);
+            return Ok(Accepted::Project { changes, backup });
+        }
+        self.go_on(&own_index, &result, merged);
+        Ok(Accepted::Nothing)
+    }
+
+    /// If this fails, the old base stays and nothing is lost: merging the same changes again changes nothing.
+    fn go_on(&self, index: &super::index::Index, result: &Snapshot, merged: TreeId) {
+        let repository = self.repository();
+        let moved = repository.head().and_then(|head| {
+            let parent = head.map(|(commit, _)| commit);
+            let commit = repository.commit(&merged, parent.as_ref(), "base")?;
+            let to = Snapshot { commit, tree: merged, left_out: Vec::new() };
+            self.bring(index, &result.tree, &to)
+        });
+        if let Err(err) = moved {
+            tracing::warn!(%err, "a worktree stays behind the project that took its result");
+        }
+    }
+
+    fn accept_as_branch(&self, name: &str, message: &str) -> Result<Accepted, GitError> {
+        let repository = self.repository();
+        repository.check_branch(name)?;
+        let (head, ours) = repository.head()?.ok_or(GitError::NoCommit)?;
+        let base = self.base_kept()?;
+        let (result, _) = repository.snapshot_worktree(self, "worktree")?;
+        let merged = match repository.merge(&base.tree, &ours, &result.tree)? {
+            Merged::Clean(tree) => tree,
+            Merged::Conflicts(conflicts) => return Ok(Accepted::Conflicts(conflicts)),
+        };
+        let changes = repository.changes(&ours, &merged)?;
+        if changes.total == 0 {
+            return Ok(Accepted::Nothing);
+        }
+        let commit = repository.commit(&merged, Some(&head), message)?;
+        repository.make_branch(name, &commit)?;
+        Ok(Accepted::Branch { commit, changes })
+    }
+}
+
+impl Repository {
+    fn check_branch(&self, name: &str) -> Result<(), GitError> {
+        let full = format!("refs/heads/{name}");
+        let checked = self.real("check-ref-format").arg(&full).run()?;
+        if checked.code != 0 || name.starts_with('-') || name == "HEAD" {
+            return Err(GitError::BadBranch { name: name.to_owned() });
+        }
+        let known = self.real("show-ref").args(["--verify", "--quiet"]).arg(&full).run()?;
+        match known.code {
+            0 => Err(GitError::BranchExists { name: name.to_owned() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Only if it is not there: somebody may have been faster.
+    fn make_branch(&self, name: &str, commit: &CommitId) -> Result<(), GitError> {
+        let line = format!("create refs/heads/{name}\0{commit}\0").into_bytes();
+        let made = self.real("update-ref").args(["-z", "--stdin"]).input(line).run()?;
+        let taken =
+            made.stderr.contains("already exists") || made.stderr.contains("exists; cannot");
+        match made.code {
+            0 => Ok(()),
+            _ if taken => Err(GitError::BranchExists { name: name.to_owned() }),
+            _ => Err(GitError::from_stderr("update-ref", &made.stderr)),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Snapshots that are kept: one before each run and before everything that overwrites or removes files, so that each
+//! of them can be undone.
+
+use super::apply::Course;
+use super::index::Extent;
+use super::refs::Kept;
+use super::snapshot::{Place, Snapshot};
+use super::{Changes, CommitId, GitError, Repository, TreeId, Worktree};
+use crate::message::{AgentSlot, RunId, SessionId};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A ref `refs/kakehashi/backup/<session>-<run>`, or with a word and a time instead of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backup {
+    /// Names it within its repository.
+    pub name: String,
+    pub reason: Reason,
+    /// Whose files; `None` for the project's own.
+    pub slot: Option<AgentSlot>,
+    pub made: SystemTime,
+    pub commit: CommitId,
+    pub tree: TreeId,
+}
+
+/// Before what it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    Run(RunId),
+    Accept,
+    Discard,
+    Restore,
+}
+
+/// Files that are back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    pub changes: Changes,
+    /// What was there before; `None` if there was nothing to do.
+    pub backup: Option<Backup>,
+}
+
+impl Repository {
+    /// Keeps the files of a place as they are before a run. A second one of the same run takes its place.
+    pub fn back_up(
+        &self,
+        place: Place<'_>,
+        session: &SessionId,
+        run: RunId,
+    ) -> Result<(Backup, Snapshot), GitError> {
+        let _lock = self.lock();
+        let (snapshot, worktree) = match place {
+            Place::Project => (self.snapshot_project(&subject(None))?.0, None),
+            Place::Worktree(worktree) => {
+                let about = subject(Some(worktree.slot()));
+                (self.snapshot_worktree(worktree, &about)?.0, Some(worktree))
+            }
+        };
+        let backup = self.keep_backup(session, Reason::Run(run), &snapshot, worktree)?;
+        Ok((backup, snapshot))
+    }
+
+    /// Those of one session, oldest first.
+    pub fn backups(&self, session: &SessionId) -> Result<Vec<Backup>, GitError> {
+        let kept = self.kept("backup")?;
+        let own = kept.iter().filter_map(|kept| parse(kept, session));
+        let mut backups: Vec<_> = own.collect();
+        backups.sort_by(|one, other| (one.made, &one.name).cmp(&(other.made, &other.name)));
+        Ok(backups)
+    }
+
+    /// Brings one file, by its path in the project, or all files of a place back to what they were then. Files that
+    /// were not there then are removed. What is there now is backed up first.
+    pub fn restore(
+        &self,
+        place: Place<'_>,
+        session: &SessionId,
+        name: &str,
+        path: Option<&str>,
+    ) -> Result<Restored, GitError> {
+        let wanted = self.backups(session)?.into_iter().find(|backup| backup.name == name);
+        let wanted = wanted.ok_or(GitError::NoSuchBackup)?;
+        let _lock = self.lock();
+        let ((now, index), worktree) = match place {
+            Place::Project => (self.snapshot_project("project")?, None),
+            Place::Worktree(worktree) => {
+                (self.snapshot_worktree(worktree, "worktree")?, Some(worktree))
+            }
+        };
+        let mut changes = self.changes_without_renames(&now.tree, &wanted.tree)?;
+        if let Some(path) = path {
+            self.narrow(&mut changes, &wanted.tree, path)?;
+        }
+        if changes.total == 0 {
+            return Ok(Restored { changes, backup: None });
+        }
+        let backup = self.keep_backup(session, Reason::Restore, &now, worktree)?;
+        let (from, to, extent) = (&now.tree, &wanted.tree, Extent::Project);
+        self.bring(&Course { index: &index, from, to, extent, only: path })?;
+        Ok(Restored { changes, backup: Some(backup) })
+    }
+
+    /// A file that is as it was is no error; one that is in no list is.
+    fn narrow(&self, changes: &mut Changes, then: &TreeId, path: &str) -> Result<(), GitError> {
+        changes.files.retain(|change| change.path == path);
+        changes.total = changes.files.len();
+        if changes.total == 0 && !self.has_file(then, path)? {
+            return Err(GitError::NoSuchFile { path: path.to_owned() });
+        }
+        Ok(())
+    }
+
+    fn has_file(&self, tree: &TreeId, path: &str) -> Result<bool, GitError> {
+        let git = self.content("ls-tree", &[]).args(["-r", "-z", "--name-only", "--full-tree"]);
+        let listed = git.arg(tree.as_str()).arg("--").arg(self.prefix().join(path)).read()?;
+        Ok(!listed.is_empty())
+    }
+
+    /// Old ones go: those that are older than `age`, and all but the newest `keep`.
+    pub fn prune_backups(
+        &self,
+        session: &SessionId,
+        keep: usize,
+        age: Duration,
+    ) -> Result<usize, GitError> {
+        let _lock = self.lock();
+        let backups = self.backups(session)?;
+        let oldest = SystemTime::now().checked_sub(age).unwrap_or(UNIX_EPOCH);
+        let surplus = backups.len().saturating_sub(keep);
+        let old = backups.iter().enumerate();
+        let old = old.filter(|(place, backup)| *place < surplus || backup.made < oldest);
+        let names: Vec<_> = old.map(|(_, backup)| format!("backup/{}", backup.name)).collect();
+        self.forget(&names)?;
+        Ok(names.len())
+    }
+
+    pub(super) fn keep_backup(
+        &self,
+        session: &SessionId,
+        reason: Reason,
+        snapshot: &Snapshot,
+        worktree: Option<&Worktree>,
+    ) -> Result<Backup, GitError> {
+        let slot = worktree.map(Worktree::slot);
+        let parent = match worktree {
+            Some(worktree) => Some(worktree.base_kept()?.commit),
+            None => self.head()?.map(|(commit, _)| commit),
+        };
+        let commit = self.commit(&snapshot.tree, parent.as_ref(), &subject(slot))?;
+        let made = SystemTime::now();
+        let name = format!("{session}-{}", label(reason, made));
+        self.keep(&format!("backup/{name}"), &commit)?;
+        Ok(Backup { name, reason, slot, made, commit, tree: snapshot.tree.clone() })
+    }
+}
+
+/// Unique within a session as long as there are not two of a kind in one microsecond.
+fn label(reason: Reason, made: SystemTime) -> String {
+    let micros = made.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
+    match reason {
+        Reason::Run(run) => run.0.to_string(),
+        Reason::Accept => format!("accept-{micros}"),
+        Reason::Discard => format!("discard-{micros}"),
+        Reason::Restore => format!("restore-{micros}"),
+    }
+}
+
+fn subject(slot: Option<AgentSlot>) -> String {
+    match slot {
+        None => "backup of the project".to_owned(),
+        Some(slot) => format!("backup of channel {}", slot.number()),
+    }
+}
+
+fn parse(kept: &Kept, session: &SessionId) -> Option<Backup> {
+    let name = kept.name.strip_prefix("backup/")?;
+    let label = name.strip_prefix(session.as_str())?.strip_prefix('-')?;
+    let (word, micros) = label.split_once('-').unwrap_or((label, ""));
+    let reason = match word {
+        "accept" => Reason::Accept,
+        "discard" => Reason::Discard,
+        "restore" => Reason::Restore,
+        run => Reason::Run(RunId(run.parse().ok()?)),
+    };
+    let seconds = Duration::from_secs(kept.seconds.try_into().ok()?);
+    let exact = micros.parse().ok().map(Duration::from_micros);
+    let number = kept.subject.strip_prefix("backup of channel ");
+    Some(Backup {
+        name: name.to_owned(),
+        reason,
+        slot: number.and_then(|number| AgentSlot::new(number.parse().ok()?)),
+        made: UNIX_EPOCH + exact.unwrap_or(seconds),
+        commit: kept.commit.clone(),
+        tree: kept.tree.clone(),
+    })
+}

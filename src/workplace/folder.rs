@@ -1,0 +1,152 @@
+//! A directory by its descriptor. Names are looked up one by one and links are never followed, so nothing outside of
+//! it is reached, whatever somebody does to the files meanwhile.
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{
+    Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, accessat, chmodat, mkdirat, openat,
+    renameat, renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Component, Path};
+
+#[derive(Debug)]
+pub(super) struct Folder(OwnedFd);
+
+/// Tells whether a file is still the same one with the same content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    device: u64,
+    number: u64,
+    size: i64,
+    seconds: i64,
+    nanoseconds: u64,
+    pub(super) mode: u32,
+}
+
+impl Stamp {
+    pub(super) fn is_directory(&self) -> bool {
+        FileType::from_raw_mode(self.mode) == FileType::Directory
+    }
+
+    pub(super) fn is_link(&self) -> bool {
+        FileType::from_raw_mode(self.mode) == FileType::Symlink
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size.try_into().unwrap_or(0)
+    }
+
+    pub(super) fn is_file(&self) -> bool {
+        FileType::from_raw_mode(self.mode) == FileType::RegularFile
+    }
+}
+
+impl Folder {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self(openat(CWD, path, flags, Mode::empty())?))
+    }
+
+    pub(super) fn child(&self, name: &OsStr) -> io::Result<Self> {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        Ok(Self(openat(&self.0, name, flags, Mode::empty())?))
+    }
+
+    /// The directory that a path is in, and its name there.
+    pub(super) fn parent_of(&self, path: &Path) -> io::Result<(Self, OsString)> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let folder = self.descend(path.parent().unwrap_or(Path::new("")))?;
+        Ok((folder, name.to_owned()))
+    }
+
+    pub(super) fn descend(&self, path: &Path) -> io::Result<Self> {
+        let mut folder = Self(self.0.try_clone()?);
+        for part in path.components() {
+            let Component::Normal(name) = part else {
+                return Err(io::ErrorKind::InvalidInput.into());
+            };
+            folder = folder.child(name)?;
+        }
+        Ok(folder)
+    }
+
+    /// `None`: there is nothing, or it is beyond a link.
+    pub(super) fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
+        let seen = self
+            .parent_of(path)
+            .and_then(|(folder, name)| Ok(statat(&folder.0, name, AtFlags::SYMLINK_NOFOLLOW)?));
+        match seen {
+            Ok(about) => Ok(Some(Stamp {
+                device: about.st_dev,
+                number: about.st_ino,
+                size: about.st_size,
+                seconds: about.st_mtime,
+                nanoseconds: about.st_mtime_nsec,
+                mode: about.st_mode,
+            })),
+            Err(err) if is_absent(&err) => Ok(None),
+            Err(err) => Err(err),
+        }
+    }
+
+    pub(super) fn can_read(&self, path: &Path) -> bool {
+        self.parent_of(path).is_ok_and(|(folder, name)| {
+            accessat(&folder.0, name, Access::READ_OK, AtFlags::empty()).is_ok()
+        })
+    }
+
+    pub(super) fn make(&self, name: &OsStr) -> io::Result<()> {
+        Ok(mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
+    }
+
+    /// Only if it is empty.
+    pub(super) fn remove_empty(&self, name: &OsStr) -> io::Result<()> {
+        Ok(unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+    }
+
+    pub(super) fn set_mode(&self, name: &OsStr, mode: u32) -> io::Result<()> {
+        Ok(chmodat(&self.0, name, Mode::from_raw_mode(mode), AtFlags::empty())?)
+    }
+
+    /// Fails if there is something of that name already.
+    pub(super) fn move_to(&self, name: &OsStr, to: &Self, new_name: &OsStr) -> io::Result<()> {
+        match renameat_with(&self.0, name, &to.0, new_name, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            moved => return Ok(moved?),
+        }
+        // This file system cannot do both in one step.
+        match statat(&to.0, new_name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => Ok(renameat(&self.0, name, &to.0, new_name)?),
+        }
+    }
+
+    /// Both are there at every moment. False: this file system cannot do it.
+    pub(super) fn swap(&self, name: &OsStr, with: &Self, other: &OsStr) -> io::Result<bool> {
+        match renameat_with(&self.0, name, &with.0, other, RenameFlags::EXCHANGE) {
+            Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
+            Ok(()) => Ok(true),
+            Err(err) => Err(err.into()),
+        }
+    }
+
+    /// Puts a file in the place of whatever file or link is called so. Not through a link: it is replaced itself.
+    pub(super) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let part = format!(".{name}.kakehashi");
+        let _ = unlinkat(&self.0, part.as_str(), AtFlags::empty());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file =
+            openat(&self.0, part.as_str(), flags | OFlags::NOFOLLOW, Mode::from_raw_mode(0o666))?;
+        File::from(file).write_all(content)?;
+        Ok(renameat(&self.0, part.as_str(), &self.0, name)?)
+    }
+}
+
+/// Not there, or a part of the way is no directory.
+pub(super) fn is_absent(err: &io::Error) -> bool {
+    let code = err.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(code, Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
+}

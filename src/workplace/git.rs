@@ -1,0 +1,311 @@
+//! One call of git: an empty environment, no configuration but ours and the repository's, nothing that runs other
+//! programs, a time limit and a limit to what it may say.
+
+use super::GitError;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// `merge-tree --write-tree` came with it.
+const OLDEST: Version = Version { major: 2, minor: 38 };
+const OLDEST_TEXT: &str = "2.38";
+/// Hashing or writing every file of a large project on a slow disk.
+const TIME_LIMIT: Duration = Duration::from_secs(300);
+/// A list of a million paths.
+const OUTPUT_LIMIT: usize = 128 << 20;
+const STDERR_LIMIT: usize = 16 << 10;
+/// Somebody else's git holds a lock for moments only.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// Whatever the repository's configuration says, none of this runs a program, talks to the network or cleans up.
+const OVERRIDES: [&str; 14] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.quotePath=false",
+    "core.logAllRefUpdates=false",
+    "core.alternateRefsCommand=false",
+    "core.fsyncMethod=batch",
+    "core.looseCompression=1",
+    "commit.gpgSign=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+];
+
+const ENVIRONMENT: [(&str, &str); 18] = [
+    ("LC_ALL", "C"),
+    ("HOME", "/nonexistent"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", "/bin/false"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_EDITOR", "false"),
+    ("GIT_ALLOW_PROTOCOL", ""),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_ADVICE", "0"),
+    ("GIT_AUTHOR_NAME", "Kakehashi"),
+    ("GIT_AUTHOR_EMAIL", "kakehashi@localhost"),
+    ("GIT_COMMITTER_NAME", "Kakehashi"),
+    ("GIT_COMMITTER_EMAIL", "kakehashi@localhost"),
+];
+
+pub(super) struct Git {
+    command: Command,
+    /// The subcommand, for people.
+    what: &'static str,
+    input: Vec<u8>,
+    most: usize,
+}
+
+pub(super) struct Output {
+    pub(super) code: i32,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: String,
+    /// There was more than was asked for.
+    pub(super) cut: bool,
+}
+
+impl Git {
+    /// Without a repository, which the caller names by [`Git::env`].
+    pub(super) fn new(what: &'static str) -> Self {
+        Self::with(what, &[])
+    }
+
+    pub(super) fn with(what: &'static str, settings: &[&str]) -> Self {
+        let mut command = Command::new("git");
+        command.env_clear().envs(ENVIRONMENT).current_dir("/");
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        command.arg("--no-pager");
+        for setting in OVERRIDES.iter().chain(settings) {
+            command.args(["-c", setting]);
+        }
+        command.arg(what);
+        Self { command, what, input: Vec::new(), most: OUTPUT_LIMIT }
+    }
+
+    pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(super) fn at(mut self, directory: &Path) -> Self {
+        self.command.current_dir(directory);
+        self
+    }
+
+    pub(super) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    pub(super) fn args<const N: usize>(mut self, args: [&str; N]) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    pub(super) fn input(mut self, input: Vec<u8>) -> Self {
+        self.input = input;
+        self
+    }
+
+    /// More than this is left out instead of being an error.
+    pub(super) fn most(mut self, bytes: usize) -> Self {
+        self.most = bytes;
+        self
+    }
+
+    /// What it has written; any other end than success is an error.
+    pub(super) fn read(self) -> Result<Vec<u8>, GitError> {
+        let what = self.what;
+        let output = self.run()?;
+        match output.code {
+            0 => Ok(output.stdout),
+            _ => Err(GitError::from_stderr(what, &output.stderr)),
+        }
+    }
+
+    /// The same as one word.
+    pub(super) fn word(self) -> Result<String, GitError> {
+        Ok(String::from_utf8_lossy(&self.read()?).trim().to_owned())
+    }
+
+    pub(super) fn run(mut self) -> Result<Output, GitError> {
+        let mut tries = 0;
+        loop {
+            let output = self.once()?;
+            tries += 1;
+            let locked =
+                output.code != 0 && output.stderr.contains(".lock': File exists") && !output.cut;
+            if !locked || tries == LOCK_TRIES {
+                return Ok(output);
+            }
+            thread::sleep(LOCK_PAUSE);
+        }
+    }
+
+    fn once(&mut self) -> Result<Output, GitError> {
+        let what = self.what;
+        let command = self.command.process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(|err| {
+            // A directory that is gone is reported in the same way.
+            let there = command.get_current_dir().is_none_or(Path::is_dir);
+            if err.kind() == ErrorKind::NotFound && there {
+                GitError::Missing
+            } else {
+                GitError::io("starting git")(err)
+            }
+        })?;
+        let heard = listen(child, &self.input, self.most).map_err(GitError::io("reading git"))?;
+        if heard.timed_out {
+            return Err(GitError::TimedOut { what, seconds: TIME_LIMIT.as_secs() });
+        }
+        if heard.cut && self.most == OUTPUT_LIMIT {
+            return Err(GitError::TooMuch { what });
+        }
+        // We ended it ourselves once we had enough.
+        let code = if heard.cut { 0 } else { heard.status.code().unwrap_or(-1) };
+        Ok(Output { code, stdout: heard.stdout, stderr: heard.stderr, cut: heard.cut })
+    }
+}
+
+struct Heard {
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    stderr: String,
+    cut: bool,
+    timed_out: bool,
+}
+
+/// Feeds and reads all three pipes at once, so that neither side waits for the other.
+fn listen(mut child: Child, input: &[u8], most: usize) -> io::Result<Heard> {
+    let group = Pid::from_child(&child);
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let timed_out = &AtomicBool::new(false);
+    let (ended, end) = mpsc::sync_channel::<()>(1);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            // It may have heard enough, which its exit code will tell.
+            let _ = stdin.map(|mut stdin| stdin.write_all(input));
+        });
+        let complaints = scope.spawn(move || stderr.map(|pipe| taken(pipe, STDERR_LIMIT)));
+        let watch = scope.spawn(move || {
+            if matches!(end.recv_timeout(TIME_LIMIT), Err(mpsc::RecvTimeoutError::Timeout)) {
+                timed_out.store(true, Ordering::Relaxed);
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+        });
+        let (stdout, cut) = stdout.map_or(Ok((Vec::new(), false)), |pipe| beginning(pipe, most))?;
+        if cut {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        // It is not reaped before nobody may kill it any more: its number could be another's by then.
+        let _ = waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        drop(ended);
+        let _ = watch.join();
+        let status = child.wait()?;
+        let stderr = complaints.join().ok().flatten().unwrap_or_default();
+        let stderr = String::from_utf8_lossy(&stderr).into_owned();
+        Ok(Heard { status, stdout, stderr, cut, timed_out: timed_out.load(Ordering::Relaxed) })
+    })
+}
+
+/// Reads to the end and keeps the beginning.
+fn taken(mut pipe: impl Read, most: usize) -> Vec<u8> {
+    let mut kept = Vec::new();
+    let _ = pipe.by_ref().take(most as u64).read_to_end(&mut kept);
+    let _ = io::copy(&mut pipe, &mut io::sink());
+    kept
+}
+
+fn beginning(pipe: impl Read, most: usize) -> io::Result<(Vec<u8>, bool)> {
+    let mut kept = Vec::new();
+    pipe.take(most as u64 + 1).read_to_end(&mut kept)?;
+    let cut = kept.len() > most;
+    kept.truncate(most);
+    Ok((kept, cut))
+}
+
+/// Which git there is, as far as it matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    pub major: u32,
+    pub minor: u32,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl Version {
+    /// `git version 2.39.5 (Apple Git-154)`
+    fn parse(text: &str) -> Option<Self> {
+        let numbers = text.trim().strip_prefix("git version ")?;
+        let mut parts = numbers.split(|letter: char| !letter.is_ascii_digit());
+        Some(Self { major: parts.next()?.parse().ok()?, minor: parts.next()?.parse().ok()? })
+    }
+}
+
+/// Fails if there is no git or one that is too old for us.
+pub fn version() -> Result<Version, GitError> {
+    let told = Git::new("version").word()?;
+    match Version::parse(&told) {
+        Some(version) if version >= OLDEST => Ok(version),
+        Some(_) | None => Err(GitError::TooOld { found: told, needed: OLDEST_TEXT }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_and_compared() {
+        for (told, expected) in [
+            ("git version 2.47.3", Some((2, 47))),
+            ("git version 2.39.5 (Apple Git-154)", Some((2, 39))),
+            ("git version 2.45.1.windows.1", Some((2, 45))),
+            ("git version 3.0-rc1", Some((3, 0))),
+            ("hello", None),
+        ] {
+            let parsed = Version::parse(told).map(|version| (version.major, version.minor));
+            assert_eq!(parsed, expected, "{told}");
+        }
+        assert!(Version { major: 3, minor: 0 } > OLDEST);
+        assert!(Version { major: 2, minor: 37 } < OLDEST);
+    }
+
+    #[test]
+    fn output_beyond_the_limit_is_cut_and_git_is_ended() {
+        let output = Git::new("help").arg("-a").most(10).run().unwrap();
+        assert!(output.cut);
+        assert_eq!(output.stdout.len(), 10);
+    }
+
+    #[test]
+    fn what_git_says_is_in_the_error() {
+        let err = Git::new("cat-file").args(["-t", "HEAD"]).env("GIT_DIR", "/nowhere").word();
+        let Err(GitError::Failed { what: "cat-file", stderr }) = err else { panic!("{err:?}") };
+        assert!(stderr.contains("not a git repository"), "{stderr}");
+    }
+}

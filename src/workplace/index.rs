@@ -1,0 +1,236 @@
+//! An index of our own beside some files: git's note of what it has hashed, so that only changed files are read again.
+//! Never the user's index, and never the one that an agent can write.
+
+use super::folder::Folder;
+use super::git::Git;
+use super::private::remove_file;
+use super::refs::{TreeId, tree_id};
+use super::{GitError, Repository};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// Larger files are left out: a backup is made before every run.
+const LARGEST_FILE: u64 = 256 << 20;
+/// Files that are there although they belong to what a sparse checkout leaves out are looked at as well.
+const SPARSE: &str = "core.sparseCheckout=true";
+
+#[derive(Debug)]
+pub(super) struct Index {
+    repository: Repository,
+    path: PathBuf,
+    /// The files that it is about.
+    top: PathBuf,
+    once: bool,
+}
+
+/// Which of the files are looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Extent {
+    /// Everything that git knows of, and new files of the project.
+    Repository,
+    /// The project only.
+    Project,
+}
+
+impl Index {
+    /// Begins with what the user's own index knows.
+    pub(super) fn of_project(repository: &Repository) -> Result<Self, GitError> {
+        let (path, top) = (repository.private().fresh_index(), repository.top().to_owned());
+        let index = Self { repository: repository.clone(), path, top, once: true };
+        let copied = copy_with_time(&repository.git_dir().join("index"), &index.path);
+        match copied {
+            Err(err) if err.kind() != ErrorKind::NotFound => {
+                Err(GitError::io("reading the index")(err))
+            }
+            Ok(()) | Err(_) => Ok(index),
+        }
+    }
+
+    /// Kept between runs.
+    pub(super) fn of_worktree(repository: &Repository, name: &str, top: &Path) -> Self {
+        let path = repository.private().index(name);
+        let index = Self { repository: repository.clone(), path, top: top.to_owned(), once: false };
+        index.unlock();
+        index
+    }
+
+    /// For a tree that is to be written out.
+    pub(super) fn of_nothing(repository: &Repository, top: &Path) -> Self {
+        let path = repository.private().fresh_index();
+        Self { repository: repository.clone(), path, top: top.to_owned(), once: true }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
+    pub(super) fn git(&self, what: &'static str) -> Git {
+        let git = self.repository.content(what, &[SPARSE]).at(&self.top);
+        git.env("GIT_WORK_TREE", &self.top).env("GIT_INDEX_FILE", &self.path)
+    }
+
+    /// Forgets what was known of files; the next look reads all of them.
+    pub(super) fn reset(&self, tree: Option<&TreeId>) -> Result<(), GitError> {
+        self.unlock();
+        remove_file(&self.path).map_err(GitError::io("removing an index"))?;
+        match tree {
+            Some(tree) => self.git("read-tree").arg(tree.as_str()).read().map(drop),
+            None => self.git("read-tree").arg("--empty").read().map(drop),
+        }
+    }
+
+    /// Takes the files as they are now and returns their tree, and what was left out of it.
+    pub(super) fn take(&self, extent: Extent) -> Result<(TreeId, Vec<String>), GitError> {
+        self.repository.update_excludes()?;
+        let mut candidates = self.changed(extent)?;
+        let mut left_out = Vec::new();
+        for path in self.untracked()? {
+            // Another repository; its files are its own.
+            if path.as_bytes().ends_with(b"/") {
+                left_out.push(path.to_string_lossy().into_owned());
+            } else {
+                candidates.insert(path);
+            }
+        }
+        let (mut present, mut gone) = (Vec::new(), Vec::new());
+        let top = Folder::open(&self.top).map_err(GitError::io("looking at the files"))?;
+        for path in candidates {
+            match look(&top, Path::new(&path)) {
+                Found::File => present.push(path),
+                Found::Nothing => gone.push(path),
+                Found::Unfit => left_out.push(path.to_string_lossy().into_owned()),
+            }
+        }
+        self.update(&["--force-remove"], &gone)?;
+        self.update(&["--add", "--remove", "--replace"], &present)?;
+        // Objects of a partial clone may be elsewhere, and nobody needs to look whether they are.
+        let tree = self.git("write-tree").arg("--missing-ok").word()?;
+        Ok((tree_id("write-tree", &tree)?, left_out))
+    }
+
+    /// Paths that are not what the index has noted. What is in submodules stays there: looking into one would mean
+    /// to run git with its configuration.
+    pub(super) fn changed(&self, extent: Extent) -> Result<BTreeSet<OsString>, GitError> {
+        let git = self.git("diff-files").args(["-z", "--raw", "--ignore-submodules=all", "--"]);
+        let listed = match extent {
+            Extent::Repository => git,
+            Extent::Project => self.only_project(git),
+        };
+        let listed = listed.read()?;
+        let parts: Vec<_> = listed.split(|byte| *byte == 0).collect();
+        let pairs = parts.chunks_exact(2);
+        let files = pairs.filter(|pair| !is_submodule(pair[0]));
+        Ok(files.map(|pair| OsString::from_vec(pair[1].to_vec())).collect())
+    }
+
+    fn untracked(&self) -> Result<Vec<OsString>, GitError> {
+        let git = self.git("ls-files").args(["-z", "--others", "--exclude-standard", "--"]);
+        let listed = self.only_project(git).read()?;
+        Ok(paths(&listed))
+    }
+
+    fn only_project(&self, git: Git) -> Git {
+        let prefix = self.repository.prefix();
+        if prefix.as_os_str().is_empty() { git } else { git.arg(prefix) }
+    }
+
+    fn update(&self, how: &[&str], paths: &[OsString]) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let mut git = self.git("update-index");
+        for option in how {
+            git = git.arg(option);
+        }
+        git.args(["-z", "--stdin"]).input(joined(paths)).read().map(drop)
+    }
+
+    /// Notes entries as they are in a tree, then which files look like them. `lines` are `MODE HASH\tPATH`.
+    pub(super) fn note(&self, lines: &[Vec<u8>]) -> Result<(), GitError> {
+        if !lines.is_empty() {
+            let mut input = Vec::new();
+            for line in lines {
+                input.extend_from_slice(line);
+                input.push(0);
+            }
+            self.git("update-index").args(["-z", "--index-info"]).input(input).read()?;
+        }
+        // Says with its exit code that some file is not up to date, which is no error here.
+        self.git("update-index").args(["-q", "--refresh", "--ignore-submodules"]).run().map(drop)
+    }
+
+    /// Left by a git of ours that was killed: nobody else uses this index.
+    fn unlock(&self) {
+        let _ = fs::remove_file(lock_path(&self.path));
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        if self.once {
+            self.unlock();
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Also one whose directory was removed. A file in its place is a change.
+fn is_submodule(change: &[u8]) -> bool {
+    change.starts_with(b":160000 160000") || change.starts_with(b":160000 000000")
+}
+
+fn lock_path(path: &Path) -> PathBuf {
+    let mut lock = path.as_os_str().to_owned();
+    lock.push(".lock");
+    PathBuf::from(lock)
+}
+
+enum Found {
+    File,
+    Nothing,
+    /// Too large, or not to be read by us. It stays as it was.
+    Unfit,
+}
+
+fn look(top: &Folder, path: &Path) -> Found {
+    match top.stamp(path) {
+        Err(_) => Found::Unfit,
+        Ok(Some(stamp)) if stamp.is_link() => Found::File,
+        Ok(Some(stamp)) if stamp.is_file() => {
+            let fits = stamp.size() <= LARGEST_FILE && top.can_read(path);
+            if fits { Found::File } else { Found::Unfit }
+        }
+        Ok(_) => Found::Nothing,
+    }
+}
+
+/// Git compares the index's own time with those of files, so a copy must not look younger than it is.
+fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = File::open(from)?;
+    let modified = source.metadata()?.modified()?;
+    let mut copy = File::create(to)?;
+    io::copy(&mut source, &mut copy)?;
+    copy.set_modified(modified)
+}
+
+pub(super) fn paths(listed: &[u8]) -> Vec<OsString> {
+    let parts = listed.split(|byte| *byte == 0).filter(|part| !part.is_empty());
+    parts.map(|part| OsString::from_vec(part.to_vec())).collect()
+}
+
+pub(super) fn joined(paths: &[OsString]) -> Vec<u8> {
+    let mut joined = Vec::new();
+    for path in paths {
+        joined.extend_from_slice(path.as_bytes());
+        joined.push(0);
+    }
+    joined
+}

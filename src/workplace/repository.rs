@@ -1,0 +1,169 @@
+//! The repository that a project is in: where it is, and the calls that look at files with its objects.
+
+use super::GitError;
+use super::git::{self, Git};
+use super::private::Private;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// The project's repository. Cheap to clone.
+///
+/// - A project that is a subdirectory of its repository: changes, results and restores are those of the subdirectory.
+///   Worktrees are of the whole repository, as git makes them, and agents work in the same subdirectory there.
+/// - A project that is a linked worktree or a submodule has its own files and its own HEAD, and our refs are where
+///   its branches are. Submodules inside of it are neither looked into nor checked out.
+/// - A bare repository, or a subdirectory that its repository ignores or has nothing of, is no place for worktrees.
+/// - A repository without any commit works, but there is nothing a branch could start from.
+#[derive(Debug, Clone)]
+pub struct Repository(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// Where the files of the repository are.
+    top: PathBuf,
+    /// The project below it; empty if they are the same.
+    prefix: PathBuf,
+    git_dir: PathBuf,
+    common: PathBuf,
+    data: PathBuf,
+    private: Private,
+    lock: Arc<Mutex<()>>,
+}
+
+impl Repository {
+    /// `data` is the gateway's own directory, which is no part of any project. `None`: there is no repository that
+    /// worktrees could be made for, or no git. [`super::version`] tells what is wrong with git itself.
+    pub fn discover(project: &Path, data: &Path) -> Result<Option<Self>, GitError> {
+        match git::version() {
+            Err(GitError::Missing) => return Ok(None),
+            Err(err) => return Err(err),
+            Ok(_) => {}
+        }
+        let unreadable = GitError::io("looking at the project");
+        let project = project.canonicalize().map_err(unreadable)?;
+        let data = data.canonicalize().map_err(GitError::io("looking at the data directory"))?;
+        let Some((top, git_dir)) = find(&project) else { return Ok(None) };
+        let common = common_dir(&git_dir);
+        let prefix = project.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
+        let lock = lock_of(&common);
+        let private = {
+            let _lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            let private = Private::open(&data, &common)?;
+            private.configure(&common)?;
+            private
+        };
+        let repository =
+            Self(Arc::new(Inner { top, prefix, git_dir, common, data, private, lock }));
+        Ok(repository.holds_the_project()?.then_some(repository))
+    }
+
+    /// Whether there is one at all, for whoever must not change anything: this does not even start git.
+    pub fn is_there(project: &Path) -> bool {
+        project.canonicalize().is_ok_and(|project| find(&project).is_some())
+    }
+
+    /// Where the user's files are; above the project if that is a subdirectory.
+    pub fn top(&self) -> &Path {
+        &self.0.top
+    }
+
+    /// The project below [`Repository::top`].
+    pub fn prefix(&self) -> &Path {
+        &self.0.prefix
+    }
+
+    /// The user's own git directory, shared by all worktrees.
+    pub fn common_dir(&self) -> &Path {
+        &self.0.common
+    }
+
+    /// The user that the repository belongs to, if that is not ours. Git itself refuses to work in such a
+    /// repository; our own calls take nothing from it that could run.
+    pub fn foreign_owner(&self) -> Option<u32> {
+        let owner = fs::metadata(&self.0.common).ok()?.uid();
+        (owner != rustix::process::geteuid().as_raw()).then_some(owner)
+    }
+
+    pub(super) fn git_dir(&self) -> &Path {
+        &self.0.git_dir
+    }
+
+    pub(super) fn private(&self) -> &Private {
+        &self.0.private
+    }
+
+    /// One at a time in this process; against other programs git has its own locks.
+    pub(super) fn lock(&self) -> MutexGuard<'_, ()> {
+        self.0.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call about contents: the user's objects, and nothing else of the user's repository.
+    pub(super) fn content(&self, what: &'static str, settings: &[&str]) -> Git {
+        Git::with(what, settings)
+            .env("GIT_DIR", self.0.private.git_dir())
+            .env("GIT_OBJECT_DIRECTORY", self.0.common.join("objects"))
+    }
+
+    /// What is ignored may have changed since the last time.
+    pub(super) fn update_excludes(&self) -> Result<(), GitError> {
+        let hidden = self.0.data.strip_prefix(&self.0.top).ok();
+        let hidden = hidden.filter(|path| !path.as_os_str().is_empty());
+        self.0.private.exclude(&self.0.common, hidden)
+    }
+
+    /// Whether this belongs to the gateway and not to the project.
+    pub(super) fn is_hidden(&self, path: &Path) -> bool {
+        path.starts_with(&self.0.data)
+    }
+
+    /// A project in somebody's home must not be taken for a part of the repository that holds the home.
+    fn holds_the_project(&self) -> Result<bool, GitError> {
+        if self.0.prefix.as_os_str().is_empty() {
+            return Ok(true);
+        }
+        let listed = self.real("ls-files").args(["-z", "--cached", "--"]).arg(&self.0.prefix);
+        let listed = listed.env("GIT_WORK_TREE", &self.0.top).at(&self.0.top).most(1).run()?;
+        Ok(!listed.stdout.is_empty())
+    }
+}
+
+/// Like git does it, but without asking git, which would believe whatever it finds on the way.
+fn find(project: &Path) -> Option<(PathBuf, PathBuf)> {
+    let inside = project.ancestors().any(|part| part.file_name() == Some(OsStr::new(".git")));
+    let mut found = project.ancestors().filter_map(|top| {
+        let git_dir = named_git_dir(&top.join(".git"))?;
+        Some((top.to_owned(), git_dir))
+    });
+    found.next().filter(|_| !inside)
+}
+
+fn named_git_dir(dot_git: &Path) -> Option<PathBuf> {
+    let about = fs::metadata(dot_git).ok()?;
+    let git_dir = if about.is_file() {
+        let text = fs::read(dot_git).ok()?;
+        let target = text.strip_prefix(b"gitdir:")?.trim_ascii();
+        dot_git.parent()?.join(OsStr::from_bytes(target))
+    } else {
+        dot_git.to_owned()
+    };
+    let git_dir = git_dir.canonicalize().ok()?;
+    let has_head = git_dir.join("HEAD").symlink_metadata().is_ok();
+    (has_head && common_dir(&git_dir).join("objects").is_dir()).then_some(git_dir)
+}
+
+fn common_dir(git_dir: &Path) -> PathBuf {
+    let Ok(text) = fs::read(git_dir.join("commondir")) else { return git_dir.to_owned() };
+    let common = git_dir.join(OsStr::from_bytes(text.trim_ascii()));
+    common.canonicalize().unwrap_or(common)
+}
+
+fn lock_of(common: &Path) -> Arc<Mutex<()>> {
+    static LOCKS: LazyLock<Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>> = LazyLock::new(Mutex::default);
+    let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(locks.entry(common.to_owned()).or_default())
+}

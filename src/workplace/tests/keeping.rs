@@ -1,0 +1,165 @@
+//! Backups: kept by git, had again by file or whole, and gone with their session.
+
+use super::super::Reason;
+use super::*;
+
+#[test]
+fn a_backup_brings_back_one_file_or_everything() {
+    let fixture = Fixture::new();
+    fixture.write("untracked", "1\n");
+    let repository = fixture.repository();
+    let (backup, _) = repository.back_up(Place::Project, &session(), RunId(7)).unwrap();
+    assert_eq!(backup.name, format!("{}-7", session()));
+    fixture.write("a", "broken\n");
+    fixture.remove("untracked");
+    fixture.remove("src/deep/c");
+    fixture.write("later", "1\n");
+    let one = repository.restore(Place::Project, &session(), &backup.name, Some("untracked"));
+    assert_eq!(told(&one.unwrap().changes), ["A untracked +1 -0"]);
+    assert_eq!(fixture.read("untracked").unwrap(), "1\n");
+    assert_eq!(fixture.read("a").unwrap(), "broken\n");
+    let before = fixture.traces();
+    let all = repository.restore(Place::Project, &session(), &backup.name, None).unwrap();
+    assert_eq!(told(&all.changes), ["M a +10 -1", "D later +0 -1", "A src/deep/c +10 -0"]);
+    assert_eq!(files(&fixture.top()), ["a", "b", "src/deep/c", "untracked"]);
+    assert_eq!(fixture.traces().0, before.0);
+    // What was there was backed up first.
+    let undo = all.backup.unwrap();
+    assert_eq!(undo.reason, Reason::Restore);
+    repository.restore(Place::Project, &session(), &undo.name, None).unwrap();
+    assert_eq!(fixture.read("a").unwrap(), "broken\n");
+    assert_eq!(fixture.read("later").unwrap(), "1\n");
+}
+
+#[test]
+fn what_no_backup_holds_is_refused() {
+    let fixture = Fixture::new();
+    let repository = fixture.repository();
+    let (backup, _) = repository.back_up(Place::Project, &session(), RunId(1)).unwrap();
+    let restore = |session: &SessionId, name: &str, path: Option<&str>| {
+        repository
+            .restore(Place::Project, session, name, path)
+            .map(|restored| restored.changes.total)
+    };
+    let unknown = restore(&session(), "nothing", None);
+    assert_eq!(unknown, Err(GitError::NoSuchBackup));
+    let another = restore(&SessionId::from_random(2), &backup.name, None);
+    assert_eq!(another, Err(GitError::NoSuchBackup));
+    for path in ["nothing", "../a", "/etc/passwd", ".git/config", ""] {
+        let missing = restore(&session(), &backup.name, Some(path));
+        assert!(
+            matches!(missing, Err(GitError::NoSuchFile { .. } | GitError::Failed { .. })),
+            "{path}: {missing:?}"
+        );
+    }
+    assert_eq!(restore(&session(), &backup.name, Some("a")), Ok(0));
+}
+
+#[test]
+fn backups_are_kept_through_a_gc_and_listed_with_what_they_are() {
+    let fixture = Fixture::new();
+    let repository = fixture.repository();
+    let worktree = fixture.ensure(2);
+    fixture.write("only/here", "1\n");
+    repository.back_up(Place::Project, &session(), RunId(1)).unwrap();
+    write(worktree.top(), "only/there", "1\n");
+    repository.back_up(Place::Worktree(&worktree), &session(), RunId(2)).unwrap();
+    repository.back_up(Place::Project, &SessionId::from_random(9), RunId(3)).unwrap();
+    worktree.discard().unwrap();
+    fs::remove_dir_all(fixture.top().join("only")).unwrap();
+    fixture.git(&["reflog", "expire", "--expire=now", "--all"]);
+    fixture.git(&["gc", "-q", "--prune=now"]);
+    let backups = repository.backups(&session()).unwrap();
+    let seen: Vec<_> = backups.iter().map(|backup| (backup.reason, backup.slot)).collect();
+    let two = AgentSlot::new(2);
+    let expected =
+        [(Reason::Run(RunId(1)), None), (Reason::Run(RunId(2)), two), (Reason::Discard, two)];
+    assert_eq!(seen, expected);
+    repository.restore(Place::Project, &session(), &backups[0].name, None).unwrap();
+    repository.restore(Place::Worktree(&worktree), &session(), &backups[1].name, None).unwrap();
+    assert_eq!(fixture.read("only/here").unwrap(), "1\n");
+    assert_eq!(read(worktree.top(), "only/there").unwrap(), "1\n");
+}
+
+#[test]
+fn too_many_and_too_old_ones_go() {
+    let fixture = Fixture::new();
+    let repository = fixture.repository();
+    for run in 1..=5 {
+        repository.back_up(Place::Project, &session(), RunId(run)).unwrap();
+    }
+    let (day, names) = (Duration::from_secs(86_400), || {
+        let backups = repository.backups(&session()).unwrap();
+        backups.into_iter().map(|backup| backup.reason).collect::<Vec<_>>()
+    });
+    assert_eq!(repository.prune_backups(&session(), 2, day), Ok(3));
+    assert_eq!(names(), [Reason::Run(RunId(4)), Reason::Run(RunId(5))]);
+    assert_eq!(repository.prune_backups(&session(), 2, day), Ok(0));
+    assert_eq!(repository.prune_backups(&session(), 2, Duration::ZERO), Ok(2));
+    assert_eq!(names(), []);
+}
+
+#[test]
+fn a_session_goes_with_all_it_had_and_others_stay() {
+    let fixture = Fixture::new();
+    let repository = fixture.repository();
+    let other = SessionId::from_random(2);
+    let (one, two) = (fixture.ensure(1), fixture.ensure(2));
+    let path = fixture.data().join("worktrees/two/1");
+    let kept = repository.ensure(&other, AgentSlot::new(1).unwrap(), &path).unwrap();
+    for session in [&session(), &other] {
+        repository.back_up(Place::Project, session, RunId(1)).unwrap();
+    }
+    // An agent cannot keep its worktree from being removed.
+    let closed = one.top().join("closed");
+    write(&closed, "x", "1");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    repository.remove_session(&session()).unwrap();
+    repository.remove_session(&session()).unwrap();
+    assert!(!one.top().exists() && !two.top().exists());
+    assert!(kept.top().join("a").exists());
+    assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 2);
+    let refs = fixture.git(&["for-each-ref", "--format=%(refname)", "refs/kakehashi"]);
+    assert_eq!(refs.lines().count(), 2);
+    assert!(!refs.contains(session().as_str()) && refs.contains(other.as_str()));
+    let notes = files(&fixture.data().join("workplace"));
+    assert!(!notes.iter().any(|path| path.contains(session().as_str())), "{notes:?}");
+}
+
+#[test]
+fn only_this_gateways_lost_sessions_are_swept() {
+    let fixture = Fixture::new();
+    let repository = fixture.repository();
+    let (gone, alive) = (SessionId::from_random(2), session());
+    let elsewhere = fixture.dir.path().join("other-data");
+    fs::create_dir(&elsewhere).unwrap();
+    let theirs = Repository::discover(&fixture.top(), &elsewhere).unwrap().unwrap();
+    let foreign = SessionId::from_random(3);
+    theirs.back_up(Place::Project, &foreign, RunId(1)).unwrap();
+    let worktree = fixture.ensure(1);
+    let path = fixture.data().join("worktrees/gone/1");
+    repository.ensure(&gone, AgentSlot::new(1).unwrap(), &path).unwrap();
+    repository.back_up(Place::Project, &gone, RunId(1)).unwrap();
+    repository.back_up(Place::Project, &alive, RunId(1)).unwrap();
+    repository.prune(|session| *session == alive).unwrap();
+    assert!(worktree.top().exists() && !path.exists());
+    assert!(repository.backups(&gone).unwrap().is_empty());
+    assert_eq!(repository.backups(&alive).unwrap().len(), 1);
+    assert_eq!(theirs.backups(&foreign).unwrap().len(), 1);
+}
+
+#[test]
+fn a_lock_of_somebody_else_is_waited_for_and_then_told() {
+    let fixture = Fixture::new();
+    let repository = fixture.repository();
+    let lock = fixture.top().join(format!(".git/refs/kakehashi/backup/{}-1.lock", session()));
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    fs::write(&lock, "").unwrap();
+    let refused = repository.back_up(Place::Project, &session(), RunId(1)).unwrap_err();
+    assert_eq!(refused, GitError::Locked { lock: lock.display().to_string() });
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| repository.back_up(Place::Project, &session(), RunId(1)));
+        fs::remove_file(&lock).unwrap();
+        assert!(waiting.join().unwrap().is_ok());
+    });
+}

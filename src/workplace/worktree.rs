@@ -1,0 +1,274 @@
+//! One agent's own copy of the project: a linked worktree, made from the files as they are, also those that are not
+//! committed yet.
+
+use super::apply::Course;
+use super::index::{Extent, Index};
+use super::link::Link;
+use super::private::{make_directory, replace};
+use super::refs::Kept;
+use super::snapshot::{Place, Snapshot};
+use super::{Backup, Changes, CommitId, GitError, Reason, Repository, TreeId};
+use crate::message::{AgentSlot, SessionId};
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// The worktree of one channel of one session. HEAD is detached: git in there can commit, but has no branch.
+#[derive(Debug, Clone)]
+pub struct Worktree {
+    repository: Repository,
+    session: SessionId,
+    slot: AgentSlot,
+    link: Link,
+}
+
+/// Whether it was made to the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Begun,
+    Ready,
+}
+
+impl Repository {
+    /// Makes the worktree at `path`, which must not be there or be ours. One that is there is brought to the
+    /// project's state if nothing was changed in it, and left alone otherwise.
+    pub fn ensure(
+        &self,
+        session: &SessionId,
+        slot: AgentSlot,
+        path: &Path,
+    ) -> Result<Worktree, GitError> {
+        let _lock = self.lock();
+        if self.common_dir().join("reftable").is_dir() {
+            return Err(GitError::Unsupported { what: "keeps its refs as reftable" });
+        }
+        let worktree = self.worktree_at(session, slot, path)?;
+        match worktree.stage() {
+            Some(Stage::Ready) if worktree.is_whole()? => worktree.follow()?,
+            stage => {
+                worktree.make_room(stage)?;
+                worktree.create()?;
+            }
+        }
+        Ok(worktree)
+    }
+
+    /// One that was made before and is still there.
+    pub fn worktree(
+        &self,
+        session: &SessionId,
+        slot: AgentSlot,
+    ) -> Result<Option<Worktree>, GitError> {
+        let _lock = self.lock();
+        let Some((Stage::Ready, path)) = self.noted(&name(session, slot)) else { return Ok(None) };
+        let worktree = self.worktree_at(session, slot, &path)?;
+        Ok(worktree.is_whole()?.then_some(worktree))
+    }
+
+    fn worktree_at(
+        &self,
+        session: &SessionId,
+        slot: AgentSlot,
+        path: &Path,
+    ) -> Result<Worktree, GitError> {
+        let doing = "making a directory for a worktree";
+        let parent = path.parent().unwrap_or(Path::new("/"));
+        make_directory(parent).map_err(GitError::io(doing))?;
+        // Without links: git compares these paths as text.
+        let parent = parent.canonicalize().map_err(GitError::io(doing))?;
+        let top = parent.join(path.file_name().unwrap_or_default());
+        let link = Link::new(self, &name(session, slot), &top);
+        Ok(Worktree { repository: self.clone(), session: session.clone(), slot, link })
+    }
+
+    fn noted(&self, name: &str) -> Option<(Stage, PathBuf)> {
+        let text = fs::read(self.private().state(name)).ok()?;
+        let (stage, path) = text.split_at(text.iter().position(|byte| *byte == b'\n')?);
+        let stage = if stage == b"ready" { Stage::Ready } else { Stage::Begun };
+        let path = path.strip_prefix(b"\n")?;
+        Some((stage, PathBuf::from(OsString::from_vec(path.to_vec()))))
+    }
+
+    /// Where a worktree of ours is or was; nothing else may ever be removed.
+    pub(super) fn noted_link(&self, name: &str) -> Option<Link> {
+        self.noted(name).map(|(_, path)| Link::new(self, name, &path))
+    }
+}
+
+impl Worktree {
+    /// Where the agent works: the project's place in the worktree.
+    pub fn place(&self) -> PathBuf {
+        self.link.top.join(self.repository.prefix())
+    }
+
+    /// The whole worktree, which the agent may write.
+    pub fn top(&self) -> &Path {
+        &self.link.top
+    }
+
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    pub fn slot(&self) -> AgentSlot {
+        self.slot
+    }
+
+    /// What an agent may write inside of the user's git directory. In its own folder are HEAD, index, reflog and
+    /// messages, so `status`, `diff`, `add`, `commit` and `checkout --detach` work. Branches, tags, stashes and the
+    /// configuration are shared and stay out of its reach. Objects are shared too: they are added by their content.
+    pub fn writable_git_paths(&self) -> Vec<PathBuf> {
+        vec![self.link.folder.clone(), self.repository.common_dir().join("objects")]
+    }
+
+    /// The project's state that it began with.
+    pub fn base(&self) -> Result<(CommitId, TreeId), GitError> {
+        let kept = self.base_kept()?;
+        Ok((kept.commit, kept.tree))
+    }
+
+    /// Its files as they are; compared with [`Worktree::base`] they are the agent's result, committed or not.
+    pub fn result(&self) -> Result<Snapshot, GitError> {
+        self.repository.snapshot(Place::Worktree(self))
+    }
+
+    /// What the agent's result is.
+    pub fn changes(&self) -> Result<Changes, GitError> {
+        let result = self.result()?;
+        self.repository.changes(&self.base()?.1, &result.tree)
+    }
+
+    /// Throws the agent's result away, after a backup of it, and starts again from the project as it is now.
+    pub fn discard(&self) -> Result<Backup, GitError> {
+        let _lock = self.repository.lock();
+        let (result, index) = self.repository.snapshot_worktree(self, "worktree")?;
+        let backup =
+            self.repository.keep_backup(&self.session, Reason::Discard, &result, Some(self))?;
+        let (project, _) = self.repository.snapshot_project("base")?;
+        self.move_to(&index, &result.tree, &project)?;
+        Ok(backup)
+    }
+
+    pub(super) fn name(&self) -> String {
+        name(&self.session, self.slot)
+    }
+
+    pub(super) fn base_kept(&self) -> Result<Kept, GitError> {
+        let kept = self.repository.kept_one(&self.base_name())?;
+        kept.ok_or(GitError::WorktreeGone)
+    }
+
+    fn base_name(&self) -> String {
+        format!("base/{}", self.name())
+    }
+
+    fn stage(&self) -> Option<Stage> {
+        let (stage, path) = self.repository.noted(&self.name())?;
+        Some(if path == self.link.top { stage } else { Stage::Begun })
+    }
+
+    fn note(&self, stage: Stage) -> Result<(), GitError> {
+        let mut text = match stage {
+            Stage::Begun => b"begun\n".to_vec(),
+            Stage::Ready => b"ready\n".to_vec(),
+        };
+        text.extend_from_slice(self.link.top.as_os_str().as_bytes());
+        let state = self.repository.private().state(&self.name());
+        replace(&state, &text).map_err(GitError::io("noting a worktree"))
+    }
+
+    fn is_whole(&self) -> Result<bool, GitError> {
+        let directory = self.link.top.symlink_metadata().is_ok_and(|about| about.is_dir());
+        let known = self.repository.kept_one(&self.base_name())?.is_some();
+        Ok(directory && known)
+    }
+
+    /// What a killed gateway left is removed; what is not ours is not.
+    fn make_room(&self, stage: Option<Stage>) -> Result<(), GitError> {
+        if stage.is_some() {
+            let earlier = self.repository.noted_link(&self.name());
+            return earlier.map_or(Ok(()), |link| link.remove());
+        }
+        let empty = fs::remove_dir(&self.link.top);
+        match empty.map_err(|err| err.kind()) {
+            Ok(()) | Err(std::io::ErrorKind::NotFound) => Ok(()),
+            Err(_) => Err(GitError::NotOurs { path: self.link.top.display().to_string() }),
+        }
+    }
+
+    fn create(&self) -> Result<(), GitError> {
+        self.note(Stage::Begun)?;
+        let (project, _) = self.repository.snapshot_project("base")?;
+        let base = self.start_from(&project)?;
+        make_directory(&self.link.top).map_err(GitError::io("making a worktree"))?;
+        let index = Index::of_worktree(&self.repository, &self.name(), &self.link.top);
+        index.reset(Some(&project.tree))?;
+        index.git("checkout-index").args(["-a", "-u", "-f", "-q"]).read()?;
+        self.link.set(&base, index.path())?;
+        self.repository.include(&self.link.top)?;
+        let place = self.place();
+        make_directory(&place).map_err(GitError::io("making a worktree"))?;
+        self.note(Stage::Ready)
+    }
+
+    /// The user's own commit if there is nothing else, so that the agent sees the user's history.
+    fn start_from(&self, project: &Snapshot) -> Result<CommitId, GitError> {
+        let head = self.repository.head()?.filter(|(_, tree)| *tree == project.tree);
+        let base = head.map_or_else(|| project.commit.clone(), |(commit, _)| commit);
+        self.repository.keep(&self.base_name(), &base)?;
+        Ok(base)
+    }
+
+    /// Brings a worktree without changes to where the project is now.
+    fn follow(&self) -> Result<(), GitError> {
+        let base = self.base_kept()?;
+        let (result, index) = self.repository.snapshot_worktree(self, "worktree")?;
+        self.repair(&base)?;
+        if result.tree != base.tree {
+            return Ok(());
+        }
+        let (project, _) = self.repository.snapshot_project("base")?;
+        if project.tree == base.tree {
+            return Ok(());
+        }
+        self.move_to(&index, &result.tree, &project)
+    }
+
+    fn repair(&self, base: &Kept) -> Result<(), GitError> {
+        if self.link.has_head() {
+            return self.link.repair();
+        }
+        let index = Index::of_nothing(&self.repository, &self.link.top);
+        index.reset(Some(&base.tree))?;
+        index.note(&[])?;
+        self.link.set(&base.commit, index.path())
+    }
+
+    /// Ignored files stay, so that what was built need not be built again, unless they are in the way.
+    fn move_to(&self, index: &Index, now: &TreeId, project: &Snapshot) -> Result<(), GitError> {
+        match self.bring(index, now, project) {
+            Err(GitError::PlaceChanged { .. } | GitError::NoPermission { .. }) => {
+                self.link.remove()?;
+                self.create()
+            }
+            moved => moved,
+        }
+    }
+
+    pub(super) fn bring(&self, index: &Index, now: &TreeId, to: &Snapshot) -> Result<(), GitError> {
+        let extent = Extent::Repository;
+        let course = Course { index, from: now, to: &to.tree, extent, only: None };
+        self.repository.bring(&course)?;
+        let base = self.start_from(to)?;
+        self.link.set(&base, index.path())
+    }
+}
+
+fn name(session: &SessionId, slot: AgentSlot) -> String {
+    format!("{session}-{}", slot.number())
+}
