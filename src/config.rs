@@ -99,6 +99,8 @@ pub struct Limits {
     pub connections_per_address: usize,
     pub queue_per_channel: usize,
     pub unload: Duration,
+    /// How long an agent without work is kept.
+    pub agent_idle: Duration,
     pub write: Duration,
     pub ping: Duration,
     pub request: Duration,
@@ -427,6 +429,7 @@ fn limits(raw: &RawLimits) -> Limits {
         connections_per_address: raw.connections_per_address.count(),
         queue_per_channel: raw.queue_per_channel.count(),
         unload: raw.unload_minutes.seconds() * 60,
+        agent_idle: raw.agent_idle_minutes.seconds() * 60,
         write: raw.write_seconds.seconds(),
         ping: raw.ping_seconds.seconds(),
         request: raw.request_hours.seconds() * 3600,

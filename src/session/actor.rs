@@ -3,6 +3,7 @@
 //! They live beside this file: `presence` (sockets), `desk` (commands), `work` (runs), `sound` (the live model).
 
 use super::audience::Audience;
+use super::conversations::Conversations;
 use super::desk::Desk;
 use super::erase::Doom;
 use super::gate::Gate;
@@ -53,6 +54,7 @@ pub(super) struct Session {
     pub(super) presence: Presence,
     pub(super) desk: Desk,
     pub(super) gate: Gate,
+    pub(super) conversations: Conversations,
     pub(super) jobs: JoinSet<JobDone>,
     pub(super) lanes: [Lane; LANES],
     last_lane: usize,
@@ -102,6 +104,7 @@ impl Session {
             presence: Presence::new(),
             desk: Desk::new(record.controls),
             gate: Gate::new(Arc::clone(&env.rules)),
+            conversations: Conversations::restored(record.conversations),
             _counted: env.metrics.session_loaded(),
             id,
             key: record.key,
@@ -132,6 +135,7 @@ impl Session {
             let idle_end = self.idle_end();
             let stop_deadline = self.lanes.iter().filter_map(Lane::deadline).min();
             let confirm_deadline = self.gate.deadline();
+            let next_rest = self.next_rest();
             let flowing = !self.journal.is_full();
             tokio::select! {
                 () = &mut stopped => return Ended::Stopped,
@@ -177,6 +181,7 @@ impl Session {
                 }
                 () = until(stop_deadline) => self.on_stop_deadline(),
                 () = until(confirm_deadline) => self.on_confirm_deadline(),
+                () = until(next_rest) => self.on_rest(),
                 () = until(idle_end) => return Ended::Unloaded,
             }
             if let Some(doom) = self.doom.take() {

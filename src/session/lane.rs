@@ -8,7 +8,7 @@ use crate::provider::agent::{
 };
 use crate::provider::chat::{ChatConfig, ChatOutput, ChatRequest, ChatTurn};
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -26,6 +26,8 @@ pub(super) struct Lane {
     pub(super) current: Option<Current>,
     pub(super) queue: VecDeque<Waiting>,
     worker: Worker,
+    /// Since when the worker has had nothing to do.
+    free_since: Instant,
     /// Answers to cancels that came too late for their run; they must not end the next one.
     stray_cancels: u32,
 }
@@ -140,7 +142,15 @@ impl Lane {
     }
 
     fn new(channel: Channel, worker: Worker) -> Self {
-        Self { channel, current: None, queue: VecDeque::new(), worker, stray_cancels: 0 }
+        let free_since = Instant::now();
+        Self {
+            channel,
+            current: None,
+            queue: VecDeque::new(),
+            worker,
+            free_since,
+            stray_cancels: 0,
+        }
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -191,11 +201,25 @@ impl Lane {
         }
     }
 
-    /// Starts the worker on a run that is still wanted. False: the worker does not take it.
+    /// Which program has the channel, and where it works; `None` if it is none that remembers anything.
+    pub(super) fn program(&self) -> Option<(&str, &Path)> {
+        match &self.worker {
+            Worker::Agent { config: AgentConfig::Program(program), place, .. } => {
+                Some((&program.row.name, &place.directory))
+            }
+            Worker::Agent { config: AgentConfig::Scripted { .. }, .. } | Worker::Chat { .. } => {
+                None
+            }
+        }
+    }
+
+    /// Starts the worker on a run that is still wanted; one that has no process goes on with the conversation
+    /// `resume`. False: the worker does not take it.
     pub(super) fn begin(
         &mut self,
         run: RunId,
         attachments: Vec<PathBuf>,
+        resume: Option<String>,
         ask: impl FnOnce(&ChatConfig, ChatRequest) -> ChatTurn,
     ) -> bool {
         let Some(current) = self.current.as_mut().filter(|current| current.run.id == run) else {
@@ -214,10 +238,11 @@ impl Lane {
             }
             Worker::Agent { config, place, link } => {
                 let prompt = AgentInput::Prompt(AgentPrompt { text, attachments });
-                let open = link.get_or_insert_with(|| agent::start(config, place));
+                let start = || agent::start(&config.resuming(resume.clone()), place);
+                let open = link.get_or_insert_with(start);
                 if let Err(refused) = open.input.try_send(prompt) {
                     // The agent died while it was idle: a new one takes the prompt.
-                    let fresh = agent::start(config, place);
+                    let fresh = start();
                     let taken = fresh.input.try_send(refused.into_inner()).is_ok();
                     *link = Some(fresh);
                     self.stray_cancels = 0;
@@ -275,11 +300,20 @@ impl Lane {
         }
     }
 
+    /// Since when an agent is kept that has nothing to do; `None` if it works or there is none.
+    pub(super) fn unused_since(&self) -> Option<Instant> {
+        match &self.worker {
+            Worker::Agent { link: Some(_), .. } if self.is_idle() => Some(self.free_since),
+            Worker::Agent { .. } | Worker::Chat { .. } => None,
+        }
+    }
+
     /// Takes the run off the channel.
     pub(super) fn release(&mut self) -> Option<Current> {
         if let Worker::Chat { turn, .. } = &mut self.worker {
             *turn = None;
         }
+        self.free_since = Instant::now();
         self.current.take()
     }
 

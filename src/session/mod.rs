@@ -4,6 +4,7 @@
 mod actor;
 mod archive;
 mod audience;
+mod conversations;
 mod desk;
 mod erase;
 mod follow;
@@ -19,6 +20,7 @@ mod progress;
 mod reader;
 mod recent;
 mod registry;
+mod rest;
 mod restart;
 mod safety;
 mod settings;

@@ -236,6 +236,7 @@ impl Registry {
             waiting: Vec::new(),
             running: Vec::new(),
             recent_files: Vec::new(),
+            conversations: Vec::new(),
         })
     }
 

@@ -141,7 +141,8 @@ impl Session {
         let place = talk::Place { key: self.key, principal: self.principal.clone(), upto };
         let env = &self.env;
         let ask = |config: &_, request| talk::ask(env, place, config, request);
-        if !self.lanes[index].begin(run, stored, ask) {
+        let resume = self.conversations.of(&self.lanes[index]);
+        if !self.lanes[index].begin(run, stored, resume, ask) {
             let mut step = Step::default();
             self.end_run(&mut step, index, Ending::Failed("the worker does not start".to_owned()));
             self.journal.record(step);
@@ -213,7 +214,11 @@ impl Session {
             AgentOutput::Usage(usage) => {
                 self.on_tokens(step, index, slot, usage.used);
             }
-            AgentOutput::State(_) | AgentOutput::Mode(_) | AgentOutput::Opened { .. } => {}
+            AgentOutput::Opened { session, .. } => {
+                let news = self.conversations.note(&self.lanes[index], session);
+                step.changes.extend(news.map(Change::Conversation));
+            }
+            AgentOutput::State(_) | AgentOutput::Mode(_) => {}
             AgentOutput::FileMade(path) => self.describe(index, path),
             AgentOutput::FilesChanged(paths) => {
                 if let Some(current) = &mut self.lanes[index].current {

@@ -2,6 +2,7 @@
 //! One thread writes in batches; readers have connections of their own. Knows nothing of sockets or actors.
 
 mod audit;
+mod conversation;
 mod export;
 mod inspect;
 mod mention;
@@ -17,6 +18,7 @@ mod usage;
 mod writer;
 
 pub use audit::AuditRow;
+pub use conversation::Conversation;
 pub use export::Exported;
 pub use inspect::{Inspection, inspect};
 pub use outside::Outside;

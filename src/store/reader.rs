@@ -1,7 +1,7 @@
 //! Queries. Each runs on a connection of its own, so that a long history never waits for the writer or holds it up.
 
 use super::writer::now_millis;
-use super::{SessionKey, StoreError, record};
+use super::{Conversation, SessionKey, StoreError, conversation, record};
 use crate::message::{
     Channel, Controls, Entry, Epoch, Event, FileNote, Principal, RequestNo, Run, Seq, SessionId,
     SettingValue,
@@ -38,6 +38,8 @@ pub struct SessionRecord {
     pub recent_files: Vec<(Channel, String, Duration)>,
     /// Work that was cut off.
     pub running: Vec<Run>,
+    /// With agents; their processes are gone.
+    pub conversations: Vec<Conversation>,
 }
 
 /// A stretch of a channel's log.
@@ -106,6 +108,7 @@ pub(super) fn load(
             waiting: Vec::new(),
             running: Vec::new(),
             recent_files: Vec::new(),
+            conversations: Vec::new(),
         })
     });
     let Some(mut session) = found.optional()? else { return Ok(None) };
@@ -113,6 +116,7 @@ pub(super) fn load(
         session.tops[channel.index()] = top(connection, session.key, channel)?;
     }
     load_runs(connection, &mut session)?;
+    session.conversations = conversation::all(connection, session.key)?;
     load_recent_files(connection, &mut session)?;
     Ok(Some(session))
 }

@@ -19,6 +19,7 @@ pub(super) fn remove(
     )?;
     change.execute("DELETE FROM runs WHERE session = ?1", params![key.0])?;
     change.execute("DELETE FROM requests WHERE session = ?1", params![key.0])?;
+    change.execute("DELETE FROM conversations WHERE session = ?1", params![key.0])?;
     change.commit()?;
     Ok(found > 0)
 }
@@ -80,6 +81,8 @@ mod tests {
         connection
             .execute("INSERT INTO runs VALUES (?1, 1, 3, 'waiting', '{}')", params![key.0])
             .unwrap();
+        let row = "INSERT INTO conversations VALUES (?1, 1, 'goose', X'2F', 'a')";
+        connection.execute(row, params![key.0]).unwrap();
         key
     }
 
@@ -98,14 +101,15 @@ mod tests {
         assert!(remove(&mut connection, gone).unwrap());
         let named = "SELECT count(*) FROM sessions WHERE id = 'ws-gone'";
         assert_eq!(connection.query_row(named, [], |row| row.get::<_, i64>(0)), Ok(0));
+        // Those without pieces are gone with the name.
+        let left = ["runs", "requests", "conversations"].map(|table| count(&connection, table));
+        assert_eq!(left, [1, 1, 1]);
         let mut turns = 0;
         while purge(&mut connection).unwrap() {
             turns += 1;
         }
         assert_eq!(turns, 3);
-        let left =
-            ["sessions", "events", "runs", "requests"].map(|table| count(&connection, table));
-        assert_eq!(left, [1, 3, 1, 1]);
+        assert_eq!(["sessions", "events"].map(|table| count(&connection, table)), [1, 3]);
         assert!(!remove(&mut connection, gone).unwrap());
         // The highest key was free again, but is not given twice.
         assert_eq!(fresh_key(&connection).unwrap(), SessionKey(gone.0 + 1));

@@ -88,6 +88,16 @@ CREATE TABLE usage (
     PRIMARY KEY (principal, day)
 ) WITHOUT ROWID;
 
+-- What agents call the conversations that a session has with them, by slot, agent and directory.
+CREATE TABLE conversations (
+    session   INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    slot      INTEGER NOT NULL,
+    agent     TEXT NOT NULL,
+    directory BLOB NOT NULL,
+    name      TEXT NOT NULL,
+    PRIMARY KEY (session, slot, agent, directory)
+) WITHOUT ROWID;
+
 -- Model settings in which a session differs from the configuration.
 ALTER TABLE sessions ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
 ",

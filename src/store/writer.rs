@@ -1,6 +1,7 @@
 //! The one thread that writes. It takes whatever has piled up, commits it in one transaction, and tells each
 //! session how far it got. A disk that does not take the batch is asked again until it does: nothing is dropped.
 
+use super::conversation::{self, Conversation};
 use super::place::Place;
 use super::token::{self, TokenRow};
 use super::{SessionKey, audit, record, removal, schema, usage};
@@ -100,6 +101,7 @@ pub enum Change {
     Settings(Settings),
     Request(RequestNo),
     Audit(AuditEntry),
+    Conversation(Conversation),
     Run(Run, RunState),
     RunOver(RunId),
     Used,
@@ -385,6 +387,7 @@ fn apply(
             insert.execute(params![key.0, request.to_string(), now])?;
         }
         Change::Audit(entry) => return audit::write(batch, key, entry, now),
+        Change::Conversation(told) => return conversation::write(batch, key, told),
         Change::Run(run, state) => return save_run(batch, key, run, *state),
         Change::RunOver(run) => {
             let mut delete =

@@ -28,6 +28,10 @@ pub(crate) fn post(path: &str, body: &Value) -> Ask {
         .header("Content-Type", "application/json")
 }
 
+pub(crate) fn delete(path: &str) -> Ask {
+    Ask { method: "DELETE", ..get(path) }
+}
+
 impl Ask {
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         write!(self.headers, "{name}: {value}\r\n").unwrap();

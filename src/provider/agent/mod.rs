@@ -42,6 +42,17 @@ pub enum AgentConfig {
 }
 
 impl AgentConfig {
+    /// The same, going on with a conversation that an earlier process had.
+    #[must_use]
+    pub fn resuming(&self, conversation: Option<String>) -> Self {
+        match self {
+            Self::Program(program) if conversation.is_some() => {
+                Self::Program(Arc::new(Program { resume: conversation, ..Program::clone(program) }))
+            }
+            Self::Scripted { .. } | Self::Program(_) => self.clone(),
+        }
+    }
+
     /// It asks before it does what needs approval; otherwise it must be kept where it can do no harm.
     pub fn has_approvals(&self) -> bool {
         match self {

@@ -291,11 +291,11 @@ impl Agent {
     }
 }
 
-/// A refusal is `None`: there is another way.
+/// A refusal is `None`: there is another way. Who only wants a login still remembers, and is asked again after it.
 fn unless_refused<T>(answer: Result<T, CallError>) -> Result<Option<T>, CallError> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
-        Err(CallError::Refused(_)) => Ok(None),
-        Err(CallError::Halt(halt)) => Err(halt.into()),
+        Err(CallError::Refused(error)) if error.code != RpcError::AUTH_REQUIRED => Ok(None),
+        Err(err) => Err(err),
     }
 }

@@ -1,0 +1,61 @@
+//! What agents call the conversations that a session has with them. With that name a later process goes on.
+
+use super::{SessionKey, StoreError};
+use crate::message::AgentSlot;
+use rusqlite::{Connection, params};
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+/// One conversation. A slot has one with each agent in each directory, because agents remember by directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conversation {
+    pub slot: AgentSlot,
+    /// The agent's name in the configuration.
+    pub agent: String,
+    pub directory: PathBuf,
+    /// The agent's own name for it.
+    pub name: String,
+}
+
+/// Takes the place of the last one of the same slot, agent and directory.
+pub(super) fn write(
+    connection: &Connection,
+    key: SessionKey,
+    conversation: &Conversation,
+) -> Result<(), rusqlite::Error> {
+    let mut insert = connection
+        .prepare_cached("INSERT OR REPLACE INTO conversations VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    insert.execute(params![
+        key.0,
+        conversation.slot.number(),
+        conversation.agent,
+        conversation.directory.as_os_str().as_bytes(),
+        conversation.name
+    ])?;
+    Ok(())
+}
+
+pub(super) fn all(
+    connection: &Connection,
+    key: SessionKey,
+) -> Result<Vec<Conversation>, StoreError> {
+    let mut query = connection.prepare_cached(
+        "SELECT slot, agent, directory, name FROM conversations WHERE session = ?1",
+    )?;
+    let rows = query.query_map(params![key.0], |row| {
+        let directory = OsString::from_vec(row.get(2)?);
+        Ok((row.get(0)?, row.get(1)?, PathBuf::from(directory), row.get(3)?))
+    })?;
+    let mut found = Vec::new();
+    for row in rows {
+        let (number, agent, directory, name) = row?;
+        found.extend(AgentSlot::new(number).map(|slot| Conversation {
+            slot,
+            agent,
+            directory,
+            name,
+        }));
+    }
+    Ok(found)
+}

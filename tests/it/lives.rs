@@ -1,0 +1,167 @@
+//! The lives of an agent's processes within one conversation: they rest, die and are started again, also by another
+//! gateway, and the conversation goes on where it can.
+
+use crate::acp::{AGENT, count, wait_for};
+use crate::http;
+use crate::panes::{Panes, Told};
+use crate::process::Process;
+use crate::support::{Gateway, Home, PATIENCE};
+use kakehashi::config::Config;
+use kakehashi::message::{AgentKind, AgentRow, SettingValue};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Settings of a gateway whose first two slots are our agent, with these arguments.
+fn settings(arguments: &str) -> String {
+    format!(
+        "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\ncommand = [\"python3\", \"{AGENT}\"{arguments}]\n\
+         [settings]\nCODE_AI1_NAME = \"test\"\nCODE_AI2_NAME = \"test\"\n"
+    )
+}
+
+fn row(mark: &str) -> AgentRow {
+    AgentRow {
+        name: "test".to_owned(),
+        label: "Test".to_owned(),
+        kind: AgentKind::Acp,
+        command: ["python3", AGENT, "--load", mark].map(str::to_owned).to_vec(),
+        env: Vec::new(),
+        mode: None,
+        mode_option: None,
+        model_option: None,
+        network: false,
+        install: String::new(),
+    }
+}
+
+/// The same within this process; the mark is among the agent's arguments.
+fn resting(config: &mut Config, mark: &str, patience: Duration) {
+    config.supervisor = env!("CARGO_BIN_EXE_kakehashi").into();
+    config.agents = vec![row(mark)];
+    config.limits.agent_idle = patience;
+    let mut settings = (*config.settings).clone();
+    let first = settings.iter_mut().find(|(name, _)| *name == "CODE_AI1_NAME").unwrap();
+    first.1 = SettingValue::Text("test".to_owned());
+    config.settings = Arc::new(settings);
+}
+
+/// This answer and not a line of progress.
+fn only(answer: &str) -> Told {
+    Told { answer: answer.to_owned(), lines: Vec::new() }
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_after_a_restart_and_after_kill_9() {
+    for arguments in [", \"--load\"", ", \"--resume\", \"--modes\""] {
+        let home = Home::new();
+        let process = Process::start(&home, &settings(arguments));
+        let mut front = Panes::open(process.addr, None).await;
+        let id = front.session();
+        let first = front.ask(1, "session").await.answer;
+        let second = front.ask(2, "session").await.answer;
+        assert_ne!(first, second);
+        drop(front);
+        assert_eq!(process.end(Instant::now()).0, Some(0));
+
+        let process = Process::start(&home, &settings(arguments));
+        let mut front = Panes::open(process.addr, Some(&id)).await;
+        // What a loaded conversation repeats is not told again.
+        assert_eq!(front.ask(1, "session").await, only(&first));
+        assert_eq!(front.ask(2, "session").await, only(&second));
+        // Another session has conversations of its own.
+        let mut other = Panes::open(process.addr, None).await;
+        assert_ne!(other.ask(1, "session").await.answer, first);
+        process.kill();
+
+        let process = Process::start(&home, &settings(arguments));
+        let mut front = Panes::open(process.addr, Some(&id)).await;
+        assert_eq!(front.ask(1, "session").await, only(&first));
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_go_on_says_so_and_the_new_conversation_is_kept() {
+    let home = Home::new();
+    let process = Process::start(&home, &settings(""));
+    let mut front = Panes::open(process.addr, None).await;
+    let id = front.session();
+    let first_told = front.ask(1, "session").await;
+    assert!(!first_told.forgot(), "{first_told:?}");
+    process.kill();
+
+    let process = Process::start(&home, &settings(""));
+    let mut front = Panes::open(process.addr, Some(&id)).await;
+    let second_told = front.ask(1, "session").await;
+    assert!(second_told.answer != first_told.answer && second_told.forgot(), "{second_told:?}");
+    process.kill();
+
+    let process = Process::start(&home, &settings(", \"--load\""));
+    let mut front = Panes::open(process.addr, Some(&id)).await;
+    assert_eq!(front.ask(1, "session").await, only(&second_told.answer));
+}
+
+#[tokio::test]
+async fn who_only_wants_a_login_is_not_taken_to_have_forgotten() {
+    let home = Home::new();
+    let process = Process::start(&home, &settings(", \"--load\""));
+    let mut front = Panes::open(process.addr, None).await;
+    let id = front.session();
+    let first = front.ask(1, "session").await.answer;
+    process.kill();
+
+    let process = Process::start(&home, &settings(", \"--load\", \"--auth\""));
+    let mut front = Panes::open(process.addr, Some(&id)).await;
+    let told = front.ask(1, "session").await;
+    assert!(told.answer.contains("needs a login") && !told.forgot(), "{told:?}");
+    process.kill();
+
+    let process = Process::start(&home, &settings(", \"--load\""));
+    let mut front = Panes::open(process.addr, Some(&id)).await;
+    assert_eq!(front.ask(1, "session").await, only(&first));
+}
+
+#[tokio::test]
+async fn a_deleted_session_leaves_no_conversation() {
+    let home = Home::new();
+    let process = Process::start(&home, &settings(", \"--load\""));
+    let mut front = Panes::open(process.addr, None).await;
+    let id = front.session();
+    let first = front.ask(1, "session").await.answer;
+    let delete = http::delete(&format!("/api/sessions/{id}")).local();
+    assert_eq!(delete.send(process.addr).await.status, 204);
+    // The same name, and nothing of the former session.
+    let mut front = Panes::open(process.addr, Some(&id)).await;
+    let second_told = front.ask(1, "session").await;
+    assert!(second_told.answer != first && !second_told.forgot(), "{second_told:?}");
+}
+
+#[tokio::test]
+async fn an_agent_without_work_ends_and_comes_back_with_its_conversation() {
+    let mark = "--idle-8471";
+    let gateway =
+        Gateway::start_with(|config| resting(config, mark, Duration::from_millis(300))).await;
+    let mut front = Panes::open(gateway.addr, None).await;
+    // It is not ended while it works, however long that takes.
+    front.type_in(1, "wait").await;
+    wait_for(PATIENCE, || count(mark) > 0).await;
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    assert!(count(mark) > 0);
+    front.cancel(1).await;
+    front.told(1).await;
+    let first = front.ask(1, "session").await.answer;
+    wait_for(PATIENCE, || count(mark) == 0).await;
+    assert_eq!(front.ask(1, "session").await, only(&first));
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn an_agent_is_kept_between_two_requests() {
+    let mark = "--idle-8472";
+    let gateway =
+        Gateway::start_with(|config| resting(config, mark, Duration::from_secs(60))).await;
+    let mut front = Panes::open(gateway.addr, None).await;
+    let first = front.ask(1, "pid").await.answer;
+    // Its conversation has a name by now, which must not look like another agent.
+    assert_eq!(front.ask(1, "pid").await.answer, first);
+    gateway.stop().await;
+}
