@@ -14,7 +14,7 @@ mod user;
 pub use agent::known_agents;
 pub use exposure::{Exposed, Exposure};
 pub use raw::{Listen, Models};
-pub use settings::{CHAT_SETTING, PROJECT_SETTING, chat_model, check_setting};
+pub use settings::{CHAT_SETTING, PROJECT_SETTING, agent_model_of, chat_model, check_setting};
 pub use tls::TlsFiles;
 pub use user::{User, check_name};
 

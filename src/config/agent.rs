@@ -23,6 +23,8 @@ struct RawAgent {
     mode: Option<String>,
     mode_option: Option<String>,
     model_option: Option<String>,
+    #[serde(default)]
+    models: Vec<String>,
     #[serde(default = "yes")]
     network: bool,
     #[serde(default)]
@@ -75,6 +77,9 @@ impl TryFrom<RawAgent> for Agent {
                 bad.escape_debug()
             ));
         }
+        if let Some(bad) = raw.models.iter().find(|model| !super::settings::names_a_model(model)) {
+            return Err(format!("`{}` is not a model", bad.escape_debug()));
+        }
         let kind = raw.checked_kind()?;
         Ok(Self(AgentRow {
             label: raw.label.unwrap_or_else(|| raw.name.clone()),
@@ -85,6 +90,7 @@ impl TryFrom<RawAgent> for Agent {
             mode: raw.mode,
             mode_option: raw.mode_option,
             model_option: raw.model_option,
+            models: raw.models,
             network: raw.network,
             install: raw.install,
         }))
@@ -95,15 +101,17 @@ impl RawAgent {
     fn checked_kind(&self) -> Result<AgentKind, String> {
         let name = &self.name;
         let mapped = self.text.is_some() || self.done.is_some() || self.error.is_some();
-        let chosen =
-            self.mode.is_some() || self.mode_option.is_some() || self.model_option.is_some();
+        let chosen = self.mode.is_some()
+            || self.mode_option.is_some()
+            || self.model_option.is_some()
+            || !self.models.is_empty();
         match (self.kind, self.format) {
             (RawKind::Acp, None) if !mapped => Ok(AgentKind::Acp),
             (RawKind::Acp, _) => Err(format!(
                 "agent `{name}`: format, text, done and error are for kind = \"command\""
             )),
             (RawKind::Command, _) if chosen => Err(format!(
-                "agent `{name}`: mode, mode_option and model_option are for kind = \"acp\""
+                "agent `{name}`: mode, mode_option, model_option and models are for kind = \"acp\""
             )),
             (RawKind::Command, _) if !self.command.iter().any(|part| part.contains(PLACE)) => {
                 Err(format!("agent `{name}`: its command needs {PLACE} where the prompt belongs"))
@@ -176,12 +184,16 @@ mod tests {
         check(acp, Ok(AgentKind::Acp));
         check(&format!("{acp}format = \"text\""), Err("are for kind = \"command\""));
         check(&format!("{acp}env = [\"=x\"]"), Err("is not a variable"));
+        check(&format!("{acp}models = [\"a/b:c\"]"), Ok(AgentKind::Acp));
+        check(&format!("{acp}models = [\"auto\"]"), Err("is not a model"));
+        check(&format!("{acp}models = [\"\"]"), Err("is not a model"));
         check(&acp.replace("\"a\"\n", "\"scripted\"\n"), Err("not a name for an agent"));
         check("name = \"a\"\nkind = \"acp\"\ncommand = []", Err("has no command"));
         let command = "name = \"a\"\nkind = \"command\"\ncommand = [\"a\", \"{prompt}\"]\n";
         check(command, Ok(AgentKind::Command(CommandFormat::Text)));
         check(&command.replace("{prompt}", "x"), Err("needs {prompt}"));
         check(&format!("{command}mode = \"ask\""), Err("are for kind = \"acp\""));
+        check(&format!("{command}models = [\"a\"]"), Err("are for kind = \"acp\""));
         check(&format!("{command}text = \"/a\""), Err("are for format = \"jsonl\""));
         check(&format!("{command}format = \"jsonl\""), Err("needs text"));
         check(&format!("{command}format = \"jsonl\"\ntext = \"a\""), Err("is not a path"));

@@ -1,7 +1,9 @@
 //! The `[settings]` table: which model settings exist, in which order they are shown, and what they may be.
 
 use super::{Config, Models};
-use crate::message::{ChatModel, SettingProblem, SettingValue, Settings};
+use crate::message::{
+    AgentKind, AgentRow, AgentSlot, ChatModel, SettingProblem, SettingValue, Settings,
+};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
 use std::path::Path;
@@ -18,6 +20,8 @@ enum Kind {
     ChatModel(&'static str),
     /// A code agent by its name; whether there is one is checked when all are known.
     Agent,
+    /// A model by the name that an agent has for it.
+    AgentModel,
 }
 
 const SCRIPTED: Kind = Kind::Text("scripted");
@@ -40,10 +44,10 @@ const KINDS: [(&str, Kind); 28] = [
     ("CODE_AI2_NAME", Kind::Agent),
     ("CODE_AI3_NAME", Kind::Agent),
     ("CODE_AI4_NAME", Kind::Agent),
-    ("CODE_AI1_MODEL", AUTO),
-    ("CODE_AI2_MODEL", AUTO),
-    ("CODE_AI3_MODEL", AUTO),
-    ("CODE_AI4_MODEL", AUTO),
+    ("CODE_AI1_MODEL", Kind::AgentModel),
+    ("CODE_AI2_MODEL", Kind::AgentModel),
+    ("CODE_AI3_MODEL", Kind::AgentModel),
+    ("CODE_AI4_MODEL", Kind::AgentModel),
     ("CODE_CLAUDE_SDK_MODEL", AUTO),
     ("CODE_CLAUDE_CLI_MODEL", AUTO),
     ("CODE_COPILOT_CLI_MODEL", AUTO),
@@ -59,6 +63,7 @@ const KINDS: [(&str, Kind); 28] = [
 pub const CHAT_SETTING: &str = "CHAT_AI_NAME";
 const SCRIPTED_NAME: &str = "scripted";
 const AUTO_NAME: &str = "auto";
+const LONGEST_MODEL: usize = 200;
 
 /// Where code agents work.
 pub const PROJECT_SETTING: &str = "CODE_BASE_PATH";
@@ -92,7 +97,10 @@ pub fn check_setting(
             SettingValue::Text(model)
         }
         (Kind::Agent, Some(SettingValue::Text(name))) => SettingValue::Text(agent(config, &name)?),
-        (Kind::Text(_) | Kind::Chat | Kind::ChatModel(_) | Kind::Agent, _) => {
+        (Kind::AgentModel, Some(SettingValue::Text(name))) => {
+            SettingValue::Text(agent_model(config, &name)?)
+        }
+        (Kind::Text(_) | Kind::Chat | Kind::ChatModel(_) | Kind::Agent | Kind::AgentModel, _) => {
             return Err(SettingProblem::NotText);
         }
         (Kind::Number(_), _) => return Err(SettingProblem::NotNumber),
@@ -141,16 +149,58 @@ pub fn chat_model(config: &Config, settings: &Settings) -> Option<ChatModel> {
 
 /// The name of an agent that is there.
 fn agent(config: &Config, asked: &str) -> Result<String, SettingProblem> {
-    let rows = match config.models {
-        Models::Auto => config.agents.as_slice(),
-        Models::Scripted => &[],
-    };
+    let rows = agents(config);
     if asked == SCRIPTED_NAME || rows.iter().any(|row| row.name == asked) {
         return Ok(asked.to_owned());
     }
     let known = rows.iter().map(|row| row.name.as_str()).chain([SCRIPTED_NAME]);
     let known = known.collect::<Vec<_>>().join(", ");
     Err(SettingProblem::UnknownModel { value: asked.to_owned(), known })
+}
+
+fn agents(config: &Config) -> &[AgentRow] {
+    match config.models {
+        Models::Auto => &config.agents,
+        Models::Scripted => &[],
+    }
+}
+
+/// A model that some agent may have. Which agent a slot has is chosen by another setting, in any order, so an agent
+/// that does not have it says so when it starts.
+fn agent_model(config: &Config, asked: &str) -> Result<String, SettingProblem> {
+    if asked.is_empty() || asked == AUTO_NAME {
+        return Ok(AUTO_NAME.to_owned());
+    }
+    let takes_models = |row: &&AgentRow| row.kind == AgentKind::Acp;
+    let mut rows = agents(config).iter().filter(takes_models).peekable();
+    if rows.peek().is_none() {
+        same(asked, AUTO_NAME)?;
+    }
+    let mut known = vec![AUTO_NAME];
+    for row in rows {
+        let tries_any = row.models.is_empty() && names_a_model(asked);
+        if tries_any || row.models.iter().any(|model| model == asked) {
+            return Ok(asked.to_owned());
+        }
+        known.extend(row.models.iter().map(String::as_str));
+    }
+    Err(SettingProblem::UnknownModel { value: asked.to_owned(), known: known.join(", ") })
+}
+
+/// Whether an agent could call a model so.
+pub(super) fn names_a_model(text: &str) -> bool {
+    let plain = |c: char| !c.is_control();
+    !text.is_empty() && text != AUTO_NAME && text.len() <= LONGEST_MODEL && text.chars().all(plain)
+}
+
+/// The model that settings choose for the agent of a slot; `None`: as the agent likes.
+pub fn agent_model_of(settings: &Settings, slot: AgentSlot) -> Option<&str> {
+    let setting = format!("CODE_AI{}_MODEL", slot.number());
+    let chosen = settings.iter().find_map(|(name, value)| match value {
+        SettingValue::Text(text) if **name == *setting => Some(text.as_str()),
+        SettingValue::Text(_) | SettingValue::Number(_) => None,
+    });
+    chosen.filter(|model| *model != AUTO_NAME)
 }
 
 fn project(config: &Config, asked: &str) -> Result<String, SettingProblem> {
@@ -194,7 +244,9 @@ fn default(kind: Kind) -> SettingValue {
     match kind {
         Kind::Text(text) => SettingValue::Text(text.to_owned()),
         Kind::Number(number) => SettingValue::Number(number),
-        Kind::Chat | Kind::ChatModel(_) => SettingValue::Text(AUTO_NAME.to_owned()),
+        Kind::Chat | Kind::ChatModel(_) | Kind::AgentModel => {
+            SettingValue::Text(AUTO_NAME.to_owned())
+        }
         Kind::Agent => SettingValue::Text(SCRIPTED_NAME.to_owned()),
     }
 }
@@ -244,7 +296,7 @@ impl<'de> serde::de::DeserializeSeed<'de> for Value {
                 Ok(SettingValue::Text(text))
             }
             // Which models and agents there are is known when the whole file is read.
-            Kind::Chat | Kind::ChatModel(_) | Kind::Agent => {
+            Kind::Chat | Kind::ChatModel(_) | Kind::Agent | Kind::AgentModel => {
                 Ok(SettingValue::Text(String::deserialize(value)?))
             }
             Kind::Number(only) => {

@@ -68,6 +68,24 @@ fn agents_are_known_by_name() {
 }
 
 #[test]
+fn a_model_of_an_agent_is_one_that_some_agent_may_have() {
+    let any = "[[agents]]\nname = \"goose\"\nkind = \"acp\"\ncommand = [\"goose\"]\n";
+    let chosen = "[settings]\nCODE_AI2_MODEL = \"large\"\n";
+    check_refused(chosen, "[settings] CODE_AI2_MODEL: ");
+    load(&format!("{any}{chosen}")).unwrap();
+    load(&format!("{any}models = [\"small\", \"large\"]\n{chosen}")).unwrap();
+    check_refused(
+        &format!("{any}models = [\"small\"]\n{chosen}"),
+        "[settings] CODE_AI2_MODEL: there is no `large`; there are auto, small",
+    );
+    let command = "[[agents]]\nname = \"a\"\nkind = \"command\"\ncommand = [\"a\", \"{prompt}\"]\n";
+    check_refused(&format!("{command}{chosen}"), "[settings] CODE_AI2_MODEL: ");
+    // Nothing is as good as "auto".
+    let settings = load("[settings]\nCODE_AI2_MODEL = \"\"").unwrap().settings;
+    assert!(settings.contains(&("CODE_AI2_MODEL", SettingValue::Text("auto".to_owned()))));
+}
+
+#[test]
 fn an_address_that_others_can_reach_is_refused() {
     check_refused("listen = \"0.0.0.0:8091\"", "0.0.0.0:8091 can be reached by others, and");
     check_refused(

@@ -18,6 +18,8 @@ pub struct AgentRow {
     pub mode_option: Option<String>,
     /// The same for the model.
     pub model_option: Option<String>,
+    /// Models that are offered besides its own choice; empty: any name may be tried.
+    pub models: Vec<String>,
     /// Whether it may reach the network from within its box.
     pub network: bool,
     /// How to get it.

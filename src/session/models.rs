@@ -2,7 +2,7 @@
 
 use super::{Env, Registry};
 use crate::config::{self, Config, Models};
-use crate::message::{AgentSlot, ModelOffer, Offered, SettingValue, Settings};
+use crate::message::{AgentRow, AgentSlot, ModelOffer, Offered, SettingValue, Settings};
 use crate::provider::agent::{self, AgentConfig, Program};
 use crate::provider::chat::ChatConfig;
 use crate::provider::live::LiveConfig;
@@ -24,7 +24,7 @@ impl Registry {
             Models::Auto => config.agents.as_slice(),
             Models::Scripted => &[],
         };
-        let agents = agents.iter().map(|row| offered(&row.name, &[("auto", row.label.as_str())]));
+        let agents = agents.iter().map(offered_agent);
         let rows = |names: &[&str]| {
             let empty = names.iter().map(|name| offered(name, &[]));
             empty.chain([offered("scripted", &[("auto", "Scripted")])]).collect::<Vec<_>>()
@@ -54,6 +54,12 @@ impl Registry {
 fn offered(name: &str, models: &[(&str, &str)]) -> Offered {
     let models = models.iter().map(|(id, label)| ((*id).to_owned(), (*label).to_owned()));
     Offered { name: name.to_owned(), models: models.collect() }
+}
+
+fn offered_agent(row: &AgentRow) -> Offered {
+    let own = [("auto", row.label.as_str())];
+    let others = row.models.iter().map(|model| (model.as_str(), model.as_str()));
+    offered(&row.name, &own.into_iter().chain(others).collect::<Vec<_>>())
 }
 
 #[derive(Debug, Clone)]
@@ -90,7 +96,7 @@ pub(super) fn agent(config: &Config, settings: &Settings, slot: AgentSlot) -> Ag
             row,
             supervisor: config.supervisor.clone(),
             owner,
-            model: None,
+            model: config::agent_model_of(settings, slot).map(str::to_owned),
             resume: None,
         })),
         None => AgentConfig::Scripted { owner },

@@ -37,6 +37,7 @@ impl Post {
             mode: None,
             mode_option: None,
             model_option: None,
+            models: Vec::new(),
             network: false,
             install: "Ask a friend.".to_owned(),
         };

@@ -5,9 +5,11 @@ use crate::acp::{AGENT, count, wait_for};
 use crate::http;
 use crate::panes::{Panes, Told};
 use crate::process::Process;
-use crate::support::{Gateway, Home, PATIENCE};
+use crate::support::{BODY, Gateway, Home, PATIENCE, SESSION};
 use kakehashi::config::Config;
 use kakehashi::message::{AgentKind, AgentRow, SettingValue};
+use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,7 @@ fn row(mark: &str) -> AgentRow {
         mode: None,
         mode_option: None,
         model_option: None,
+        models: Vec::new(),
         network: false,
         install: String::new(),
     }
@@ -152,6 +155,46 @@ async fn an_agent_without_work_ends_and_comes_back_with_its_conversation() {
     wait_for(PATIENCE, || count(mark) == 0).await;
     assert_eq!(front.ask(1, "session").await, only(&first));
     gateway.stop().await;
+}
+
+/// Changes a setting of a session and tells what the gateway says.
+async fn set(addr: SocketAddr, session: &str, name: &str, value: &str) -> Value {
+    let body = json!({SESSION: session, "モデル設定": {name: value}});
+    http::post("/core/AIコア/モデル情報/設定", &body).local().send(addr).await.json()
+}
+
+#[tokio::test]
+async fn another_model_holds_from_the_next_request_on_within_the_same_conversation() {
+    let home = Home::new();
+    let arguments = ", \"--load\", \"--modes\", \"--options\"";
+    let models =
+        settings(arguments).replace("[settings]", "models = [\"large\", \"gone\"]\n[settings]");
+    let process = Process::start(&home, &models);
+    let mut front = Panes::open(process.addr, None).await;
+    let id = front.session();
+    assert_eq!(front.ask(1, "mode").await.answer, "auto");
+    let session = front.ask(1, "session").await.answer;
+    let refused = set(process.addr, &id, "CODE_AI1_MODEL", "small").await;
+    assert!(refused["message"].as_str().unwrap().contains("auto, large, gone"), "{refused}");
+    // The run that is under way keeps its own.
+    front.type_in(1, "wait").await;
+    front.pane(1).until_where(|packet| packet[BODY] == "<<< 処理開始 >>>").await;
+    assert_eq!(set(process.addr, &id, "CODE_AI1_MODEL", "large").await["status"], "OK");
+    front.cancel(1).await;
+    front.told(1).await;
+    assert_eq!(front.ask(1, "mode").await, only("auto+large"));
+    assert_eq!(front.ask(1, "session").await, only(&session));
+    // One that the agent does not have is told, and no reason not to work.
+    assert_eq!(set(process.addr, &id, "CODE_AI1_MODEL", "gone").await["status"], "OK");
+    let told = front.ask(1, "mode").await;
+    assert_eq!(told.answer, "auto");
+    assert_eq!(told.lines, ["test keeps its model instead of `gone`; it has: small, large"]);
+    // Nothing is as good as "auto".
+    assert_eq!(set(process.addr, &id, "CODE_AI1_MODEL", "").await["status"], "OK");
+    assert_eq!(front.ask(1, "mode").await, only("auto"));
+    let offer = http::post("/core/AIコア/モデル情報/取得", &json!({SESSION: id})).local();
+    let offer = offer.send(process.addr).await.body;
+    assert!(offer.contains("\"large\"") && offer.contains("\"gone\""), "{offer}");
 }
 
 #[tokio::test]
