@@ -8,9 +8,12 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
+use std::iter;
 use std::num::NonZero;
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::SystemTime;
 
@@ -61,8 +64,11 @@ pub(super) struct Root {
 struct Found {
     below: PathBuf,
     directory: Directory,
-    directories: Vec<(PathBuf, u64)>,
+    directories: Vec<Unread>,
 }
+
+/// A directory by its path below the root, and its inode.
+type Unread = (PathBuf, u64);
 
 /// Told of every directory before it is read, so that nothing is missed between a look and a watch.
 pub(super) type Enter<'a> = &'a mut dyn FnMut(&Path);
@@ -73,7 +79,7 @@ impl Tree {
         let inode = fs::metadata(&root.path)?.ino();
         let mut tree = Self::default();
         enter(&root.path);
-        let top = tree.read_directory(root, PathBuf::new(), inode)?;
+        let top = tree.read_directory(root, (PathBuf::new(), inode), &root.rules.unwanted())?;
         let todo = tree.keep(top);
         tree.read_all(root, todo, enter);
         Ok(tree)
@@ -82,7 +88,7 @@ impl Tree {
     /// The files with their paths below the root, in no particular order of the whole path.
     pub(super) fn files(&self) -> impl Iterator<Item = (PathBuf, Stamp)> + '_ {
         self.directories.iter().flat_map(|(path, directory)| {
-            directory.files.iter().map(|(name, stamp)| (path.join(name), *stamp))
+            directory.files.iter().map(|(name, stamp)| (join(path, name), *stamp))
         })
     }
 
@@ -214,55 +220,65 @@ impl Tree {
 
     /// Reads directories and all below them, level by level, because rules come from above. What has vanished or may
     /// not be read is not there.
-    fn read_all(&mut self, root: &Root, mut todo: Vec<(PathBuf, u64)>, enter: Enter<'_>) {
+    fn read_all(&mut self, root: &Root, mut todo: Vec<Unread>, enter: Enter<'_>) {
         while !todo.is_empty() {
-            todo.iter().for_each(|(below, _)| enter(&root.path.join(below)));
-            let read = self.read_level(root, todo);
+            let read = self.read_level(root, todo, enter);
             todo = read.into_iter().flat_map(|found| self.keep(found)).collect();
         }
     }
 
-    /// The disk answers several questions at once, so a wide level is divided.
-    fn read_level(&self, root: &Root, todo: Vec<(PathBuf, u64)>) -> Vec<Found> {
-        let read = |(below, inode): (PathBuf, u64)| self.read_directory(root, below, inode).ok();
+    /// The disk answers several questions at once, so a wide level is read by several threads, while directories
+    /// further on are still being entered.
+    fn read_level(&self, root: &Root, todo: Vec<Unread>, enter: Enter<'_>) -> Vec<Found> {
+        let unwanted = root.rules.unwanted();
+        let read = |unread: Unread| self.read_directory(root, unread, &unwanted).ok();
         let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
-        if todo.len() < WIDE || threads < 2 {
-            return todo.into_iter().filter_map(read).collect();
-        }
-        let share = todo.len().div_ceil(threads);
-        let shares: Vec<Vec<_>> = todo.chunks(share).map(<[_]>::to_vec).collect();
+        // Has room for all of them, so that entering never waits.
+        let (entered, queue) = sync_channel(todo.len());
+        let queue = Mutex::new(queue);
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+        let read_on = || iter::from_fn(next).filter_map(read).collect::<Vec<_>>();
+        let is_wide = todo.len() >= WIDE;
         thread::scope(|scope| {
-            let reading: Vec<_> = shares
-                .into_iter()
-                .map(|part| {
-                    scope.spawn(move || part.into_iter().filter_map(read).collect::<Vec<_>>())
-                })
-                .collect();
-            // A share whose thread panicked is not there; the panic itself is logged.
-            reading.into_iter().filter_map(|part| part.join().ok()).flatten().collect()
+            let readers = if is_wide { threads } else { 0 };
+            let reading: Vec<_> = (0..readers).map(|_| scope.spawn(read_on)).collect();
+            for unread in todo {
+                enter(&root.path.join(&unread.0));
+                // Cannot fail: the queue is here.
+                let _ = entered.send(unread);
+            }
+            drop(entered);
+            let mut found = read_on();
+            // What a thread that panicked has read is not there; the panic itself is logged.
+            found.extend(reading.into_iter().filter_map(|part| part.join().ok()).flatten());
+            found
         })
     }
 
     /// Takes a directory in, and tells what is below it.
-    fn keep(&mut self, found: Found) -> Vec<(PathBuf, u64)> {
+    fn keep(&mut self, found: Found) -> Vec<Unread> {
         self.directories.insert(found.below, found.directory);
         found.directories
     }
 
-    fn read_directory(&self, root: &Root, below: PathBuf, inode: u64) -> io::Result<Found> {
-        let mut todo = Vec::new();
+    fn read_directory(
+        &self,
+        root: &Root,
+        (below, inode): Unread,
+        unwanted: &[Identity],
+    ) -> io::Result<Found> {
+        let (mut files, mut directories) = (Vec::new(), Vec::new());
         let path = root.path.join(&below);
-        let entries: Vec<fs::DirEntry> = fs::read_dir(&path)?.filter_map(Result::ok).collect();
-        let has_rules = entries.iter().any(|entry| root.rules.is_rule_file(&entry.file_name()));
+        let entries = fs::read_dir(&path)?.filter_map(Result::ok);
+        let entries: Vec<_> = entries.map(|entry| (entry.file_name(), entry)).collect();
+        let has_rules = entries.iter().any(|(name, _)| root.rules.is_rule_file(name));
         let own = has_rules.then(|| rules::read_gitignore(&path)).flatten();
-        let mut directory = Directory { inode, rules: own, files: BTreeMap::new() };
         let above = below.parent().map(|parent| self.rules_for(parent)).into_iter().flatten();
-        let unwanted = root.rules.unwanted();
         let wanted = |about: &Metadata| !unwanted.contains(&Identity::of(about));
-        let chain: Vec<&Gitignore> = directory.rules.iter().chain(above).collect();
-        for entry in entries {
+        let chain: Vec<&Gitignore> = own.iter().chain(above).collect();
+        for (name, entry) in entries {
             let Ok(kind) = entry.file_type() else { continue };
-            let path = entry.path();
+            let path = path.join(&name);
             let is_dir = kind.is_dir();
             if !(is_dir || kind.is_file())
                 || !root.rules.wants_name(&path, is_dir)
@@ -270,22 +286,31 @@ impl Tree {
             {
                 continue;
             }
-            let name = entry.file_name();
             if is_dir {
-                todo.push((below.join(name), entry.ino()));
+                directories.push((below.join(name), entry.ino()));
             } else if let Some(about) = entry.metadata().ok().filter(wanted)
                 && let Some(stamp) = stamp(&about)
             {
-                directory.files.insert(name, stamp);
+                files.push((name, stamp));
             }
         }
-        Ok(Found { below, directory, directories: todo })
+        // All at once, which is cheaper than one by one.
+        let files = BTreeMap::from_iter(files);
+        Ok(Found { below, directory: Directory { inode, rules: own, files }, directories })
     }
 
     /// From the nearest to the root's.
     fn rules_for(&self, below: &Path) -> impl Iterator<Item = &Gitignore> {
         below.ancestors().filter_map(|path| self.directories.get(path)?.rules.as_ref())
     }
+}
+
+/// In one piece of memory of the right size, because there are many of them.
+fn join(path: &Path, name: &OsStr) -> PathBuf {
+    let mut joined = PathBuf::with_capacity(path.as_os_str().len() + 1 + name.len());
+    joined.push(path);
+    joined.push(name);
+    joined
 }
 
 fn stamp(about: &Metadata) -> Option<Stamp> {
