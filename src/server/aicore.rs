@@ -3,13 +3,14 @@
 use super::AppState;
 use super::caller::Visitor;
 use super::connection::Heard;
-use super::socket::{self, Connection, Terms};
+use super::socket::{self, Connection, End, Terms};
 use super::sockets::{Crowded, SocketPlace};
 use crate::auth::Grant;
 use crate::dialect::DecodeError;
 use crate::dialect::aicore::{self, AicoreDialect, Connect, Rejection};
 use crate::locale::Locale;
 use crate::message::{Channel, Features, Greeting, Principal};
+use crate::metrics::Held;
 use crate::session::{Attach, AttachError, OpenError, Reader, Role, SessionHandle};
 use axum::Router;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
@@ -17,6 +18,7 @@ use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use std::pin::Pin;
 use std::sync::Arc;
 use tokio::time::timeout;
 use tracing::{debug, error};
@@ -57,10 +59,39 @@ async fn upgrade(
         .max_write_buffer_size(LONGEST_WRITE)
         .max_message_size(longest)
         .max_frame_size(longest)
-        .on_upgrade(async move |socket| serve(state, visitor.ok(), socket, heard).await)
+        .on_upgrade(move |socket| serve(state, visitor.ok(), socket, heard))
 }
 
-async fn serve(state: AppState, visitor: Option<Grant>, mut socket: WebSocket, heard: Heard) {
+/// Meeting takes more room than talking and is soon over, so both are in memory only while they last.
+fn serve(
+    state: AppState,
+    visitor: Option<Grant>,
+    socket: WebSocket,
+    heard: Heard,
+) -> impl Future<Output = ()> + Send {
+    let meeting = Box::pin(meet(state, visitor, socket, heard));
+    async move {
+        let Some(Talk { talking, place, counted }) = meeting.await else { return };
+        let end = talking.await;
+        drop((place, counted));
+        debug!(%end, "socket closed");
+    }
+}
+
+/// A socket that has its place, until it is closed.
+struct Talk {
+    talking: Pin<Box<dyn Future<Output = End> + Send>>,
+    place: SocketPlace,
+    counted: Held,
+}
+
+/// `None`: it was not let in, or did not want to.
+async fn meet(
+    state: AppState,
+    visitor: Option<Grant>,
+    mut socket: WebSocket,
+    heard: Heard,
+) -> Option<Talk> {
     let accepted = match first_packet(&state, &mut socket).await {
         Ok(Some(connect)) => {
             let locale = connect.locale.unwrap_or(state.config.language);
@@ -68,22 +99,23 @@ async fn serve(state: AppState, visitor: Option<Grant>, mut socket: WebSocket, h
                 .await
                 .map_err(|rejection| (rejection, locale))
         }
-        Ok(None) => return,
+        Ok(None) => return None,
         Err(rejection) => Err((rejection, state.config.language)),
     };
     let accepted = match accepted {
         Ok(accepted) => accepted,
-        Err((rejection, locale)) => return reject(&state, socket, &rejection, locale).await,
+        Err((rejection, locale)) => {
+            reject(&state, socket, &rejection, locale).await;
+            return None;
+        }
     };
-    let _counted = state.metrics.socket_opened(accepted.greeting.channel);
-    // Kept until the socket is closed.
+    let counted = state.metrics.socket_opened(accepted.greeting.channel);
     let Accepted { session, greeting, reader, terms, locale, features, place } = accepted;
     terms.heard.set_free();
     let dialect = AicoreDialect::new(session.id().clone(), greeting.channel, locale);
     let dialect = Arc::new(dialect.with(features));
-    let end = Connection { socket, dialect, session, greeting, reader, terms }.run().await;
-    drop(place);
-    debug!(%end, "socket closed");
+    let connection = Connection { socket, dialect, session, greeting, reader, terms };
+    Some(Talk { talking: Box::pin(connection.run()), place, counted })
 }
 
 async fn reject(state: &AppState, mut socket: WebSocket, rejection: &Rejection, locale: Locale) {
