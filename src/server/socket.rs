@@ -132,11 +132,7 @@ impl<D: Dialect> Connection<D> {
                     Turn::Session(step) => {
                         last = Side::Session;
                         self.on_step(step?, &mut frames);
-                        if let Err(end) = self.gather(&mut frames) {
-                            // What came before the end may say why.
-                            self.write(&mut frames).await?;
-                            return Err(end);
-                        }
+                        self.gather(&mut frames);
                     }
                 },
             }
@@ -206,18 +202,18 @@ impl<D: Dialect> Connection<D> {
     }
 
     /// Adds what else is ready, so that a burst costs one write instead of many.
-    fn gather(&mut self, frames: &mut Vec<String>) -> Result<(), End> {
+    fn gather(&mut self, frames: &mut Vec<String>) {
         let mut counted = 0;
         let mut bytes = 0;
         loop {
             bytes += frames[counted..].iter().map(String::len).sum::<usize>();
             counted = frames.len();
             if counted >= WRITE_BATCH || bytes >= WRITE_BYTES {
-                return Ok(());
+                return;
             }
-            match self.reader.next().now_or_never() {
-                Some(step) => self.on_step(step?, frames),
-                None => return Ok(()),
+            match self.reader.ready() {
+                Some(step) => self.on_step(step, frames),
+                None => return,
             }
         }
     }

@@ -10,6 +10,7 @@ use super::gate::Gate;
 use super::job::{Asker, JobDone};
 use super::journal::{Diverged, Effect, Journal, Step};
 use super::lane::{self, LANES, Lane};
+use super::microphone::Microphone;
 use super::models::{self, Providers};
 use super::presence::Presence;
 use super::recent::RecentFiles;
@@ -67,6 +68,14 @@ pub(super) struct Session {
     _counted: Held,
 }
 
+/// The ways into a session.
+#[derive(Debug)]
+pub(super) struct Inboxes {
+    pub(super) commands: mpsc::Receiver<Submitted>,
+    pub(super) urgent: mpsc::Receiver<Urgent>,
+    pub(super) microphone: Microphone,
+}
+
 /// Why an actor ended.
 #[derive(Debug)]
 pub(super) enum Ended {
@@ -87,9 +96,9 @@ impl Session {
         record: SessionRecord,
         settled: Settled,
         workplace: watch::Sender<Files>,
-        commands: mpsc::Receiver<Submitted>,
-        urgent: mpsc::Receiver<Urgent>,
+        inboxes: Inboxes,
     ) -> Self {
+        let Inboxes { commands, urgent, microphone } = inboxes;
         let providers = Providers::of(&env, &settled.settings);
         let agent = |slot| {
             let chosen = models::agent(&env.config, &settled.settings, slot);
@@ -98,9 +107,9 @@ impl Session {
         let [one, two, three, four] = AgentSlot::ALL.map(agent);
         let mut session = Self {
             lanes: [Lane::chat(providers.chat), one, two, three, four],
-            voice: Voice::new(providers.live),
+            audience: Audience::new(record.tops, microphone.clone()),
+            voice: Voice::new(providers.live, microphone),
             journal: Journal::new(env.store.writer(record.key)),
-            audience: Audience::new(record.tops),
             presence: Presence::new(),
             desk: Desk::new(record.controls),
             gate: Gate::new(Arc::clone(&env.rules)),

@@ -2,6 +2,7 @@
 //! holds microphone and speaker.
 
 use super::Attach;
+use super::microphone::Microphone;
 use crate::message::{
     Channel, ConnectionId, Entry, Event, Features, Problem, ReportStage, RunId, Seq, Signal,
     StopReason,
@@ -57,6 +58,12 @@ impl LogLane {
     /// `None`: the socket lagged behind, or the session is over.
     pub(super) async fn recv(&mut self) -> Option<Arc<Entry>> {
         let entry = self.entries.recv().await?;
+        self.queued.fetch_sub(weight(&entry.event), Ordering::Relaxed);
+        Some(entry)
+    }
+
+    pub(super) fn try_recv(&mut self) -> Option<Arc<Entry>> {
+        let entry = self.entries.try_recv().ok()?;
         self.queued.fetch_sub(weight(&entry.event), Ordering::Relaxed);
         Some(entry)
     }
@@ -138,11 +145,14 @@ struct Lane {
 #[derive(Debug)]
 pub(super) struct Audience {
     lanes: [Lane; Channel::COUNT],
+    /// Goes from hand to hand with the sockets of the audio channel.
+    microphone: Microphone,
 }
 
 impl Audience {
-    pub(super) fn new(tops: [Seq; Channel::COUNT]) -> Self {
-        Self { lanes: tops.map(|top| Lane { assigned: top, published: top, peers: Vec::new() }) }
+    pub(super) fn new(tops: [Seq; Channel::COUNT], microphone: Microphone) -> Self {
+        let lanes = tops.map(|top| Lane { assigned: top, published: top, peers: Vec::new() });
+        Self { lanes, microphone }
     }
 
     /// The number of the next event of a channel.
@@ -184,6 +194,7 @@ impl Audience {
             dropped: Arc::clone(&dropped),
             told_not_holder: false,
         });
+        self.pass_microphone();
         Lanes { log: entries, signals: SignalLane { signals: incoming, sound }, dropped }
     }
 
@@ -210,6 +221,7 @@ impl Audience {
 
     pub(super) fn detach(&mut self, channel: Channel, connection: ConnectionId) {
         self.lanes[channel.index()].peers.retain(|peer| peer.connection != connection);
+        self.pass_microphone();
     }
 
     /// Tells a committed event to everyone on its channel. A socket that is behind catches up by itself.
@@ -243,6 +255,7 @@ impl Audience {
         for lane in &mut self.lanes {
             lane.peers.retain(|peer| !peer.signals.is_closed());
         }
+        self.pass_microphone();
     }
 
     /// Everybody is told that the session is deleted, and let go.
@@ -253,6 +266,7 @@ impl Audience {
             // Who has no room for it learns it from the close code.
             let _ = peer.signals.try_send(farewell.clone());
         }
+        self.pass_microphone();
     }
 
     /// Tells all sockets of a channel.
@@ -260,8 +274,13 @@ impl Audience {
         self.send_where(channel, |_| true, signal);
     }
 
+    /// To whoever holds it now; wherever sockets come and go.
+    fn pass_microphone(&self) {
+        self.microphone.give_to(self.holder());
+    }
+
     /// The newest audio socket that may send holds microphone and speaker.
-    pub(super) fn holder(&self) -> Option<ConnectionId> {
+    fn holder(&self) -> Option<ConnectionId> {
         let peers = &self.lanes[Channel::Audio.index()].peers;
         peers.iter().rev().find(|peer| peer.role == Role::Participant).map(|peer| peer.connection)
     }
@@ -281,6 +300,7 @@ impl Audience {
     }
 
     fn send_where(&mut self, channel: Channel, wanted: impl Fn(&Peer) -> bool, signal: &Signal) {
+        let before = self.count(channel);
         self.lanes[channel.index()].peers.retain(|peer| {
             if !wanted(peer) {
                 return true;
@@ -301,6 +321,9 @@ impl Audience {
                 Err(TrySendError::Closed(_)) => false,
             }
         });
+        if self.count(channel) < before {
+            self.pass_microphone();
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::actor::Session;
 use super::job::{self, Asker, JobDone, Wanted, Way};
 use super::journal::{Effect, Step};
 use super::lane::lane_index;
-use super::voice::WORDS_CAPACITY;
+use super::microphone::WORDS_CAPACITY;
 use crate::files::{FileError, Listed, SavedFile};
 use crate::message::{
     AgentSlot, CancelScope, Channel, Command, Confirmed, ConnectionId, ControlValue, Controls,
@@ -283,15 +283,9 @@ impl Session {
                 let (env, principal) = (self.env.clone(), self.principal.clone());
                 self.jobs.spawn(job::store_image(env, principal, asker, bytes));
             }
-            Command::SendAudio(chunk) => {
-                if self.hear(asker.connection, chunk) {
-                    self.record_for(asker, Step::default());
-                } else {
-                    self.refuse(asker, Problem::NotHolder);
-                }
-            }
+            Command::SendAudio(chunk) => self.on_audio(asker, chunk),
             Command::StopPlayback => {
-                self.on_stop_playback(asker.connection);
+                self.voice.interrupt(asker.connection);
                 self.record_for(asker, Step::default());
             }
             Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),

@@ -14,6 +14,7 @@ mod journal;
 mod keeping;
 mod lane;
 mod library;
+mod microphone;
 mod models;
 mod presence;
 mod progress;
@@ -52,6 +53,7 @@ use crate::provider::chat;
 use crate::store::{SessionKey, Store};
 use audience::{Lanes, LogLane};
 use erase::Doom;
+use microphone::{Fed, Heard, Microphone};
 use reader::{Source, Start};
 use settings::{NewSettings, Taken};
 use std::sync::Arc;
@@ -62,7 +64,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 const COMMAND_CAPACITY: usize = 16;
 /// Payload of all commands that are not settled yet, mostly files. Used up: the sending sockets wait.
 const COMMAND_BYTES: usize = 64 * 1024 * 1024;
-/// Sound, arrivals and departures, which must not wait behind commands. Full: the socket waits.
+/// Cancels, arrivals and departures, which must not wait behind commands. Full: the socket waits.
 const URGENT_CAPACITY: usize = 128;
 
 /// What every session works with.
@@ -93,6 +95,7 @@ struct HandleInner {
     commands: mpsc::Sender<Submitted>,
     budget: Arc<Semaphore>,
     urgent: mpsc::Sender<Urgent>,
+    microphone: Microphone,
     /// The files of the project that it works on now.
     workplace: watch::Receiver<Files>,
     last_order: AtomicU64,
@@ -159,8 +162,14 @@ impl SessionHandle {
     ) -> Result<(), SessionClosed> {
         self.note_use();
         let urgent = match (inbound.request, inbound.command) {
-            (None, Command::SendAudio(chunk)) => Urgent::Audio { connection, chunk },
-            (None, Command::StopPlayback) => Urgent::StopPlayback { connection },
+            (None, Command::SendAudio(chunk)) => {
+                let Some(urgent) = self.hear(connection, chunk) else { return Ok(()) };
+                urgent
+            }
+            (None, Command::StopPlayback) => match self.inner.microphone.interrupt(connection) {
+                Fed::Everything => return Ok(()),
+                Fed::Partly => Urgent::SoundWaits,
+            },
             (request, command @ Command::CancelRun { .. }) => {
                 let inbound = Inbound { request, command };
                 let order = self.next_order();
@@ -174,6 +183,18 @@ impl SessionHandle {
             }
         };
         self.inner.urgent.send(urgent).await.map_err(|_| SessionClosed)
+    }
+
+    /// Straight to the model, as long as it takes it. What it leaves is the session's to do.
+    fn hear(&self, connection: ConnectionId, chunk: AudioChunk) -> Option<Urgent> {
+        match self.inner.microphone.hear(connection, chunk) {
+            Heard::Taken => None,
+            Heard::Waiting { dropped } => {
+                self.inner.env.metrics.audio_dropped(dropped);
+                Some(Urgent::SoundWaits)
+            }
+            Heard::NotHolder => Some(Urgent::NotHolder { connection }),
+        }
     }
 
     fn note_use(&self) {
@@ -254,18 +275,34 @@ fn payload(command: &Command) -> usize {
     }
 }
 
-/// What does not wait behind commands. Nearly all of it is sound, and a queue reserves for each what the largest
-/// takes, so what is rare and large is boxed.
+/// What does not wait behind commands. A queue reserves for each what the largest takes, so what is large is boxed.
 #[derive(Debug)]
 enum Urgent {
-    Audio { connection: ConnectionId, chunk: AudioChunk },
-    StopPlayback { connection: ConnectionId },
+    /// The live model has to be opened, or has not taken everything.
+    SoundWaits,
+    /// Sound came from a socket that does not hold the microphone.
+    NotHolder {
+        connection: ConnectionId,
+    },
     Cancel(Box<Submitted>),
-    Attach { attach: Box<Attach>, reply: oneshot::Sender<Result<Attached, AttachError>> },
-    CatchUp { channel: Channel, connection: ConnectionId, reply: oneshot::Sender<Option<LogLane>> },
-    Detach { channel: Channel, connection: ConnectionId },
+    Attach {
+        attach: Box<Attach>,
+        reply: oneshot::Sender<Result<Attached, AttachError>>,
+    },
+    CatchUp {
+        channel: Channel,
+        connection: ConnectionId,
+        reply: oneshot::Sender<Option<LogLane>>,
+    },
+    Detach {
+        channel: Channel,
+        connection: ConnectionId,
+    },
     System(SystemNotice),
-    Settings { new: Box<NewSettings>, reply: oneshot::Sender<Result<Taken, SettingProblem>> },
+    Settings {
+        new: Box<NewSettings>,
+        reply: oneshot::Sender<Result<Taken, SettingProblem>>,
+    },
     Delete(Doom),
 }
 

@@ -136,6 +136,21 @@ impl Reader {
         }
     }
 
+    /// What is there already. Nobody is to be woken for what is not.
+    pub fn ready(&mut self) -> Option<Step> {
+        if let Some(signal) = self.signals.try_recv() {
+            return Some(Step::Deliver(Delivery::Passing(signal)));
+        }
+        if let Some(entry) = self.page.pop_front() {
+            return Some(self.deliver(entry));
+        }
+        if !self.caught_up || self.cursor.max(self.paged_to) < self.log.top {
+            return None;
+        }
+        let entry = self.log.try_recv().filter(|entry| entry.seq > self.cursor)?;
+        Some(self.deliver(entry))
+    }
+
     fn deliver(&mut self, entry: Arc<Entry>) -> Step {
         self.cursor = entry.seq;
         self.paged_to = self.paged_to.max(entry.seq);

@@ -1,8 +1,9 @@
 //! Finds sessions, and brings them to life: new ones, and those that only the store remembers.
 
-use super::actor::{Ended, Session};
+use super::actor::{Ended, Inboxes, Session};
 use super::keeping::EXPORTS;
 use super::library::{HANDED_OUT, READS, file_limits};
+use super::microphone::Microphone;
 use super::{COMMAND_BYTES, COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
 use crate::config::Config;
 use crate::files::Files;
@@ -188,6 +189,7 @@ impl Registry {
         let (moved, workplace) = watch::channel(settled.files.clone());
         let (commands, command_queue) = mpsc::channel(COMMAND_CAPACITY);
         let (urgent, urgent_queue) = mpsc::channel(URGENT_CAPACITY);
+        let microphone = Microphone::default();
         let inner = HandleInner {
             id: id.clone(),
             key: record.key,
@@ -196,12 +198,13 @@ impl Registry {
             commands,
             budget: Arc::new(Semaphore::new(COMMAND_BYTES)),
             urgent,
+            microphone: microphone.clone(),
             workplace,
             last_order: AtomicU64::new(0),
             last_use: AtomicU64::new(0),
         };
-        let mut session =
-            Session::new(env, id.clone(), record, settled, moved, command_queue, urgent_queue);
+        let inboxes = Inboxes { commands: command_queue, urgent: urgent_queue, microphone };
+        let mut session = Session::new(env, id.clone(), record, settled, moved, inboxes);
         let place = Place { registry: Arc::clone(self), id: id.clone(), slot: Arc::clone(slot) };
         let stop = self.stop.clone();
         self.tasks.spawn("session", async move {

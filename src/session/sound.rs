@@ -3,38 +3,27 @@
 use super::actor::Session;
 use super::job::Asker;
 use super::journal::Step;
-use crate::message::{
-    AudioChunk, Channel, ConnectionId, Event, Notice, Problem, Signal, StopReason,
-};
+use super::microphone::Heard;
+use crate::message::{AudioChunk, Channel, Event, Notice, Problem, Signal, StopReason};
 use crate::provider::live::LiveOutput;
 use tracing::info;
 
 impl Session {
-    pub(super) fn on_audio(&mut self, connection: ConnectionId, chunk: AudioChunk) {
-        // Told once: a microphone sends many chunks a second.
-        if !self.hear(connection, chunk) && self.audience.tell_not_holder(connection) {
-            self.refuse(Asker::new(connection), Problem::NotHolder);
+    /// Told once: a microphone sends many chunks a second.
+    pub(super) fn on_not_holder(&mut self, asker: Asker) {
+        if self.audience.tell_not_holder(asker.connection) {
+            self.refuse(asker, Problem::NotHolder);
         }
     }
 
-    /// False: this socket does not hold the microphone.
-    pub(super) fn hear(&mut self, connection: ConnectionId, chunk: AudioChunk) -> bool {
-        if self.audience.holder() != Some(connection) {
-            return false;
+    /// Numbered sound, which waits for its turn like every numbered command.
+    pub(super) fn on_audio(&mut self, asker: Asker, chunk: AudioChunk) {
+        match self.voice.hear(asker.connection, chunk) {
+            Heard::NotHolder => return self.refuse(asker, Problem::NotHolder),
+            Heard::Waiting { dropped } => self.env.metrics.audio_dropped(dropped),
+            Heard::Taken => {}
         }
-        let dropped = self.voice.hear(chunk);
-        if dropped > 0 {
-            self.env.metrics.audio_dropped(dropped);
-        }
-        true
-    }
-
-    /// Existing clients answer every stop with one of their own, also when another socket took over from them:
-    /// only the holder can silence the model.
-    pub(super) fn on_stop_playback(&mut self, connection: ConnectionId) {
-        if self.audience.holder() == Some(connection) {
-            self.voice.interrupt();
-        }
+        self.record_for(asker, Step::default());
     }
 
     /// `None`: the model is gone without a word.
