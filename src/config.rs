@@ -3,6 +3,7 @@
 
 mod agent;
 mod chat;
+mod check;
 mod exposure;
 mod origin;
 mod project;
@@ -12,6 +13,7 @@ mod tls;
 mod user;
 
 pub use agent::known_agents;
+pub use check::CheckCommand;
 pub use exposure::{Exposed, Exposure};
 pub use raw::{Listen, Models};
 pub use settings::{CHAT_SETTING, PROJECT_SETTING, agent_model_of, chat_model, check_setting};
@@ -66,6 +68,8 @@ pub struct Config {
     /// Names differ. Empty: only the local user, by the token.
     pub users: Vec<User>,
     pub login: LoginRules,
+    /// How comparisons of agents' work find out whether it holds.
+    pub check: Option<CheckCommand>,
     /// Names differ. Besides these there is always the scripted one.
     pub agents: Vec<AgentRow>,
     /// Our own binary, which supervises agents.
@@ -79,7 +83,7 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     pub limits: Limits,
     pub files: FileRules,
-    /// All 28 model settings in the order in which they are shown.
+    /// All model settings in the order in which they are shown.
     pub settings: Arc<Settings>,
 }
 
@@ -220,6 +224,7 @@ impl Config {
             allowed_hosts: raw.allowed_hosts.into_iter().map(|Host(text)| text).collect(),
             users: raw.users,
             login: login_rules(&raw.login),
+            check: raw.check.checked(),
             agents,
             supervisor: own_binary(),
             projects: projects(raw.projects)?,
@@ -292,6 +297,7 @@ impl Config {
             allowed_hosts: Vec::new(),
             users: Vec::new(),
             login: login_rules(&raw.login),
+            check: raw.check.checked(),
             agents: Vec::new(),
             supervisor: own_binary(),
             projects: Vec::new(),

@@ -2,13 +2,24 @@
 //! channel remembers (`Event`, one numbered packet each) and what merely passes by (`Signal`).
 //! No serde, no I/O, nothing else of ours.
 
+mod activity;
 mod agent_row;
+mod agent_set;
 mod chat_model;
+mod choice;
 mod confirmation;
 mod setting;
 
+pub use activity::{
+    AgentState, Cost, PlanStep, PlanStepState, StateNote, ToolNote, ToolState, Usage,
+};
 pub use agent_row::{AgentKind, AgentRow, CommandFormat};
+pub use agent_set::AgentSet;
 pub use chat_model::{ChatKey, ChatKind, ChatModel, Secret};
+pub use choice::{
+    Branch, ChangeStatus, Check, Choice, ChoiceKind, Chosen, ChosenOutcome, ComparisonRow,
+    Conflict, DiffNote, FileChange, Overlap, PlaceKind, RunSummary,
+};
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
 pub use setting::{ModelOffer, Offered, SettingProblem, SettingValue, Settings};
 
@@ -198,9 +209,9 @@ pub enum Command {
         route: Route,
         text: String,
     },
-    /// Ask an agent for work and tell the chat when it is done.
+    /// Ask agents for work and tell the chat when it is done.
     RequestRun {
-        agent: AgentSlot,
+        agents: AgentSet,
         text: String,
     },
     SendFile {
@@ -233,6 +244,21 @@ pub enum Command {
         /// Do not ask about this tool again in this session.
         always: bool,
     },
+    /// Tell how the work of these agents compares.
+    Compare {
+        agents: AgentSet,
+        check: CheckWish,
+    },
+    /// Tell what an agent has changed.
+    ShowDiff {
+        agent: AgentSlot,
+        path: Option<String>,
+    },
+    /// Decide what becomes of an agent's work.
+    Choose {
+        agent: AgentSlot,
+        choice: Choice,
+    },
     /// Show lists whenever they change, or no longer.
     WatchFiles {
         target: WatchTarget,
@@ -249,8 +275,15 @@ pub enum Route {
     },
     /// Typed in the agent's own pane.
     Agent(AgentSlot),
-    /// Typed in the chat pane for an agent: a request whose answer is told in the chat.
-    AgentFromChat(AgentSlot),
+    /// Typed in the chat pane for agents: a request to each, whose answers are told in the chat.
+    AgentsFromChat(AgentSet),
+}
+
+/// Whether a comparison waits for the operator's check command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckWish {
+    Run,
+    Skip,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -374,6 +407,10 @@ pub enum Event {
     },
     RunStarted(RunId),
     RunLine(String),
+    /// A tool call as it is now.
+    Tool(ToolNote),
+    /// All steps of an agent's plan as it is now.
+    Plan(Vec<PlanStep>),
     /// An agent waits for the user.
     ConfirmAsked(Confirmation),
     /// It waits no longer.
@@ -384,6 +421,9 @@ pub enum Event {
         by: DecidedBy,
     },
     RunEnded(RunOutcome),
+    RunSummed(RunSummary),
+    /// What has become of an agent's work.
+    Chosen(Chosen),
     FileMade(FileNote),
     /// An agent's answer, told where the request was typed.
     RequestAnswered(String),
@@ -420,6 +460,19 @@ pub enum RunOutcome {
     Failed,
     /// Cut off by the end of the gateway's process.
     Interrupted,
+}
+
+impl RunOutcome {
+    pub const ALL: [Self; 4] = [Self::Finished, Self::Cancelled, Self::Failed, Self::Interrupted];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -505,6 +558,22 @@ pub enum Signal {
         run: RunId,
         text: String,
     },
+    /// How agents compare; told in the chat, where one chooses.
+    Compared {
+        rows: Arc<[ComparisonRow]>,
+    },
+    Diff(Arc<DiffNote>),
+    /// What an agent does now.
+    State {
+        agent: AgentSlot,
+        note: StateNote,
+    },
+    /// What an agent's run has used so far.
+    Usage {
+        agent: AgentSlot,
+        run: RunId,
+        usage: Usage,
+    },
 }
 
 /// What a client says it can show besides what every client can.
@@ -514,6 +583,8 @@ pub struct Features {
     pub stream: bool,
     /// Questions about tool calls as such; others are asked in plain text.
     pub confirm: bool,
+    /// What agents do and what has become of it, as such; others are told in lines.
+    pub agents: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -550,6 +621,8 @@ pub enum Problem {
         "nothing waits for this answer: it was given before, came too late, or its run has ended"
     )]
     NothingToConfirm,
+    #[error("this is not possible with this agent's work: {reason}")]
+    NoChoice { reason: String },
     #[error("the command was not carried out ({reason}); send it again")]
     NotCarriedOut { reason: String },
     #[error("this session was deleted; connect without its id to start a new one")]
@@ -568,6 +641,7 @@ impl Problem {
             Self::TooManyControls { .. } => "too_many_controls",
             Self::StoreStalled { .. } => "store_stalled",
             Self::NothingToConfirm => "nothing_to_confirm",
+            Self::NoChoice { .. } => "no_choice",
             Self::NotCarriedOut { .. } => "not_carried_out",
             Self::SessionDeleted => "session_deleted",
         }

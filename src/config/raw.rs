@@ -3,6 +3,7 @@
 
 use super::agent::Agent;
 use super::chat::RawChat;
+use super::check::RawCheck;
 use super::exposure::Proxy;
 use super::origin::{Host, Origin};
 use super::project::ProjectName;
@@ -31,6 +32,7 @@ pub(super) struct RawConfig {
     pub(super) allowed_hosts: Vec<Host>,
     pub(super) users: Vec<User>,
     pub(super) agents: Vec<Agent>,
+    pub(super) check: RawCheck,
     pub(super) login: RawLogin,
     pub(super) projects: BTreeMap<ProjectName, PathBuf>,
     pub(super) trusted_proxy: Vec<Proxy>,
@@ -55,6 +57,7 @@ impl Default for RawConfig {
             allowed_hosts: Vec::new(),
             users: Vec::new(),
             agents: Vec::new(),
+            check: RawCheck::default(),
             login: RawLogin::default(),
             projects: BTreeMap::new(),
             trusted_proxy: Vec::new(),

@@ -22,13 +22,15 @@ enum Kind {
     Agent,
     /// A model by the name that an agent has for it.
     AgentModel,
+    /// Where a code agent works: one of [`PLACES`].
+    Place,
 }
 
 const SCRIPTED: Kind = Kind::Text("scripted");
 const AUTO: Kind = Kind::Text("auto");
 
 /// The order is the one in which frontends know them.
-const KINDS: [(&str, Kind); 28] = [
+const KINDS: [(&str, Kind); 32] = [
     (CHAT_SETTING, Kind::Chat),
     ("CHAT_GEMINI_MODEL", Kind::ChatModel("gemini")),
     ("CHAT_FREEAI_MODEL", Kind::ChatModel("freeai")),
@@ -57,6 +59,10 @@ const KINDS: [(&str, Kind); 28] = [
     ("CODE_PLAN", AUTO),
     ("CODE_VERIFY", AUTO),
     ("CODE_BASE_PATH", Kind::Text("")),
+    ("CODE_AI1_PLACE", Kind::Place),
+    ("CODE_AI2_PLACE", Kind::Place),
+    ("CODE_AI3_PLACE", Kind::Place),
+    ("CODE_AI4_PLACE", Kind::Place),
 ];
 
 /// Who answers in the chat.
@@ -64,6 +70,9 @@ pub const CHAT_SETTING: &str = "CHAT_AI_NAME";
 const SCRIPTED_NAME: &str = "scripted";
 const AUTO_NAME: &str = "auto";
 const LONGEST_MODEL: usize = 200;
+
+/// A worktree in a git repository and the project elsewhere; a worktree; the project itself.
+const PLACES: [&str; 3] = [AUTO_NAME, "worktree", "shared"];
 
 /// Where code agents work.
 pub const PROJECT_SETTING: &str = "CODE_BASE_PATH";
@@ -100,12 +109,28 @@ pub fn check_setting(
         (Kind::AgentModel, Some(SettingValue::Text(name))) => {
             SettingValue::Text(agent_model(config, &name)?)
         }
-        (Kind::Text(_) | Kind::Chat | Kind::ChatModel(_) | Kind::Agent | Kind::AgentModel, _) => {
+        (Kind::Place, Some(SettingValue::Text(place))) => SettingValue::Text(known_place(&place)?),
+        (
+            Kind::Text(_)
+            | Kind::Chat
+            | Kind::ChatModel(_)
+            | Kind::Agent
+            | Kind::AgentModel
+            | Kind::Place,
+            _,
+        ) => {
             return Err(SettingProblem::NotText);
         }
         (Kind::Number(_), _) => return Err(SettingProblem::NotNumber),
     };
     Ok((name, value))
+}
+
+fn known_place(asked: &str) -> Result<String, SettingProblem> {
+    if PLACES.contains(&asked) {
+        return Ok(asked.to_owned());
+    }
+    Err(SettingProblem::UnknownModel { value: asked.to_owned(), known: PLACES.join(", ") })
 }
 
 /// The name of a model that is there.
@@ -244,7 +269,7 @@ fn default(kind: Kind) -> SettingValue {
     match kind {
         Kind::Text(text) => SettingValue::Text(text.to_owned()),
         Kind::Number(number) => SettingValue::Number(number),
-        Kind::Chat | Kind::ChatModel(_) | Kind::AgentModel => {
+        Kind::Chat | Kind::ChatModel(_) | Kind::AgentModel | Kind::Place => {
             SettingValue::Text(AUTO_NAME.to_owned())
         }
         Kind::Agent => SettingValue::Text(SCRIPTED_NAME.to_owned()),
@@ -298,6 +323,10 @@ impl<'de> serde::de::DeserializeSeed<'de> for Value {
             // Which models and agents there are is known when the whole file is read.
             Kind::Chat | Kind::ChatModel(_) | Kind::Agent | Kind::AgentModel => {
                 Ok(SettingValue::Text(String::deserialize(value)?))
+            }
+            Kind::Place => {
+                let place = known_place(&String::deserialize(value)?).map_err(D::Error::custom)?;
+                Ok(SettingValue::Text(place))
             }
             Kind::Number(only) => {
                 let number = i64::deserialize(value)?;

@@ -13,10 +13,11 @@ use super::catalog::with_slashes;
 use super::listing::Place;
 use super::tree::Tree;
 use super::{FileError, Files};
+use crate::message::ChangeStatus;
 use archive::{Archive, Layer, Manifest};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,9 +28,14 @@ pub struct Snapshot(Arc<Tree>);
 
 impl Snapshot {
     /// What was made, changed or removed since, as people write paths.
-    pub fn changes_until(&self, later: &Self) -> BTreeSet<String> {
+    pub fn changes_until(&self, later: &Self) -> BTreeMap<String, ChangeStatus> {
         let (changed, gone) = self.0.differences(&later.0);
-        changed.iter().chain(&gone).map(|path| with_slashes(path)).collect()
+        let status = |path: &Path| {
+            if self.0.has(path) { ChangeStatus::Modified } else { ChangeStatus::Added }
+        };
+        let changed = changed.iter().map(|path| (with_slashes(path), status(path)));
+        let gone = gone.iter().map(|path| (with_slashes(path), ChangeStatus::Deleted));
+        changed.chain(gone).collect()
     }
 }
 

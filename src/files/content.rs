@@ -53,6 +53,19 @@ impl Files {
         Ok(Content { name, bytes: read(file, self.places.limits.content)? })
     }
 
+    /// A file below another root of ours, such as an agent's own copy of the project.
+    pub fn read_in(&self, root: &Path, shown: &str) -> Result<Content, ContentError> {
+        let below = PathBuf::from(shown);
+        let plain = below.components().all(|part| matches!(part, Component::Normal(_)));
+        if !plain || below.as_os_str().is_empty() {
+            return Err(ContentError::Invalid);
+        }
+        let start = Start { root: root.to_owned(), below, in_project: true };
+        let file = self.open_below(&start).map_err(refusal)?;
+        let name = start.below.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Content { name, bytes: read(file, self.places.limits.content)? })
+    }
+
     /// Whether this absolute path is one of the backups of any project.
     pub fn is_backup(&self, path: &Path) -> bool {
         path.starts_with(self.data().join("backup"))

@@ -121,6 +121,11 @@ impl Tree {
         (changed, gone)
     }
 
+    pub(super) fn has(&self, path: &Path) -> bool {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return false };
+        self.directories.get(parent).is_some_and(|directory| directory.files.contains_key(name))
+    }
+
     pub(super) fn same_directories(&self, other: &Self) -> bool {
         let ours = self.directories.iter().map(|(path, directory)| (path, directory.inode));
         ours.eq(other.directories.iter().map(|(path, directory)| (path, directory.inode)))

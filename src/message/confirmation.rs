@@ -37,6 +37,8 @@ pub struct Confirmation {
     pub tool: String,
     /// As the agent wrote it, mostly JSON; long ones lose their end.
     pub input: String,
+    /// What would change in files, as a unified diff, if the agent tells.
+    pub diff: Option<String>,
     pub level: WarningLevel,
     pub reason: String,
     /// After this long nobody answering means no.

@@ -206,7 +206,9 @@ impl Ask {
             Some(id) => Some(self.open(principal, Some(id)).await?),
             None => None,
         };
-        let read = self.state.registry.content(principal, session.as_ref(), &request.name).await;
+        let registry = &self.state.registry;
+        let (session, agent) = (session.as_ref(), request.agent);
+        let read = registry.content(principal, session, agent, &request.name).await;
         let Handout { content, turn, place } = read.map_err(|err| self.no_content(&err))?;
         let (locale, name) = (self.locale, request.name);
         let made = spawn_blocking(move || {

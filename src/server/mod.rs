@@ -2,6 +2,7 @@
 
 mod accept;
 mod admission;
+mod agents;
 mod aicore;
 mod assets;
 mod backups;
@@ -124,6 +125,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .merge(assets::routes())
         .merge(aicore::routes())
         .merge(core_api::routes())
+        .merge(agents::routes())
         .merge(backups::routes())
         .merge(sessions::routes())
         .fallback(async || (StatusCode::NOT_FOUND, "There is nothing at this address.\n"))

@@ -3,6 +3,7 @@
 //! They live beside this file: `presence` (sockets), `desk` (commands), `work` (runs), `sound` (the live model).
 
 use super::audience::Audience;
+use super::choice::Results;
 use super::conversations::Conversations;
 use super::desk::Desk;
 use super::erase::Doom;
@@ -62,6 +63,7 @@ pub(super) struct Session {
     pub(super) last_run: u64,
     pub(super) voice: Voice,
     pub(super) recent: RecentFiles,
+    pub(super) results: Results,
     idle_since: Option<Instant>,
     /// Set when the session is to be deleted.
     pub(super) doom: Option<Doom>,
@@ -126,6 +128,7 @@ impl Session {
             last_lane: 0,
             last_run: record.last_run,
             recent: RecentFiles::restored(record.recent_files),
+            results: Results::restored(record.summaries),
             jobs: JoinSet::new(),
             idle_since: None,
             doom: None,
@@ -148,11 +151,10 @@ impl Session {
             let flowing = !self.journal.is_full();
             tokio::select! {
                 () = &mut stopped => return Ended::Stopped,
-                () = self.journal.progress() => {
-                    if self.take_effect().is_err() {
-                        return Ended::Diverged;
-                    }
-                }
+                () = self.journal.progress() => match self.take_effect() {
+                    Ok(()) => {}
+                    Err(Diverged) => return Ended::Diverged,
+                },
                 urgent = self.urgent.recv() => match urgent {
                     Some(urgent) => {
                         self.on_urgent(urgent);

@@ -99,6 +99,10 @@ fn sound_in(signal: &Signal) -> usize {
         | Signal::Failed { .. }
         | Signal::FilesUnchanged { .. }
         | Signal::AnswerPart { .. }
+        | Signal::Compared { .. }
+        | Signal::Diff(_)
+        | Signal::State { .. }
+        | Signal::Usage { .. }
         | Signal::System(_) => 0,
     }
 }
@@ -204,6 +208,11 @@ impl Audience {
             let part = Signal::AnswerPart { channel, run, text: text.to_owned() };
             self.send_where(channel, |peer| peer.features.stream, &part);
         }
+    }
+
+    /// Tells those who know the packets of agents.
+    pub(super) fn tell_knowing(&mut self, channel: Channel, signal: &Signal) {
+        self.send_where(channel, |peer| peer.features.agents, signal);
     }
 
     /// A new lane for a socket that lagged behind; `None` if the session has dropped it meanwhile.
@@ -341,7 +350,16 @@ pub(super) fn weight(event: &Event) -> usize {
             text.len() + attachments.iter().map(String::len).sum::<usize>()
         }
         Event::RunLine(text) | Event::RequestAnswered(text) => text.len(),
-        Event::ConfirmAsked(asked) => asked.tool.len() + asked.input.len(),
+        Event::ConfirmAsked(asked) => {
+            asked.tool.len() + asked.input.len() + asked.diff.as_ref().map_or(0, String::len)
+        }
+        Event::Tool(note) => {
+            let texts = [&note.input, &note.output, &note.error];
+            texts.into_iter().flatten().map(String::len).sum()
+        }
+        Event::Plan(steps) => steps.iter().map(|step| step.text.len()).sum(),
+        Event::RunSummed(summary) => summary.files.len() * 64,
+        Event::Chosen(_) => 64,
         Event::Text { text, .. } | Event::Transcript { text, .. } => text.len(),
         Event::UserFile(note) | Event::FileMade(note) => {
             note.thumbnail.as_ref().map_or(0, Bytes::len)

@@ -3,6 +3,7 @@
 
 use super::Submitted;
 use super::actor::Session;
+use super::choice::Inquirer;
 use super::job::{self, Asker, JobDone, Wanted, Way};
 use super::journal::{Effect, Step};
 use super::lane::lane_index;
@@ -28,7 +29,7 @@ const CONTROL_BYTES: usize = 512;
 #[derive(Debug)]
 pub(super) struct Desk {
     backlog: VecDeque<Submitted>,
-    /// Closed by a command that is not done yet; the channel is where that command is going to start work.
+    /// Closed by a command that is not done yet; the channels are where that command is going to start work.
     gate: Option<Gate>,
     /// Who waits for which list; one list answers them all.
     lists: HashMap<Wanted, Vec<(Asker, Option<KnownList>)>>,
@@ -41,9 +42,9 @@ pub(super) struct Desk {
     pub(super) controls: Controls,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Gate {
-    starts_work_on: Option<Channel>,
+    starts_work_on: Vec<Channel>,
 }
 
 impl Desk {
@@ -72,15 +73,15 @@ impl Desk {
     }
 
     fn close_gate(&mut self, command: &Command) {
-        self.gate = Some(Gate { starts_work_on: target(command) });
+        self.gate = Some(Gate { starts_work_on: targets(command) });
     }
 
     /// Whether work for this channel has been asked for before `order` but not begun.
     fn expects_work_on(&self, channel: Channel, order: u64) -> bool {
-        let gated = self.gate.and_then(|gate| gate.starts_work_on);
+        let gated = self.gate.iter().flat_map(|gate| gate.starts_work_on.iter().copied());
         let earlier = self.backlog.iter().filter(|submitted| submitted.order < order);
-        let waiting = earlier.filter_map(|submitted| target(&submitted.inbound.command));
-        gated.into_iter().chain(waiting).any(|target| target == channel)
+        let mut waiting = earlier.flat_map(|submitted| targets(&submitted.inbound.command));
+        gated.chain(&mut waiting).any(|target| target == channel)
     }
 
     /// Whether a cancel of everything came after this work was asked for.
@@ -96,11 +97,12 @@ impl Desk {
 }
 
 /// Where a command starts work.
-fn target(command: &Command) -> Option<Channel> {
+fn targets(command: &Command) -> Vec<Channel> {
     match command {
-        Command::SendText { route: Route::Chat, .. } => Some(Channel::Chat),
-        Command::SendText { route: Route::Agent(slot) | Route::AgentFromChat(slot), .. }
-        | Command::RequestRun { agent: slot, .. } => Some(Channel::Agent(*slot)),
+        Command::SendText { route: Route::Chat, .. } => vec![Channel::Chat],
+        Command::SendText { route: Route::Agent(slot), .. } => vec![Channel::Agent(*slot)],
+        Command::SendText { route: Route::AgentsFromChat(agents), .. }
+        | Command::RequestRun { agents, .. } => agents.iter().map(Channel::Agent).collect(),
         Command::SendText { route: Route::Live { .. }, .. }
         | Command::SaveControls(_)
         | Command::SendFile { .. }
@@ -109,8 +111,11 @@ fn target(command: &Command) -> Option<Channel> {
         | Command::StopPlayback
         | Command::CancelRun { .. }
         | Command::Confirm { .. }
+        | Command::Compare { .. }
+        | Command::ShowDiff { .. }
+        | Command::Choose { .. }
         | Command::ListFiles { .. }
-        | Command::WatchFiles { .. } => None,
+        | Command::WatchFiles { .. } => Vec::new(),
     }
 }
 
@@ -216,10 +221,15 @@ impl Session {
             }
             JobDone::Followed { kind, before, list } => self.on_followed(kind, before, list),
             JobDone::Prepared { channel, run, before } => self.on_prepared(channel, run, before),
-            JobDone::Concluded { channel, run, changed } => {
-                self.on_concluded(channel, run, changed);
+            JobDone::Concluded { channel, run, conclusion } => {
+                self.on_concluded(channel, run, conclusion);
             }
             JobDone::Described { channel, run, note } => self.on_described(channel, run, note),
+            JobDone::Compared { inquirer, rows } => self.on_compared(inquirer, rows),
+            JobDone::Diffed { inquirer, diff } => self.on_diffed(inquirer, diff),
+            JobDone::Chosen { inquirer, agent, kind, outcome } => {
+                self.on_chosen(inquirer, agent, kind, outcome);
+            }
         }
     }
 
@@ -274,7 +284,7 @@ impl Session {
         match command {
             Command::SaveControls(controls) => self.save_controls(asker, controls),
             Command::SendText { route, text } => self.send_text(asker, route, text),
-            Command::RequestRun { agent, text } => self.request_run(asker, agent, text),
+            Command::RequestRun { agents, text } => self.request_runs(asker, agents, &text),
             Command::SendFile { channel, name, bytes } => {
                 let (env, principal) = (self.env.clone(), self.principal.clone());
                 self.jobs.spawn(job::store_file(env, principal, asker, channel, name, bytes));
@@ -295,6 +305,15 @@ impl Session {
                     Ok(()) => self.record_for(asker, step),
                     Err(problem) => self.refuse(asker, problem),
                 }
+            }
+            Command::Compare { agents, check } => {
+                self.compare(Inquirer::Socket(asker), agents, check);
+            }
+            Command::ShowDiff { agent, path } => {
+                self.show_diff(Inquirer::Socket(asker), agent, path);
+            }
+            Command::Choose { agent, choice } => {
+                self.choose(Inquirer::Socket(asker), agent, choice);
             }
             Command::ListFiles { kind, scope, answer_on, known } => {
                 self.list_files(asker, Wanted { kind, scope, answer_on }, known);
@@ -323,7 +342,7 @@ impl Session {
                 Some(confirmed) => self.confirm_in_pane(asker, slot, text, confirmed),
                 None => self.run_from_pane(asker, Channel::Agent(slot), text),
             },
-            Route::AgentFromChat(slot) => self.run_from_chat(asker, slot, text),
+            Route::AgentsFromChat(agents) => self.run_from_chat(asker, agents, text),
             Route::Live { echo } => self.send_live_text(asker, echo, text),
         }
     }

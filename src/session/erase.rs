@@ -4,10 +4,12 @@
 use super::actor::Session;
 use super::job::JobDone;
 use super::lane::Lane;
+use super::site;
 use super::{Env, SessionHandle, Urgent};
 use crate::files::{FileError, SavedFile};
-use crate::message::{Principal, RunOutcome};
+use crate::message::{Principal, RunOutcome, SessionId};
 use crate::store::{SessionKey, StoreError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -50,7 +52,7 @@ impl Session {
                 break;
             }
         }
-        let removed = remove(&self.env, self.key, &self.principal, stored).await;
+        let removed = remove(&self.env, &self.id, self.key, &self.principal, stored).await;
         if removed.is_ok() {
             info!(session = %self.id, "session deleted");
         }
@@ -72,7 +74,10 @@ impl Session {
                     | JobDone::Followed { .. }
                     | JobDone::Prepared { .. }
                     | JobDone::Concluded { .. }
-                    | JobDone::Described { .. },
+                    | JobDone::Described { .. }
+                    | JobDone::Compared { .. }
+                    | JobDone::Diffed { .. }
+                    | JobDone::Chosen { .. },
                 )
                 | Err(_) => {}
             }
@@ -87,6 +92,7 @@ fn path(saved: Result<SavedFile, FileError>) -> Option<String> {
 /// Files first: if this is cut off in between, the session is still there and can be deleted again.
 pub(super) async fn remove(
     env: &Env,
+    id: &SessionId,
     key: SessionKey,
     principal: &Principal,
     more: Vec<String>,
@@ -95,7 +101,9 @@ pub(super) async fn remove(
     let mut paths = env.store.mentioned_alone(key, move |path| belongings.holds(path)).await?;
     paths.extend(more);
     let (files, principal) = (env.files.clone(), principal.clone());
+    let (config, id) = (Arc::clone(&env.config), id.clone());
     let removed = tokio::task::spawn_blocking(move || {
+        site::remove(&config, &id);
         for path in paths {
             if let Err(err) = files.remove(&principal, &path) {
                 warn!(%err, "a file of a deleted session is left until it is too old");

@@ -8,8 +8,9 @@ use crate::message::{
     RunId, WarningLevel,
 };
 use crate::policy::{Breaker, Call, Decision as Judged, Level, Remembered, Rules, Scope, Tripped};
-use crate::provider::agent::{Ask, AskId, Decision, Tool, ToolKind, ToolStatus};
+use crate::provider::agent::{Ask, AskId, Decision, FileDiff, Tool, ToolKind, ToolStatus};
 use crate::store::Change;
+use similar::TextDiff;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -18,6 +19,10 @@ use tokio::time::Instant;
 const MOST_OPEN: usize = 64;
 /// What is shown of a tool's input.
 const LONGEST_INPUT: usize = 16 * 1024;
+/// What is shown of a change.
+const LONGEST_DIFF: usize = 64 * 1024;
+/// Larger files are not compared on the session's own time.
+const LARGEST_DIFFED: usize = 256 * 1024;
 /// What counts as an answer in plain text, without regard to case.
 const YES: [&str; 4] = ["y", "yes", "\u{306f}\u{3044}", "ok"];
 const NO: [&str; 4] = ["n", "no", "\u{3044}\u{3044}\u{3048}", "deny"];
@@ -76,7 +81,8 @@ impl Session {
             step.effects.push(Effect::Decide { slot, ask: ask.id, decision: Decision::Cancelled });
             return;
         };
-        let scope = Scope::new(self.env.files.project(), &[]);
+        let directory = self.lanes[index].directory().unwrap_or(self.env.files.project());
+        let scope = Scope::new(directory, &[]);
         let verdict = self.gate.rules.judge(&call, &scope, &self.gate.remembered[place(slot)]);
         let decided = match verdict.decision {
             Judged::Allow => Some((Confirmed::Approved, Decision::AllowOnce)),
@@ -95,15 +101,18 @@ impl Session {
             }
             return;
         }
-        self.ask_user(step, slot, ask.id, call, verdict.level, verdict.reason);
+        let diff = diff(&ask.tool.diffs);
+        self.ask_user(step, slot, ask.id, call, diff, verdict.level, verdict.reason);
     }
 
+    #[expect(clippy::too_many_arguments, reason = "one question")]
     fn ask_user(
         &mut self,
         step: &mut Step,
         slot: AgentSlot,
         ask: AskId,
         call: Call,
+        diff: Option<String>,
         level: Level,
         reason: String,
     ) {
@@ -113,7 +122,8 @@ impl Session {
             id: id.clone(),
             agent: slot,
             tool: call.tool.clone(),
-            input: shortened(&call.input),
+            input: shortened(&call.input, LONGEST_INPUT),
+            diff,
             level: warning(level),
             reason,
             seconds: patience.as_secs(),
@@ -221,8 +231,7 @@ impl Session {
         let call = call(tool);
         let run = self.lanes[index].current.as_ref().map(|current| current.run.id);
         let Some(run) = run else { return };
-        let gated = tool.asked || matches!(tool.kind, ToolKind::Think | ToolKind::SwitchMode);
-        if tool.status == ToolStatus::Started && !gated {
+        if is_ungated(tool) {
             self.audit(step, slot, run, &call, Confirmed::Approved, DecidedBy::Nobody, "ungated");
         }
         let Some(breaker) = &mut self.gate.breakers[place(slot)] else { return };
@@ -274,7 +283,7 @@ impl Session {
             agent: slot,
             run,
             tool: call.tool.clone(),
-            input: shortened(&call.input),
+            input: shortened(&call.input, LONGEST_INPUT),
             confirmed,
             by,
             reason: reason.to_owned(),
@@ -302,7 +311,14 @@ fn call(tool: &Tool) -> Call {
     }
 }
 
-fn kind(kind: ToolKind) -> &'static str {
+/// Whether it did something without asking. While it has not ended, it may still ask.
+pub(super) fn is_ungated(tool: &Tool) -> bool {
+    let harmless = matches!(tool.kind, ToolKind::Think | ToolKind::SwitchMode);
+    let over = matches!(tool.status, ToolStatus::Completed | ToolStatus::Failed);
+    over && !tool.asked && !harmless
+}
+
+pub(super) fn kind(kind: ToolKind) -> &'static str {
     match kind {
         ToolKind::Read => "read",
         ToolKind::Edit => "edit",
@@ -317,6 +333,22 @@ fn kind(kind: ToolKind) -> &'static str {
     }
 }
 
+/// What would change, as people read it.
+fn diff(diffs: &[FileDiff]) -> Option<String> {
+    let mut text = String::new();
+    for FileDiff { path, old, new } in diffs {
+        let old = old.as_deref().unwrap_or_default();
+        // Finding the smallest difference of huge texts takes long; the whole is shown shortened anyway.
+        if old.len() + new.len() > LARGEST_DIFFED {
+            text += &format!("--- {path}\n+++ {path}\n({} -> {} bytes)\n", old.len(), new.len());
+            continue;
+        }
+        let diff = TextDiff::from_lines(old, new.as_str());
+        text += &diff.unified_diff().header(path, path).to_string();
+    }
+    Some(shortened(&text, LONGEST_DIFF)).filter(|text| !text.is_empty())
+}
+
 fn warning(level: Level) -> WarningLevel {
     match level {
         Level::Info => WarningLevel::Info,
@@ -325,8 +357,8 @@ fn warning(level: Level) -> WarningLevel {
     }
 }
 
-fn shortened(text: &str) -> String {
-    let mut end = text.len().min(LONGEST_INPUT);
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
     }

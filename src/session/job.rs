@@ -1,16 +1,21 @@
 //! Work that leaves the actor: looking up a request number, storing a file, making a list, a thumbnail or a backup.
 //! Everything here may take as long as the disk does; the actor goes on meanwhile.
 
+use super::choice::Inquirer;
+use super::site::{Before, Changed, Site, SiteWish, is_picture};
 use super::{Env, Submitted};
 use crate::files::{FileError, Files, Listed, SavedFile, Snapshot};
 use crate::message::{
-    Channel, ConnectionId, FileList, FileNote, ListKind, ListScope, Principal, RequestNo, RunId,
+    AgentSlot, Channel, ChoiceKind, Chosen, ChosenOutcome, ComparisonRow, ConnectionId, DiffNote,
+    FileChange, FileList, FileNote, ListKind, ListScope, Principal, RequestNo, RunId,
 };
 use crate::store::{SessionKey, StoreError};
 use bytes::Bytes;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 use tracing::warn;
 
@@ -20,8 +25,17 @@ const FOLLOW_LOOK: Duration = Duration::from_secs(2);
 const FOLLOW_SETTLE: Duration = Duration::from_millis(100);
 /// How long a run waits for copies that are still being made.
 const COPY_PATIENCE: Duration = Duration::from_secs(1);
-/// More changed files than this are not told one by one.
-const MOST_CHANGED: usize = 1_000;
+/// So many pictures of one run are shown.
+const MOST_PICTURES: usize = 8;
+
+/// What a run has left.
+#[derive(Debug, Default)]
+pub(super) struct Conclusion {
+    /// Whatever changed, also what only the agent knows of.
+    pub(super) paths: Vec<String>,
+    pub(super) changed: Changed,
+    pub(super) pictures: Vec<FileNote>,
+}
 
 /// Who is waiting for an outcome.
 #[derive(Debug)]
@@ -89,22 +103,37 @@ pub(super) enum JobDone {
         before: Option<Arc<FileList>>,
         list: Arc<FileList>,
     },
-    /// The project is safe, as far as it can be made safe: the run may begin.
+    /// The project is safe, as far as it can be made safe, and the agent has its place: the run may begin. Or why
+    /// there is no place for it.
     Prepared {
         channel: Channel,
         run: RunId,
-        before: Option<Snapshot>,
+        before: Result<Box<Before>, String>,
     },
     /// What a run has changed, whatever its agent says.
     Concluded {
         channel: Channel,
         run: RunId,
-        changed: Vec<String>,
+        conclusion: Conclusion,
     },
     Described {
         channel: Channel,
         run: RunId,
         note: FileNote,
+    },
+    Compared {
+        inquirer: Inquirer<Arc<[ComparisonRow]>>,
+        rows: Arc<[ComparisonRow]>,
+    },
+    Diffed {
+        inquirer: Inquirer<Arc<DiffNote>>,
+        diff: Result<DiffNote, String>,
+    },
+    Chosen {
+        inquirer: Inquirer<Chosen>,
+        agent: AgentSlot,
+        kind: ChoiceKind,
+        outcome: Result<ChosenOutcome, String>,
     },
 }
 
@@ -192,40 +221,67 @@ pub(super) async fn make_list(
     blocking(move || files.list(kind, scope, &principal)).await
 }
 
-/// Backs the project up before a run. The run waits for the look at the project, and for the copies only so long
-/// that a large project does not keep it waiting.
-pub(super) async fn prepare(env: Env, channel: Channel, run: RunId) -> JobDone {
-    let files = env.files.clone();
-    let before = blocking(move || files.survey()).await;
-    let before = before.inspect_err(|err| warn!(%err, "no backup before a run")).ok();
-    if let Some(snapshot) = before.clone() {
-        let _ = timeout(COPY_PATIENCE, back_up(env.files.clone(), snapshot)).await;
-    }
+/// Backs the project up before a run, and gives the agent its place. The run waits for the look at the project, and
+/// for the copies only so long that a large project does not keep it waiting.
+pub(super) async fn prepare(env: Env, channel: Channel, run: RunId, wish: SiteWish) -> JobDone {
+    let survey = survey(&env).await;
+    let before = spawn_blocking(move || wish.prepare(run, survey)).await;
+    let before = match before {
+        Ok(Ok(before)) => Ok(Box::new(before)),
+        Ok(Err(err)) => Err(err.to_string()),
+        Err(_) => Err(FileError::Internal.to_string()),
+    };
     JobDone::Prepared { channel, run, before }
 }
 
-/// Backs the project up after a run, and adds what the agent has not told.
+/// Backs the project up after a run, and finds out what the agent has changed.
 pub(super) async fn conclude(
     env: Env,
+    principal: Principal,
     channel: Channel,
     run: RunId,
-    before: Snapshot,
+    wish: SiteWish,
+    before: Box<Before>,
     told: Vec<String>,
 ) -> JobDone {
-    let files = env.files.clone();
-    let changed = match blocking(move || files.survey()).await {
-        Ok(after) => {
-            let mut changed = before.changes_until(&after);
-            changed.extend(told);
-            let _ = timeout(COPY_PATIENCE, back_up(env.files.clone(), after)).await;
-            changed.into_iter().take(MOST_CHANGED).collect()
+    let after = survey(&env).await;
+    let concluded = spawn_blocking(move || {
+        let changed = before.changed(after.as_ref());
+        let pictures = pictures(&env.files, &principal, &before.site, &changed);
+        if let Site::Worktree(worktree) = &before.site {
+            wish.forget_old_backups(worktree.repository());
         }
-        Err(err) => {
-            warn!(%err, "no backup after a run");
-            told
+        let paths: BTreeSet<_> = changed.files.iter().map(|file| file.path.clone()).collect();
+        let paths = paths.into_iter().chain(told).collect::<BTreeSet<_>>().into_iter().collect();
+        Conclusion { paths, changed, pictures }
+    });
+    let conclusion = concluded.await.unwrap_or_default();
+    JobDone::Concluded { channel, run, conclusion }
+}
+
+/// The project as it is, backed up.
+async fn survey(env: &Env) -> Option<Snapshot> {
+    let files = env.files.clone();
+    let survey = blocking(move || files.survey()).await;
+    let survey = survey.inspect_err(|err| warn!(%err, "no backup around a run")).ok()?;
+    let _ = timeout(COPY_PATIENCE, back_up(env.files.clone(), survey.clone())).await;
+    Some(survey)
+}
+
+/// What an agent drew in its own place is copied, because that place does not last; what is in the project is shown
+/// where it is.
+fn pictures(files: &Files, principal: &Principal, site: &Site, changed: &Changed) -> Vec<FileNote> {
+    let drawn = changed.files.iter().filter(|file| is_picture(file)).take(MOST_PICTURES);
+    let note = |file: &FileChange| match site {
+        Site::Shared(_) => Some(files.describe(&file.path)),
+        Site::Worktree(worktree) => {
+            let content = files.read_in(&worktree.place(), &file.path).ok()?;
+            let saved = files.save_made(principal, &content.bytes);
+            let saved = saved.inspect_err(|err| warn!(%err, "a picture of an agent is not kept"));
+            Some(FileNote { name: content.name, ..saved.ok()?.note })
         }
     };
-    JobDone::Concluded { channel, run, changed }
+    drawn.filter_map(note).collect()
 }
 
 /// Goes on by itself if nobody waits for it any more.

@@ -155,7 +155,7 @@ impl Registry {
         if unused_since.is_some_and(|since| found.has_work || found.used >= since) {
             return Err(KeepingError::Unknown);
         }
-        Ok(erase::remove(&self.env, found.key, &found.principal, Vec::new()).await?)
+        Ok(erase::remove(&self.env, id, found.key, &found.principal, Vec::new()).await?)
     }
 }
 

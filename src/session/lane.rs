@@ -1,7 +1,9 @@
 //! Work on one channel: one run at a time, a bounded queue behind it, and the link to whoever does the work.
 
-use crate::files::Snapshot;
-use crate::message::{AgentSlot, Channel, FileNote, Run, RunId, RunOutcome};
+use super::site::{Before, Changed};
+use crate::message::{
+    AgentSlot, AgentState, Channel, FileNote, Run, RunId, RunOutcome, ToolState, Usage,
+};
 use crate::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AskId, Decision,
     Place,
@@ -28,6 +30,8 @@ pub(super) struct Lane {
     worker: Worker,
     /// Since when the worker has had nothing to do.
     free_since: Instant,
+    /// Somebody else is busy in its place; runs wait.
+    held: bool,
     /// Answers to cancels that came too late for their run; they must not end the next one.
     stray_cancels: u32,
 }
@@ -52,10 +56,17 @@ pub(super) struct Current {
     /// What the agent thinks, as far as it is not told yet.
     pub(super) thought: String,
     pub(super) changed: Vec<String>,
+    /// What was last told of each of its tools.
+    pub(super) tools: VecDeque<(String, ToolState, String)>,
+    pub(super) state: AgentState,
+    pub(super) usage: Option<Usage>,
+    pub(super) started: Instant,
     /// Files that this run made, as they will be told.
     pub(super) made: Vec<FileNote>,
-    /// The project before this run.
-    pub(super) before: Option<Snapshot>,
+    /// The agent's place before this run.
+    pub(super) before: Option<Box<Before>>,
+    /// What it has changed, when that is known.
+    pub(super) files: Changed,
     /// How many looks at its files are still under way.
     pub(super) looking: usize,
     /// How it ended, while it waits for them.
@@ -149,12 +160,27 @@ impl Lane {
             queue: VecDeque::new(),
             worker,
             free_since,
+            held: false,
             stray_cancels: 0,
         }
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.current.is_none() && self.queue.is_empty()
+        self.current.is_none() && self.queue.is_empty() && !self.held
+    }
+
+    /// Whether the next run may start.
+    pub(super) fn is_free(&self) -> bool {
+        self.current.is_none() && !self.held
+    }
+
+    /// No run starts until [`Lane::let_go`].
+    pub(super) fn hold(&mut self) {
+        self.held = true;
+    }
+
+    pub(super) fn let_go(&mut self) {
+        self.held = false;
     }
 
     /// Gives the channel to a run; its worker starts with [`Lane::begin`].
@@ -168,8 +194,13 @@ impl Lane {
             in_parts: false,
             thought: String::new(),
             changed: Vec::new(),
+            tools: VecDeque::new(),
+            state: AgentState::Starting,
+            usage: None,
+            started: Instant::now(),
             made: Vec::new(),
             before: None,
+            files: Changed::default(),
             looking: 0,
             ending: None,
         });
@@ -180,6 +211,23 @@ impl Lane {
         if let Worker::Agent { place, link, .. } = &mut self.worker {
             *link = None;
             *place = new;
+        }
+    }
+
+    /// The run that has the channel works here. An agent that is warm elsewhere ends.
+    pub(super) fn work_at(&mut self, new: Place) {
+        if let Worker::Agent { place, .. } = &self.worker
+            && *place != new
+        {
+            self.move_to(new);
+        }
+    }
+
+    /// Where the agent works.
+    pub(super) fn directory(&self) -> Option<&Path> {
+        match &self.worker {
+            Worker::Chat { .. } => None,
+            Worker::Agent { place, .. } => Some(&place.directory),
         }
     }
 

@@ -1,9 +1,10 @@
 //! Files that are asked for outside of any session: what is in them, and the backups of the project.
 
+use super::site::SiteWish;
 use super::{Registry, SessionHandle};
 use crate::config::Config;
 use crate::files::{Backup, Content, ContentError, FileError, FileLimits, Files, Moment, Restored};
-use crate::message::Principal;
+use crate::message::{AgentSlot, Principal};
 use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::Arc;
@@ -63,12 +64,17 @@ impl Registry {
         &self,
         principal: &Principal,
         session: Option<&SessionHandle>,
+        agent: Option<AgentSlot>,
         shown: &str,
     ) -> Result<Handout, HandoutError> {
         let place = Arc::clone(&self.handouts).try_acquire_owned();
         let place = place.map_err(|_| HandoutError::Busy)?;
         let turn = Arc::clone(&self.reads).acquire_owned().await;
         let turn = turn.map_err(|_| HandoutError::Busy)?;
+        let of_agent = session.zip(agent).filter(|_| Path::new(shown).is_relative());
+        let of_agent = of_agent.map(|(session, slot)| {
+            SiteWish::present(&self.env, session.workplace(), session.id(), slot)
+        });
         let places = match session {
             _ if Path::new(shown).is_absolute() => vec![self.files_with(Path::new(shown))],
             Some(session) => vec![session.workplace()],
@@ -77,7 +83,11 @@ impl Registry {
         let (principal, shown) = (principal.clone(), shown.to_owned());
         // A disk that hangs keeps turn and place, also when nobody waits for it any more.
         let read = spawn_blocking(move || {
-            let content = read_first(&places, &principal, &shown)?;
+            let content = match of_agent {
+                Some(wish) => places[0].read_in(&wish.root(), &shown),
+                None => read_first(&places, &principal, &shown),
+            };
+            let content = content?;
             Ok(Handout { content, turn, place })
         });
         // A panic in there is logged; to the client the file is one that cannot be read.

@@ -1,14 +1,17 @@
 //! Sessions: one actor each, reached through a [`SessionHandle`], found through the [`Registry`].
 //! Knows neither JSON nor WebSocket.
 
+mod activity;
 mod actor;
 mod archive;
 mod audience;
+mod choice;
 mod conversations;
 mod desk;
 mod erase;
 mod follow;
 mod gate;
+mod inspect;
 mod job;
 mod journal;
 mod keeping;
@@ -18,6 +21,7 @@ mod microphone;
 mod models;
 mod presence;
 mod progress;
+mod quarters;
 mod reader;
 mod recent;
 mod registry;
@@ -25,6 +29,7 @@ mod rest;
 mod restart;
 mod safety;
 mod settings;
+mod site;
 mod sound;
 mod talk;
 mod voice;
@@ -33,6 +38,7 @@ mod work;
 pub use crate::files::{Backup, Content, ContentError, FileError, Moment, Restored};
 pub use archive::Archive;
 pub use audience::Role;
+pub use choice::ChoiceError;
 pub use keeping::KeepingError;
 pub use library::{Handout, HandoutError, LibraryError, file_limits};
 pub use reader::{Reader, ReaderEnd, Step};
@@ -52,6 +58,7 @@ use crate::policy::Rules;
 use crate::provider::chat;
 use crate::store::{SessionKey, Store};
 use audience::{Lanes, LogLane};
+use choice::Inquiry;
 use erase::Doom;
 use microphone::{Fed, Heard, Microphone};
 use reader::{Source, Start};
@@ -270,6 +277,9 @@ fn payload(command: &Command) -> usize {
         | Command::StopPlayback
         | Command::CancelRun { .. }
         | Command::Confirm { .. }
+        | Command::Compare { .. }
+        | Command::ShowDiff { .. }
+        | Command::Choose { .. }
         | Command::ListFiles { .. }
         | Command::WatchFiles { .. } => 0,
     }
@@ -303,6 +313,8 @@ enum Urgent {
         new: Box<NewSettings>,
         reply: oneshot::Sender<Result<Taken, SettingProblem>>,
     },
+    /// About the work of agents.
+    Inquiry(Box<Inquiry>),
     Delete(Doom),
 }
 

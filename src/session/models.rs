@@ -85,12 +85,8 @@ pub(super) fn chat(env: &Env, settings: &Settings) -> ChatConfig {
 /// The agent that the settings choose for a slot; the scripted one if that does not exist any more.
 pub(super) fn agent(config: &Config, settings: &Settings, slot: AgentSlot) -> AgentConfig {
     let owner = agent::owner(&config.data);
-    let setting = format!("CODE_AI{}_NAME", slot.number());
-    let chosen = settings.iter().find_map(|(name, value)| match value {
-        SettingValue::Text(text) if **name == *setting => Some(text),
-        SettingValue::Text(_) | SettingValue::Number(_) => None,
-    });
-    let row = chosen.and_then(|name| config.agents.iter().find(|row| row.name == *name));
+    let row = agent_name(settings, slot)
+        .and_then(|name| config.agents.iter().find(|row| row.name == *name));
     match row.cloned() {
         Some(row) => AgentConfig::Program(Arc::new(Program {
             row,
@@ -101,4 +97,13 @@ pub(super) fn agent(config: &Config, settings: &Settings, slot: AgentSlot) -> Ag
         })),
         None => AgentConfig::Scripted { owner },
     }
+}
+
+/// Who the settings say works in a slot.
+pub(super) fn agent_name(settings: &Settings, slot: AgentSlot) -> Option<&str> {
+    let setting = format!("CODE_AI{}_NAME", slot.number());
+    settings.iter().find_map(|(name, value)| match value {
+        SettingValue::Text(text) if **name == *setting => Some(text.as_str()),
+        SettingValue::Text(_) | SettingValue::Number(_) => None,
+    })
 }

@@ -52,6 +52,7 @@ impl Session {
             }
             Urgent::System(notice) => self.on_system(&notice),
             Urgent::Settings { new, reply } => drop(reply.send(self.on_settings(*new))),
+            Urgent::Inquiry(inquiry) => self.on_inquiry(*inquiry),
             // The loop ends with this turn; who comes second asks again when it is over.
             Urgent::Delete(doom) => drop(self.doom.get_or_insert(doom)),
         }
@@ -88,6 +89,9 @@ impl Session {
         let lanes = self.audience.attach(attach);
         if attach.channel == Channel::Input {
             self.tell_trouble(attach.connection);
+        }
+        if attach.features.agents {
+            self.tell_present_state(attach.channel, attach.connection);
         }
         self.note_use();
         Ok(Attached { greeting, start, lanes })

@@ -1,6 +1,4 @@
-//! What an agent does, as lines for frontends that know nothing else.
-
-use crate::provider::agent::{PlanStep, PlanStepState, Tool, ToolStatus};
+//! What an agent thinks, line by line.
 
 /// A thought without line ends is shown in pieces of this size.
 const LONGEST_LINE: usize = 4 * 1024;
@@ -15,32 +13,6 @@ pub(super) fn whole_lines(text: &mut String) -> Vec<String> {
     let rest = text.split_off(end);
     let whole = std::mem::replace(text, rest);
     whole.lines().map(str::to_owned).collect()
-}
-
-pub(super) fn tool(tool: &Tool) -> String {
-    let status = match tool.status {
-        ToolStatus::Started => "...",
-        ToolStatus::Completed => "ok",
-        ToolStatus::Failed => "failed",
-    };
-    format!("[tool] {}: {status}", name(tool))
-}
-
-pub(super) fn plan(steps: &[PlanStep]) -> Vec<String> {
-    let line = |step: &PlanStep| {
-        let mark = match step.state {
-            PlanStepState::Pending => " ",
-            PlanStepState::Started => ">",
-            PlanStepState::Completed => "x",
-        };
-        format!("[plan] [{mark}] {}", step.text)
-    };
-    steps.iter().map(line).collect()
-}
-
-fn name(tool: &Tool) -> &str {
-    let title = Some(tool.title.as_str()).filter(|title| !title.is_empty());
-    title.or(tool.name.as_deref()).unwrap_or(&tool.id)
 }
 
 #[cfg(test)]

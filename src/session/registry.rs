@@ -138,6 +138,18 @@ impl Registry {
         }
     }
 
+    /// The session of that id, if there is one of this person.
+    pub async fn reopen(
+        self: &Arc<Self>,
+        principal: &Principal,
+        id: &SessionId,
+    ) -> Result<Option<SessionHandle>, OpenError> {
+        match self.env.store.find(store::Scope::Own(principal), id).await? {
+            Some(_) => self.open(principal, Some(id.clone())).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// Tells every session, and returns how many there are.
     pub fn broadcast(&self, notice: &SystemNotice) -> usize {
         let handles = self.sessions.iter().filter_map(|slot| slot.value().get().cloned());
@@ -240,6 +252,7 @@ impl Registry {
             running: Vec::new(),
             recent_files: Vec::new(),
             conversations: Vec::new(),
+            summaries: Vec::new(),
         })
     }
 

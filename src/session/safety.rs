@@ -2,23 +2,42 @@
 //! between them is what the run has changed, whatever the agent says.
 
 use super::actor::Session;
-use super::job;
+use super::job::{self, Conclusion};
 use super::journal::Step;
-use super::lane::lane_index;
-use crate::files::Snapshot;
-use crate::message::{Channel, Event, RunId};
+use super::lane::{Ending, lane_index};
+use super::site::{Before, SiteWish};
+use crate::message::{AgentSlot, Channel, Event, RunId};
 
 impl Session {
-    pub(super) fn prepare(&mut self, channel: Channel, run: RunId) {
-        self.jobs.spawn(job::prepare(self.env.clone(), channel, run));
+    pub(super) fn prepare(&mut self, slot: AgentSlot, run: RunId) {
+        let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
+        self.jobs.spawn(job::prepare(self.env.clone(), Channel::Agent(slot), run, wish));
     }
 
     /// The run may have been cancelled meanwhile.
-    pub(super) fn on_prepared(&mut self, channel: Channel, run: RunId, before: Option<Snapshot>) {
-        let current = lane_index(channel).and_then(|index| self.lanes[index].current.as_mut());
-        if let Some(current) = current.filter(|current| current.run.id == run) {
-            current.before = before;
-            self.launch(channel, run);
+    pub(super) fn on_prepared(
+        &mut self,
+        channel: Channel,
+        run: RunId,
+        before: Result<Box<Before>, String>,
+    ) {
+        let Some(index) = lane_index(channel) else { return };
+        let quarters = self.quarters();
+        let current = self.lanes[index].current.as_mut();
+        let Some(current) = current.filter(|current| current.run.id == run) else { return };
+        match before {
+            Ok(before) => {
+                let place = quarters.place(&before.site);
+                current.before = Some(before);
+                self.lanes[index].work_at(place);
+                self.launch(channel, run);
+            }
+            Err(reason) => {
+                let mut step = Step::default();
+                let reason = format!("there is no place to work: {reason}");
+                self.end_run(&mut step, index, Ending::Failed(reason));
+                self.journal.record(step);
+            }
         }
     }
 
@@ -30,23 +49,33 @@ impl Session {
         if let Some(before) = current.before.take() {
             current.looking += 1;
             let (run, told) = (current.run.id, std::mem::take(&mut current.changed));
-            self.jobs.spawn(job::conclude(self.env.clone(), channel, run, before, told));
+            let Channel::Agent(slot) = channel else { return };
+            let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
+            let (env, principal) = (self.env.clone(), self.principal.clone());
+            let look = job::conclude(env, principal, channel, run, wish, before, told);
+            self.jobs.spawn(look);
         }
     }
 
-    pub(super) fn on_concluded(&mut self, channel: Channel, run: RunId, changed: Vec<String>) {
+    pub(super) fn on_concluded(&mut self, channel: Channel, run: RunId, conclusion: Conclusion) {
         let Some(index) = lane_index(channel) else { return };
         let mut step = Step::default();
         let current = self.lanes[index].current.as_mut();
         match current.filter(|current| current.run.id == run) {
             Some(current) => {
                 current.looking -= 1;
-                current.changed = changed;
+                current.changed = conclusion.paths;
+                current.files = conclusion.changed;
+                for picture in conclusion.pictures {
+                    if !current.made.iter().any(|made| made.path == picture.path) {
+                        current.made.push(picture);
+                    }
+                }
                 if let Some(ending) = current.ending.take() {
                     self.end_run(&mut step, index, ending);
                 }
             }
-            None => self.tell_changes(&mut step, channel, changed),
+            None => self.tell_changes(&mut step, channel, conclusion.paths),
         }
         if !step.changes.is_empty() {
             self.journal.record(step);

@@ -133,6 +133,10 @@ fn message(event: &Event) -> Option<ChatMessage> {
         | Event::Text { run: None, .. }
         | Event::RunStarted(_)
         | Event::RunLine(_)
+        | Event::Tool(_)
+        | Event::Plan(_)
+        | Event::RunSummed(_)
+        | Event::Chosen(_)
         | Event::ConfirmAsked(_)
         | Event::ConfirmSettled { .. }
         | Event::RunEnded(_)

@@ -7,8 +7,8 @@ use super::lane::{Ending, LaneOutput, Stop, Waiting, lane_index};
 use super::progress;
 use super::talk;
 use crate::message::{
-    AgentReport, AgentSlot, CancelScope, Channel, Event, FileNote, Notice, Problem, ReportStage,
-    Run, RunId, RunOrigin,
+    AgentReport, AgentSet, AgentSlot, AgentState, CancelScope, Channel, Event, FileNote, Notice,
+    Problem, ReportStage, Run, RunId, RunOrigin,
 };
 use crate::provider::agent::AgentOutput;
 use crate::provider::chat::ChatOutput;
@@ -34,30 +34,47 @@ impl Session {
         self.record_for(asker, step);
     }
 
-    /// A text typed in the chat for an agent.
-    pub(super) fn run_from_chat(&mut self, asker: Asker, agent: AgentSlot, text: String) {
-        let channel = Channel::Agent(agent);
-        let Some(asker) = self.room_or_refuse(asker, channel) else { return };
+    /// A text typed in the chat for agents.
+    pub(super) fn run_from_chat(&mut self, asker: Asker, agents: AgentSet, text: String) {
+        let Some(asker) = self.room_for_all(asker, agents) else { return };
         let mut step = Step::default();
-        let mut attachments = self.recent.take(Channel::Chat);
-        let shown = Event::UserText { text: text.clone(), attachments: attachments.clone() };
-        attachments.extend(self.recent.take(channel));
-        let request = Event::UserRequest { text: text.clone(), attachments: attachments.clone() };
-        self.append(&mut step, channel, request);
-        self.append(&mut step, Channel::Chat, shown);
-        self.enqueue(&mut step, asker.order, channel, RunOrigin::Request, text, attachments);
+        let attachments = self.recent.take(Channel::Chat);
+        self.request_each(&mut step, asker.order, agents, &text, &attachments);
+        self.append(&mut step, Channel::Chat, Event::UserText { text, attachments });
         self.record_for(asker, step);
     }
 
-    pub(super) fn request_run(&mut self, asker: Asker, agent: AgentSlot, text: String) {
-        let channel = Channel::Agent(agent);
-        let Some(asker) = self.room_or_refuse(asker, channel) else { return };
+    pub(super) fn request_runs(&mut self, asker: Asker, agents: AgentSet, text: &str) {
+        let Some(asker) = self.room_for_all(asker, agents) else { return };
         let mut step = Step::default();
-        let attachments = self.recent.take(channel);
-        let request = Event::UserRequest { text: text.clone(), attachments: attachments.clone() };
-        self.append(&mut step, channel, request);
-        self.enqueue(&mut step, asker.order, channel, RunOrigin::Request, text, attachments);
+        self.request_each(&mut step, asker.order, agents, text, &[]);
         self.record_for(asker, step);
+    }
+
+    /// One request to each, with the files that were sent for all and those that were sent to its own pane.
+    fn request_each(
+        &mut self,
+        step: &mut Step,
+        order: u64,
+        agents: AgentSet,
+        text: &str,
+        shared: &[String],
+    ) {
+        for channel in agents.iter().map(Channel::Agent) {
+            let mut attachments = shared.to_vec();
+            attachments.extend(self.recent.take(channel));
+            let shown = attachments.clone();
+            let request = Event::UserRequest { text: text.to_owned(), attachments: shown };
+            self.append(step, channel, request);
+            self.enqueue(step, order, channel, RunOrigin::Request, text.to_owned(), attachments);
+        }
+    }
+
+    /// All of them or none: a request that reaches only some could not be compared.
+    fn room_for_all(&mut self, asker: Asker, agents: AgentSet) -> Option<Asker> {
+        agents
+            .iter()
+            .try_fold(asker, |asker, slot| self.room_or_refuse(asker, Channel::Agent(slot)))
     }
 
     /// Refuses before anything is shown, so that a refused request leaves no trace.
@@ -99,7 +116,7 @@ impl Session {
     }
 
     pub(super) fn start_next(&mut self, step: &mut Step, index: usize) {
-        if self.lanes[index].current.is_none()
+        if self.lanes[index].is_free()
             && let Some(waiting) = self.lanes[index].queue.pop_front()
         {
             self.start(step, index, waiting);
@@ -124,7 +141,7 @@ impl Session {
     /// The run is on disk: now its worker may begin. What an agent works on is backed up first.
     pub(super) fn begin(&mut self, channel: Channel, run: RunId) {
         match channel {
-            Channel::Agent(_) => self.prepare(channel, run),
+            Channel::Agent(slot) => self.prepare(slot, run),
             Channel::Chat | Channel::Audio | Channel::Input | Channel::File => {
                 self.launch(channel, run);
             }
@@ -133,6 +150,9 @@ impl Session {
 
     pub(super) fn launch(&mut self, channel: Channel, run: RunId) {
         let Some(index) = lane_index(channel) else { return };
+        if let Channel::Agent(slot) = channel {
+            self.on_state(slot, AgentState::Thinking);
+        }
         let shown =
             self.lanes[index].current.as_ref().map_or(&[][..], |current| &current.run.attachments);
         let stored =
@@ -200,25 +220,23 @@ impl Session {
                 }
             }
             AgentOutput::Tool(tool) => {
-                self.tell_line(step, index, progress::tool(&tool));
+                self.tell_tool(step, index, &tool);
                 self.on_tool(step, index, slot, &tool);
             }
-            AgentOutput::Plan(steps) => {
-                for line in progress::plan(&steps) {
-                    self.tell_line(step, index, line);
-                }
-            }
+            AgentOutput::Plan(steps) => self.tell(step, index, Event::Plan(steps)),
             AgentOutput::Ask(ask) => {
                 self.on_ask(step, index, slot, ask);
             }
             AgentOutput::Usage(usage) => {
                 self.on_tokens(step, index, slot, usage.used);
+                self.on_usage(index, slot, usage);
             }
             AgentOutput::Opened { session, .. } => {
                 let news = self.conversations.note(&self.lanes[index], session);
                 step.changes.extend(news.map(Change::Conversation));
             }
-            AgentOutput::State(_) | AgentOutput::Mode(_) => {}
+            AgentOutput::State(state) => self.on_state(slot, state),
+            AgentOutput::Mode(_) => {}
             AgentOutput::FileMade(path) => self.describe(index, path),
             AgentOutput::FilesChanged(paths) => {
                 if let Some(current) = &mut self.lanes[index].current {
@@ -234,9 +252,14 @@ impl Session {
     }
 
     pub(super) fn tell_line(&mut self, step: &mut Step, index: usize, line: String) {
+        self.tell(step, index, Event::RunLine(line));
+    }
+
+    /// What belongs to a run is told while there is one.
+    pub(super) fn tell(&mut self, step: &mut Step, index: usize, event: Event) {
         if self.lanes[index].current.is_some() {
             let channel = self.lanes[index].channel;
-            self.append(step, channel, Event::RunLine(line));
+            self.append(step, channel, event);
         }
     }
 
@@ -276,6 +299,10 @@ impl Session {
     fn describe(&mut self, index: usize, path: String) {
         let channel = self.lanes[index].channel;
         let Some(current) = &mut self.lanes[index].current else { return };
+        // What is made in a place of its own is found there when the run is over.
+        if current.before.as_ref().is_some_and(|before| before.site.is_own()) {
+            return;
+        }
         current.looking += 1;
         let run = current.run.id;
         self.jobs.spawn(job::describe(self.env.clone(), channel, run, path));
@@ -322,13 +349,15 @@ impl Session {
         {
             self.tell_line(step, index, rest);
         }
-        let Some(done) = self.lanes[index].release() else { return };
+        let Some(mut done) = self.lanes[index].release() else { return };
         self.choose_agents();
-        let run = done.run;
+        let run = done.run.clone();
         step.changes.push(Change::RunOver(run.id));
         self.env.metrics.run_ended(ending.outcome());
         if let Channel::Agent(slot) = run.channel {
             self.void_confirmations(step, slot);
+            self.on_state(slot, AgentState::WaitingForInput);
+            self.sum_up(step, slot, &mut done, ending.outcome());
             self.append(step, run.channel, Event::RunEnded(ending.outcome()));
         }
         // A stopped chat has said something too: what there is of an answer is shown before the notice.
@@ -408,6 +437,8 @@ impl Session {
     pub(super) fn stop_lane(&mut self, step: &mut Step, index: usize) {
         if self.lanes[index].stop() == Stop::Done {
             self.end_run(step, index, Ending::Cancelled);
+        } else if let Channel::Agent(slot) = self.lanes[index].channel {
+            self.on_state(slot, AgentState::Stopping);
         }
     }
 

@@ -15,6 +15,7 @@ mod schema;
 mod summary;
 mod token;
 mod usage;
+mod work_record;
 mod writer;
 
 pub use audit::AuditRow;

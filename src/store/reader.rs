@@ -3,8 +3,8 @@
 use super::writer::now_millis;
 use super::{Conversation, SessionKey, StoreError, conversation, record};
 use crate::message::{
-    Channel, Controls, Entry, Epoch, Event, FileNote, Principal, RequestNo, Run, Seq, SessionId,
-    SettingValue,
+    AgentSlot, Channel, Controls, Entry, Epoch, Event, FileNote, Principal, RequestNo, Run,
+    RunSummary, Seq, SessionId, SettingValue,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::path::{Path, PathBuf};
@@ -40,6 +40,8 @@ pub struct SessionRecord {
     pub running: Vec<Run>,
     /// With agents; their processes are gone.
     pub conversations: Vec<Conversation>,
+    /// Of each agent the last run's, unless its work was taken over or thrown away since.
+    pub summaries: Vec<(AgentSlot, RunSummary)>,
 }
 
 /// A stretch of a channel's log.
@@ -109,6 +111,7 @@ pub(super) fn load(
             running: Vec::new(),
             recent_files: Vec::new(),
             conversations: Vec::new(),
+            summaries: Vec::new(),
         })
     });
     let Some(mut session) = found.optional()? else { return Ok(None) };
@@ -118,6 +121,7 @@ pub(super) fn load(
     load_runs(connection, &mut session)?;
     session.conversations = conversation::all(connection, session.key)?;
     load_recent_files(connection, &mut session)?;
+    load_summaries(connection, &mut session)?;
     Ok(Some(session))
 }
 
@@ -167,6 +171,30 @@ fn load_recent_files(
             {
                 let age = Duration::from_millis(u64::try_from(now - at).unwrap_or(0));
                 session.recent_files.push((channel, path, age));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The newest of both kinds says whether there is still something to compare.
+fn load_summaries(connection: &Connection, session: &mut SessionRecord) -> Result<(), StoreError> {
+    let mut query = connection.prepare_cached(
+        "SELECT kind, body FROM events WHERE session = ?1 AND channel = ?2
+         AND kind IN ('run_summed', 'chosen') ORDER BY seq DESC LIMIT 16",
+    )?;
+    for slot in AgentSlot::ALL {
+        let channel = record::channel_number(Channel::Agent(slot));
+        let mut rows = query.query(params![session.key.0, channel])?;
+        while let Some(row) = rows.next()? {
+            let (kind, body): (String, String) = (row.get(0)?, row.get(1)?);
+            match record::read_event(&kind, &body, None) {
+                Some(Event::RunSummed(summary)) => {
+                    session.summaries.push((slot, summary));
+                    break;
+                }
+                Some(Event::Chosen(chosen)) if chosen.settles() => break,
+                Some(_) | None => {}
             }
         }
     }

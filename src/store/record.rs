@@ -1,10 +1,11 @@
 //! Events, runs and switches as rows. What is stored must be readable by every later version: names here are
 //! part of the file format.
 
+use super::work_record;
 use crate::message::{
     AgentReport, AgentSlot, Channel, ConfirmId, Confirmation, Confirmed, ControlValue, Controls,
-    DecidedBy, Event, FileNote, ListKind, Notice, ReportStage, Run, RunId, RunOrigin, RunOutcome,
-    SettingValue, Settings, Speaker, WarningLevel,
+    DecidedBy, Event, FileNote, ListKind, Notice, ReportStage, Run, RunId, RunOrigin, SettingValue,
+    Settings, Speaker, WarningLevel,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -32,11 +33,15 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         }
         Event::RunStarted(run) => plain("run_started", json!(run.0)),
         Event::RunLine(line) => plain("run_line", json!(line)),
+        Event::Tool(note) => plain("tool", work_record::tool_body(note)),
+        Event::Plan(steps) => plain("plan", work_record::plan_body(steps)),
+        Event::RunSummed(summary) => plain("run_summed", work_record::summary_body(summary)),
+        Event::Chosen(chosen) => plain("chosen", work_record::chosen_body(chosen)),
         Event::ConfirmAsked(asked) => plain(
             "confirm_asked",
             json!({
                 "id": asked.id.as_str(), "agent": asked.agent.number(), "tool": asked.tool,
-                "input": asked.input, "level": asked.level.name(), "reason": asked.reason,
+                "input": asked.input, "diff": asked.diff, "level": asked.level.name(), "reason": asked.reason,
                 "seconds": asked.seconds,
             }),
         ),
@@ -47,7 +52,7 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
                 "approved": *confirmed == Confirmed::Approved, "by": by.name(),
             }),
         ),
-        Event::RunEnded(outcome) => plain("run_ended", json!(outcome_name(*outcome))),
+        Event::RunEnded(outcome) => plain("run_ended", json!(outcome.name())),
         Event::FileMade(note) => file_row("file_made", note),
         Event::RequestAnswered(text) => plain("request_answered", json!(text)),
         Event::FilesChanged(paths) => plain("files_changed", json!(paths)),
@@ -79,9 +84,13 @@ pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Optio
         }
         "run_started" => Event::RunStarted(RunId(serde_json::from_str(body).ok()?)),
         "run_line" => Event::RunLine(text()?),
+        "tool" => Event::Tool(work_record::read_tool(body)?),
+        "plan" => Event::Plan(work_record::read_plan(body)?),
+        "run_summed" => Event::RunSummed(work_record::read_summary(body)?),
+        "chosen" => Event::Chosen(work_record::read_chosen(body)?),
         "confirm_asked" => Event::ConfirmAsked(read_asked(body)?),
         "confirm_settled" => read_settled(body)?,
-        "run_ended" => Event::RunEnded(read_outcome(&text()?)?),
+        "run_ended" => Event::RunEnded(work_record::read_outcome(&text()?)?),
         "file_made" => Event::FileMade(note(blob)?),
         "request_answered" => Event::RequestAnswered(text()?),
         "files_changed" => Event::FilesChanged(serde_json::from_str(body).ok()?),
@@ -137,6 +146,7 @@ struct AskedBody {
     agent: u8,
     tool: String,
     input: String,
+    diff: Option<String>,
     level: String,
     reason: String,
     seconds: u64,
@@ -149,6 +159,7 @@ fn read_asked(body: &str) -> Option<Confirmation> {
         agent: AgentSlot::new(body.agent)?,
         tool: body.tool,
         input: body.input,
+        diff: body.diff,
         level: WarningLevel::ALL.into_iter().find(|level| level.name() == body.level)?,
         reason: body.reason,
         seconds: body.seconds,
@@ -185,21 +196,6 @@ fn list_row_kind(kind: ListKind) -> &'static str {
         ListKind::Backup => "list_backup",
         ListKind::Temp => "list_temp",
     }
-}
-
-fn outcome_name(outcome: RunOutcome) -> &'static str {
-    match outcome {
-        RunOutcome::Finished => "finished",
-        RunOutcome::Cancelled => "cancelled",
-        RunOutcome::Failed => "failed",
-        RunOutcome::Interrupted => "interrupted",
-    }
-}
-
-fn read_outcome(name: &str) -> Option<RunOutcome> {
-    let all =
-        [RunOutcome::Finished, RunOutcome::Cancelled, RunOutcome::Failed, RunOutcome::Interrupted];
-    all.into_iter().find(|outcome| outcome_name(*outcome) == name)
 }
 
 fn report_body(report: &AgentReport) -> Value {
@@ -364,6 +360,10 @@ pub(super) fn read_settings(body: &str) -> Vec<(String, SettingValue)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::{
+        AgentSet, ChangeStatus, ChoiceKind, Chosen, ChosenOutcome, Conflict, Cost, FileChange,
+        Overlap, PlanStep, PlanStepState, RunOutcome, RunSummary, ToolNote, ToolState, Usage,
+    };
 
     #[track_caller]
     fn check(event: Event) {
@@ -387,12 +387,7 @@ mod tests {
         check(Event::Text { text: "spoken".into(), run: None });
         check(Event::RunStarted(RunId(7)));
         check(Event::RunLine("\u{1f980} line".into()));
-        for outcome in [
-            RunOutcome::Finished,
-            RunOutcome::Cancelled,
-            RunOutcome::Failed,
-            RunOutcome::Interrupted,
-        ] {
+        for outcome in RunOutcome::ALL {
             check(Event::RunEnded(outcome));
         }
         check(Event::FileMade(FileNote { thumbnail: None, path: None, ..note }));
@@ -432,6 +427,7 @@ mod tests {
             agent,
             tool: "Write a".into(),
             input: "{}".into(),
+            diff: Some("-a\n+b\n".into()),
             level: WarningLevel::Warn,
             reason: "risk".into(),
             seconds: 300,
@@ -440,6 +436,60 @@ mod tests {
         for by in DecidedBy::ALL {
             let confirmed = Confirmed::Refused;
             check(Event::ConfirmSettled { id: ConfirmId::new("c1"), agent, confirmed, by });
+        }
+    }
+
+    #[test]
+    fn what_agents_do_survives_its_row() {
+        let agent = AgentSlot::ALL[1];
+        for state in ToolState::ALL {
+            let (input, output) = (Some("{}".into()), None);
+            let error = (state == ToolState::Failed).then(|| "no".into());
+            let (id, name, kind) = ("t1".into(), "Write a".into(), "edit".into());
+            let paths = vec!["a".into()];
+            let ungated = state == ToolState::Started;
+            check(Event::Tool(ToolNote {
+                id,
+                name,
+                kind,
+                state,
+                input,
+                output,
+                error,
+                paths,
+                ungated,
+            }));
+        }
+        let step = |state: PlanStepState| PlanStep { text: state.name().into(), state };
+        check(Event::Plan(PlanStepState::ALL.map(step).into()));
+        let file = |status: ChangeStatus| FileChange {
+            path: status.name().into(),
+            old_path: (status == ChangeStatus::Renamed).then(|| "old".into()),
+            status,
+            added: Some(3),
+            removed: None,
+        };
+        let cost = Some(Cost { amount: 0.25, currency: "USD".into() });
+        for outcome in RunOutcome::ALL {
+            check(Event::RunSummed(RunSummary {
+                run: RunId(9),
+                outcome,
+                seconds: 1.5,
+                usage: Some(Usage { used: 10, size: 100, cost: cost.clone() }),
+                files: ChangeStatus::ALL.map(file).into(),
+                more: true,
+                overlaps: vec![Overlap { path: "a".into(), agents: AgentSet::ALL }],
+            }));
+        }
+        for outcome in [
+            ChosenOutcome::Done { files: vec!["a".into()], branch: Some("b".into()) },
+            ChosenOutcome::Conflicts(vec![Conflict { path: "a".into(), kind: "contents".into() }]),
+            ChosenOutcome::Failed { reason: "no".into() },
+        ] {
+            let kinds = ChoiceKind::ALL.into_iter();
+            kinds.for_each(|kind| {
+                check(Event::Chosen(Chosen { agent, kind, outcome: outcome.clone() }))
+            });
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::index::Extent;
 use super::{GitError, Repository, TreeId};
+use crate::message::{ChangeStatus as Status, FileChange};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -9,7 +10,8 @@ use std::os::unix::ffi::OsStringExt;
 /// More are counted but not told.
 const MOST_TOLD: usize = 2_000;
 
-/// Of all changed files the first ones, sorted by path.
+/// Of all changed files the first ones, sorted by path. Paths are relative to the project, with slashes; what is not
+/// UTF-8 is replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
     pub files: Vec<FileChange>,
@@ -21,28 +23,6 @@ impl Changes {
     pub fn is_cut(&self) -> bool {
         self.files.len() < self.total
     }
-}
-
-/// Paths are relative to the project, with slashes; what is not UTF-8 is replaced.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileChange {
-    pub path: String,
-    /// What it was called before, if it was renamed.
-    pub old_path: Option<String>,
-    pub status: Status,
-    /// Lines; `None` for what has no lines.
-    pub added: Option<u32>,
-    pub removed: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    Added,
-    Modified,
-    Deleted,
-    Renamed,
-    /// A file has become a link, or the other way round.
-    TypeChanged,
 }
 
 /// One line of git's list, exactly.

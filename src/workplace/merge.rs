@@ -32,6 +32,21 @@ pub enum ConflictKind {
     Other,
 }
 
+impl ConflictKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Content => "content",
+            Self::Binary => "binary",
+            Self::ModifyDelete => "modify/delete",
+            Self::Rename => "rename",
+            Self::FileDirectory => "file/directory",
+            Self::Type => "type",
+            Self::Submodule => "submodule",
+            Self::Other => "other",
+        }
+    }
+}
+
 pub(super) enum Merged {
     Clean(TreeId),
     Conflicts(Vec<Conflict>),

@@ -27,7 +27,7 @@ mod worktree;
 
 pub use accept::{Accepted, Target};
 pub use backup::{Backup, Reason, Restored};
-pub use change::{Changes, FileChange, Status};
+pub use change::Changes;
 pub use diff::Diff;
 pub use error::GitError;
 pub use git::{Version, version};

@@ -74,6 +74,11 @@ fn samples_of_what_clients_send_are_understood() {
         "files_temp",
         "files_watch",
         "confirm_answer",
+        "compare",
+        "diff",
+        "accept",
+        "discard",
+        "restore",
     ];
     assert_eq!(sent, known.into_iter().map(str::to_owned).collect());
 }

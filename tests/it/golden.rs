@@ -6,11 +6,14 @@ use kakehashi::dialect::Dialect;
 use kakehashi::dialect::aicore::AicoreDialect;
 use kakehashi::locale::Locale;
 use kakehashi::message::{
-    AgentReport, AgentSlot, AudioChunk, CancelScope, Channel, Command, ConfirmId, Confirmation,
-    Confirmed, DecidedBy, Delivery, Entry, Event, FileList, FileNote, Inbound, KnownList, ListKind,
-    ListRoots, ListScope, ListedFile, Notice, Problem, ReportStage, RequestNo, Route, RunId,
-    RunOutcome, Seq, SessionId, Signal, Speaker, StopReason, SystemNotice, WarningLevel,
-    WatchTarget, WatchWish,
+    AgentReport, AgentSet, AgentSlot, AgentState, AudioChunk, Branch, CancelScope, ChangeStatus,
+    Channel, Check, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome, Command, ComparisonRow,
+    ConfirmId, Confirmation, Confirmed, Conflict, Cost, DecidedBy, Delivery, DiffNote, Entry,
+    Event, Features, FileChange, FileList, FileNote, Inbound, KnownList, ListKind, ListRoots,
+    ListScope, ListedFile, Notice, Overlap, PlaceKind, PlanStep, PlanStepState, Problem,
+    ReportStage, RequestNo, Route, RunId, RunOutcome, RunSummary, Seq, SessionId, Signal, Speaker,
+    StateNote, StopReason, SystemNotice, ToolNote, ToolState, Usage, WarningLevel, WatchTarget,
+    WatchWish,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -155,6 +158,45 @@ fn the_seeds_server_samples_are_what_we_send() {
     check_answer("seed_7_6_files_temp", &logged(Channel::File, list(ListKind::Temp, temp)), "");
 }
 
+#[test]
+fn what_becomes_of_agents_work_is_understood() {
+    let [one, two, _, four] = AgentSlot::ALL;
+    let some: AgentSet = [one, two, four].into_iter().collect();
+    let path = || Some("src/main.rs".to_owned());
+    check_sent(
+        "client_compare",
+        Channel::Input,
+        Command::Compare { agents: some, check: CheckWish::Run },
+    );
+    check_sent("client_diff", Channel::Input, Command::ShowDiff { agent: two, path: path() });
+    let choose = |choice| Command::Choose { agent: two, choice };
+    let (name, message) = ("agent/fix".to_owned(), Some("Fix the parser".to_owned()));
+    let accept = Choice::Accept(Some(Branch { name, message }));
+    check_sent("client_accept", Channel::Input, choose(accept));
+    check_sent("client_discard", Channel::Input, choose(Choice::Discard));
+    let restore = Choice::Restore { run: RunId(3), path: path() };
+    check_sent("client_restore", Channel::Input, choose(restore));
+    let text = |agents| Command::SendText {
+        route: Route::AgentsFromChat(agents),
+        text: "直して".to_owned(),
+    };
+    check_sent("client_fan_out", Channel::Input, text(some));
+    check_sent("client_code_all", Channel::Input, text(AgentSet::ALL));
+    for (wrong, code) in [
+        (r#"{"メッセージ識別":"restore","チャンネル":"1"}"#, "bad_field"),
+        (r#"{"メッセージ識別":"diff","チャンネル":"0"}"#, "wrong_channel"),
+        (r#"{"メッセージ識別":"accept"}"#, "wrong_channel"),
+        (r#"{"メッセージ識別":"compare","出力先チャンネル":"1,5"}"#, "bad_field"),
+        (
+            r#"{"メッセージ識別":"input_text","出力先チャンネル":"1,x","メッセージ内容":"a"}"#,
+            "bad_field",
+        ),
+    ] {
+        let refused = dialect(Channel::Input).decode(wrong).unwrap_err();
+        assert_eq!(refused.error.code(), code, "{wrong}");
+    }
+}
+
 fn list(kind: ListKind, list: FileList) -> Event {
     Event::Files { kind, list: Some(Arc::new(list)) }
 }
@@ -223,6 +265,7 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
                 agent,
                 tool: "Write src/main.rs".into(),
                 input: r#"{"path":"src/main.rs"}"#.into(),
+                diff: Some("-old\n+new\n".into()),
                 level: WarningLevel::Warn,
                 reason: "risk: state_modifying".into(),
                 seconds: 300,
@@ -297,13 +340,151 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         ),
     ];
     for (name, own, delivery) in rows {
-        let mut frames = Vec::new();
-        dialect(own).encode(&delivery, &mut frames);
-        assert_eq!(frames.len(), 1, "{name}");
-        let frame = frames.concat() + "\n";
-        if std::env::var_os("UPDATE_FIXTURES").is_some() {
-            std::fs::write(path(&format!("server_{name}")), &frame).unwrap();
-        }
-        assert_eq!(fixture(&format!("server_{name}")), frame, "{name}");
+        check_golden(name, &dialect(own), &delivery);
     }
+}
+
+#[track_caller]
+fn check_golden(name: &str, dialect: &AicoreDialect, delivery: &Delivery) {
+    let mut frames = Vec::new();
+    dialect.encode(delivery, &mut frames);
+    assert_eq!(frames.len(), 1, "{name}");
+    let frame = frames.concat() + "\n";
+    if std::env::var_os("UPDATE_FIXTURES").is_some() {
+        std::fs::write(path(&format!("server_{name}")), &frame).unwrap();
+    }
+    assert_eq!(fixture(&format!("server_{name}")), frame, "{name}");
+}
+
+fn tool_note(state: ToolState) -> ToolNote {
+    ToolNote {
+        id: "call-1".into(),
+        name: "Write src/main.rs".into(),
+        kind: "edit".into(),
+        state,
+        input: Some(r#"{"path":"src/main.rs"}"#.into()),
+        output: Some("12 bytes".into()),
+        error: None,
+        paths: vec!["src/main.rs".into()],
+        ungated: false,
+    }
+}
+
+fn change(path: &str) -> FileChange {
+    let (old_path, status) = (None, ChangeStatus::Modified);
+    FileChange { path: path.into(), old_path, status, added: Some(10), removed: Some(3) }
+}
+
+fn overlaps() -> Vec<Overlap> {
+    vec![Overlap { path: "src/main.rs".into(), agents: AgentSlot::ALL[2].into() }]
+}
+
+fn usage() -> Usage {
+    let cost = Some(Cost { amount: 0.25, currency: "USD".into() });
+    Usage { used: 12_000, size: 200_000, cost }
+}
+
+fn run_summary() -> RunSummary {
+    RunSummary {
+        run: RunId(3),
+        outcome: RunOutcome::Finished,
+        seconds: 12.34,
+        usage: Some(usage()),
+        files: vec![change("src/main.rs")],
+        more: false,
+        overlaps: overlaps(),
+    }
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
+fn every_packet_about_agents_has_its_golden_frame() {
+    let agent = AgentSlot::ALL[1];
+    let pane = Channel::Agent(agent);
+    let steps = PlanStepState::ALL.map(|state| PlanStep { text: state.name().into(), state });
+    let done = |kind, outcome| logged(pane, Event::Chosen(Chosen { agent, kind, outcome }));
+    let row = ComparisonRow {
+        agent,
+        name: "goose".into(),
+        place: PlaceKind::Worktree,
+        run: Some(RunId(3)),
+        outcome: Some(RunOutcome::Finished),
+        seconds: Some(12.34),
+        usage: Some(usage()),
+        files: 1,
+        added: 10,
+        removed: 3,
+        check: Some(Check { code: Some(0), output: "ok".into() }),
+        overlaps: overlaps(),
+        problem: None,
+    };
+    let diff = DiffNote {
+        agent,
+        path: Some("src/main.rs".into()),
+        files: vec![change("src/main.rs")].into(),
+        text: "--- a/src/main.rs\n+++ b/src/main.rs\n".into(),
+        truncated: false,
+    };
+    let rows: Vec<(&str, Channel, Delivery)> = vec![
+        ("tool", pane, logged(pane, Event::Tool(tool_note(ToolState::Completed)))),
+        ("plan", pane, logged(pane, Event::Plan(steps.into()))),
+        ("result", pane, logged(pane, Event::RunSummed(run_summary()))),
+        ("usage", pane, {
+            let (run, usage) = (RunId(3), usage());
+            Delivery::Passing(Signal::Usage { agent, run, usage })
+        }),
+        ("state", pane, {
+            let note = StateNote { state: AgentState::ExecutingTool, run: Some(RunId(3)) };
+            Delivery::Passing(Signal::State { agent, note })
+        }),
+        ("compare", Channel::Chat, {
+            Delivery::Passing(Signal::Compared { rows: vec![row].into() })
+        }),
+        ("diff", pane, Delivery::Passing(Signal::Diff(Arc::new(diff)))),
+        ("accept", pane, {
+            let conflict = Conflict { path: "src/main.rs".into(), kind: "content".into() };
+            done(ChoiceKind::Accept, ChosenOutcome::Conflicts(vec![conflict]))
+        }),
+        ("discard", pane, {
+            let files = vec!["src/main.rs".to_owned()];
+            done(ChoiceKind::Discard, ChosenOutcome::Done { files, branch: None })
+        }),
+        ("restore", pane, {
+            let reason = "there is no backup of run 3".to_owned();
+            done(ChoiceKind::Restore, ChosenOutcome::Failed { reason })
+        }),
+    ];
+    let knowing = |own| dialect(own).with(Features { agents: true, ..Features::default() });
+    for (name, own, delivery) in rows {
+        check_golden(name, &knowing(own), &delivery);
+    }
+}
+
+/// Frontends that have never heard of agents' packets show what they have always shown.
+#[test]
+fn other_frontends_get_lines_about_agents() {
+    let pane = Channel::Agent(AgentSlot::ALL[1]);
+    let shown = |event| {
+        let mut frames = Vec::new();
+        dialect(pane).encode(&logged(pane, event), &mut frames);
+        let frame: Value = serde_json::from_str(&frames.concat()).unwrap();
+        (frame["メッセージ識別"].clone(), frame["メッセージ内容"].as_str().unwrap().to_owned())
+    };
+    let (kind, line) = shown(Event::Tool(tool_note(ToolState::Started)));
+    assert_eq!(
+        (kind.as_str(), line.as_str()),
+        (Some("output_stream"), "[tool] Write src/main.rs: ...")
+    );
+    let ungated = ToolNote { ungated: true, ..tool_note(ToolState::Completed) };
+    assert_eq!(shown(Event::Tool(ungated)).1, "[tool] Write src/main.rs: ok (ungated)");
+    let (_, lines) = shown(Event::RunSummed(run_summary()));
+    assert_eq!(lines, "[files] 1 changed, +10 -3\n[files] src/main.rs: also changed by 3");
+    let chosen = Chosen {
+        agent: AgentSlot::ALL[1],
+        kind: ChoiceKind::Accept,
+        outcome: ChosenOutcome::Failed { reason: "x".into() },
+    };
+    let (kind, text) = shown(Event::Chosen(chosen));
+    assert_eq!(kind, "output_text");
+    assert!(text.contains('2') && text.contains('x'), "{text}");
 }

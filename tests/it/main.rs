@@ -14,6 +14,7 @@ mod chat_anthropic;
 mod chat_faults;
 mod chat_gemini;
 mod chat_openai;
+mod choice;
 mod core_api;
 mod cors;
 mod crash;

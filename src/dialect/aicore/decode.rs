@@ -1,12 +1,13 @@
 //! Client packets into commands: the rules of each socket, and both ways of naming a destination.
 
+use super::choice;
 use super::value::{self, required_string};
 use super::wire::{self, CommandPacket, field};
 use crate::dialect::{DecodeError, Refusal};
 use crate::message::{
-    AgentSlot, AudioChunk, CancelScope, Channel, Command, ConfirmId, Confirmed, ControlValue,
-    Controls, Inbound, KnownList, ListKind, ListScope, RequestNo, Route, RunId, WatchTarget,
-    WatchWish,
+    AgentSet, AgentSlot, AudioChunk, CancelScope, Channel, Command, ConfirmId, Confirmed,
+    ControlValue, Controls, Inbound, KnownList, ListKind, ListScope, RequestNo, Route, RunId,
+    WatchTarget, WatchWish,
 };
 use bytes::Bytes;
 use serde::Deserialize;
@@ -77,6 +78,11 @@ fn read_command(own: Channel, packet: &CommandPacket<'_>) -> Result<Command, Dec
         Kind::FilesTemp => read_list(packet, ListKind::Temp),
         Kind::FilesWatch => read_watch(packet),
         Kind::ConfirmAnswer => read_confirm(packet),
+        Kind::Compare => choice::read_compare(packet),
+        Kind::Diff => choice::read_diff(packet),
+        Kind::Accept => choice::read_accept(packet),
+        Kind::Discard => choice::read_discard(packet),
+        Kind::Restore => choice::read_restore(packet),
     }
 }
 
@@ -95,10 +101,15 @@ enum Kind {
     FilesTemp,
     FilesWatch,
     ConfirmAnswer,
+    Compare,
+    Diff,
+    Accept,
+    Discard,
+    Restore,
 }
 
 impl Kind {
-    const NAMES: [(&'static str, Self); 12] = [
+    const NAMES: [(&'static str, Self); 17] = [
         ("operations", Self::Operations),
         ("input_text", Self::InputText),
         ("input_request", Self::InputRequest),
@@ -111,6 +122,11 @@ impl Kind {
         ("files_temp", Self::FilesTemp),
         ("files_watch", Self::FilesWatch),
         ("confirm_answer", Self::ConfirmAnswer),
+        ("compare", Self::Compare),
+        ("diff", Self::Diff),
+        ("accept", Self::Accept),
+        ("discard", Self::Discard),
+        ("restore", Self::Restore),
     ];
 
     fn parse(name: &str) -> Option<Self> {
@@ -175,6 +191,9 @@ fn read_text(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
 
 fn read_run_request(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     let text = message_text(packet)?;
+    if let Some(agents) = several_agents(packet)? {
+        return Ok(Command::RequestRun { agents, text });
+    }
     // Unlike a text, a request is sent from one place for another: the target goes before the channel.
     let destination = match named_channel(packet.target)? {
         Some(target) => Some(target),
@@ -187,7 +206,7 @@ fn read_run_request(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> 
             return Err(wrong_channel(packet, "1, 2, 3, 4"));
         }
     };
-    Ok(Command::RequestRun { agent, text })
+    Ok(Command::RequestRun { agents: agent.into(), text })
 }
 
 fn message_text(packet: &CommandPacket<'_>) -> Result<String, DecodeError> {
@@ -215,6 +234,8 @@ enum Mode {
     Live,
     /// With the agent's number, or leaving it to the destination.
     Code(Option<AgentSlot>),
+    /// All four at once.
+    CodeAll,
 }
 
 impl Mode {
@@ -224,6 +245,7 @@ impl Mode {
             "chat" => Some(Self::Chat),
             "live" => Some(Self::Live),
             "code" => Some(Self::Code(None)),
+            "codeall" => Some(Self::CodeAll),
             _ => {
                 let slot = text.strip_prefix("code")?.parse().ok().and_then(AgentSlot::new)?;
                 Some(Self::Code(Some(slot)))
@@ -236,8 +258,10 @@ impl Mode {
 /// also the name of a file.
 fn mode(packet: &CommandPacket<'_>) -> Result<Option<Mode>, DecodeError> {
     if let Some(raw) = packet.mode {
-        let expected =
-            DecodeError::BadField { field: field::MODE, expected: "Chat, Live or Code1 to Code4" };
+        let expected = DecodeError::BadField {
+            field: field::MODE,
+            expected: "Chat, Live, Code1 to Code4 or CodeAll",
+        };
         let text = value::string(raw).ok_or_else(|| expected.clone())?;
         return Mode::parse(&text).map(Some).ok_or(expected);
     }
@@ -245,7 +269,7 @@ fn mode(packet: &CommandPacket<'_>) -> Result<Option<Mode>, DecodeError> {
 }
 
 /// Where the existing client says `0` to `4` in the channel, the seed names the target.
-fn destination(packet: &CommandPacket<'_>) -> Result<Option<Channel>, DecodeError> {
+pub(super) fn destination(packet: &CommandPacket<'_>) -> Result<Option<Channel>, DecodeError> {
     let channel = named_channel(packet.channel)?;
     if matches!(channel, Some(Channel::Chat | Channel::Agent(_))) {
         return Ok(channel);
@@ -267,27 +291,59 @@ fn named_channel(
     }
 }
 
+/// More than one agent, by the mode or by a target like `1,2,4`; `None`: the packet is for one place.
+fn several_agents(packet: &CommandPacket<'_>) -> Result<Option<AgentSet>, DecodeError> {
+    if mode(packet)? == Some(Mode::CodeAll) {
+        return Ok(Some(AgentSet::ALL));
+    }
+    let Some(names) = packet.target.and_then(value::string).filter(|names| names.contains(','))
+    else {
+        return Ok(None);
+    };
+    named_agents(&names).map(Some)
+}
+
+/// Agents by their numbers, such as `1,2,4`.
+pub(super) fn named_agents(names: &str) -> Result<AgentSet, DecodeError> {
+    let slot = |name: &str| name.trim().parse().ok().and_then(AgentSlot::new);
+    let agents: Option<AgentSet> = names.split(',').map(slot).collect();
+    agents.ok_or(DecodeError::BadField {
+        field: field::TARGET,
+        expected: "agents by their numbers, such as 1,2,4",
+    })
+}
+
 fn read_route(packet: &CommandPacket<'_>) -> Result<Route, DecodeError> {
+    if let Some(agents) = several_agents(packet)? {
+        return Ok(Route::AgentsFromChat(agents));
+    }
     let mode = mode(packet)?;
     match destination(packet)? {
         Some(Channel::Audio | Channel::File) => Err(wrong_channel(packet, "input, 0, 1, 2, 3, 4")),
         // An agent's own pane: only an explicit Live sends the text past the agent.
         Some(Channel::Agent(slot)) => Ok(match mode {
             Some(Mode::Live) => Route::Live { echo: Some(Channel::Agent(slot)) },
-            Some(Mode::Chat | Mode::Code(_)) | None => Route::Agent(slot),
+            Some(Mode::Chat | Mode::Code(_) | Mode::CodeAll) | None => Route::Agent(slot),
         }),
         Some(Channel::Chat) => Ok(match mode {
             Some(Mode::Chat) | None => Route::Chat,
             Some(Mode::Live) => Route::Live { echo: Some(Channel::Chat) },
-            Some(Mode::Code(slot)) => Route::AgentFromChat(slot.unwrap_or(AgentSlot::ALL[0])),
+            Some(Mode::Code(slot)) => from_chat(slot),
+            Some(Mode::CodeAll) => Route::AgentsFromChat(AgentSet::ALL),
         }),
         // No pane at all: the picture pane talks to the live model and shows nothing.
         Some(Channel::Input) | None => Ok(match mode {
             Some(Mode::Chat) => Route::Chat,
             Some(Mode::Live) | None => Route::Live { echo: None },
-            Some(Mode::Code(slot)) => Route::AgentFromChat(slot.unwrap_or(AgentSlot::ALL[0])),
+            Some(Mode::Code(slot)) => from_chat(slot),
+            Some(Mode::CodeAll) => Route::AgentsFromChat(AgentSet::ALL),
         }),
     }
+}
+
+/// Who leaves the choice to us gets the first.
+fn from_chat(slot: Option<AgentSlot>) -> Route {
+    Route::AgentsFromChat(slot.unwrap_or(AgentSlot::ALL[0]).into())
 }
 
 fn read_file(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
@@ -417,7 +473,7 @@ fn read_confirm(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
 }
 
 /// Existing clients send an empty text where there may be an object.
-fn optional_object<T: Default + serde::de::DeserializeOwned>(
+pub(super) fn optional_object<T: Default + serde::de::DeserializeOwned>(
     packet: &CommandPacket<'_>,
     expected: &'static str,
 ) -> Result<T, DecodeError> {
@@ -438,7 +494,7 @@ fn own_channel(packet: &CommandPacket<'_>, own: &'static str) -> Result<(), Deco
     Err(wrong_channel(packet, own))
 }
 
-fn wrong_channel(packet: &CommandPacket<'_>, allowed: &'static str) -> DecodeError {
+pub(super) fn wrong_channel(packet: &CommandPacket<'_>, allowed: &'static str) -> DecodeError {
     let named = packet.channel.or(packet.target);
     let value = named.map_or_else(String::new, |raw| {
         value::excerpt(value::string_or_number(raw).as_deref().unwrap_or(raw.get()))

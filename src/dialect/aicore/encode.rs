@@ -5,10 +5,10 @@ use super::wire::{
     self, AckPacket, AskedBody, BackupBody, Body, ChangedBody, ConnectionPacket, FileRow,
     HeartbeatBody, Packet, SettledBody, TempBody, UnchangedBody, WarningBody,
 };
-use super::{AicoreDialect, phrase};
+use super::{AicoreDialect, activity, phrase};
 use crate::message::{
-    AudioChunk, Channel, Confirmation, Confirmed, Entry, Event, FileList, FileNote, KnownList,
-    ListKind, ListRoots, ListedFile, Notice, RunOutcome, Signal, Speaker,
+    AudioChunk, Channel, ChoiceKind, Chosen, Confirmation, Confirmed, Entry, Event, FileList,
+    FileNote, KnownList, ListKind, ListRoots, ListedFile, Notice, RunOutcome, Signal, Speaker,
 };
 use base64_simd::STANDARD;
 use serde::Serialize;
@@ -20,6 +20,7 @@ pub(super) fn entry(dialect: &AicoreDialect, entry: &Entry, frames: &mut Vec<Str
     push(frames, &packet);
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each")]
 fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> Packet<'a> {
     let locale = dialect.locale;
     let packet = |kind, body| dialect.packet(channel, kind, body);
@@ -45,6 +46,21 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
             Packet { run: Some(run.0), ..packet("output_stream", Body::Text(wire::STREAM_STARTED)) }
         }
         Event::RunLine(line) => packet("output_stream", Body::Text(line)),
+        Event::Tool(note) => {
+            let body = Body::Tool(activity::tool(note));
+            agent_event(dialect, channel, "tool", body, || activity::tool_line(note))
+        }
+        Event::Plan(steps) => {
+            let body = Body::Plan(activity::plan(steps));
+            agent_event(dialect, channel, "plan", body, || activity::plan_lines(steps))
+        }
+        Event::RunSummed(summary) => {
+            let body = Body::Summary(activity::summary(summary));
+            let lines = || activity::summary_lines(summary);
+            let packet = agent_event(dialect, channel, "result", body, lines);
+            Packet { run: Some(summary.run.0), ..packet }
+        }
+        Event::Chosen(what) => chosen(dialect, channel, what),
         Event::ConfirmAsked(asked) => confirm_asked(dialect, channel, asked),
         Event::ConfirmSettled { id, agent, confirmed, by } => {
             let approved = *confirmed == Confirmed::Approved;
@@ -74,6 +90,28 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
     }
 }
 
+/// A frontend that does not know these packets gets lines of text instead.
+fn agent_event<'a>(
+    dialect: &'a AicoreDialect,
+    channel: Channel,
+    kind: &'a str,
+    body: Body<'a>,
+    lines: impl FnOnce() -> String,
+) -> Packet<'a> {
+    if dialect.features.agents {
+        return without_file(dialect.packet(channel, kind, body));
+    }
+    dialect.packet(channel, "output_stream", Body::Owned(lines()))
+}
+
+fn chosen<'a>(dialect: &'a AicoreDialect, channel: Channel, chosen: &'a Chosen) -> Packet<'a> {
+    let packet = |kind, body| without_file(dialect.packet(channel, kind, body));
+    if dialect.features.agents {
+        return packet(choice_kind(chosen.kind), Body::Chosen(activity::chosen(chosen)));
+    }
+    packet("output_text", Body::Owned(phrase::chosen(dialect.locale, chosen)))
+}
+
 /// Answers, cancels and lists have never carried the file keys.
 fn without_file(packet: Packet<'_>) -> Packet<'_> {
     Packet { file_name: None, thumbnail: None, ..packet }
@@ -94,6 +132,7 @@ fn confirm_asked<'a>(
         channel: channel_name(Channel::Agent(asked.agent)),
         tool: &asked.tool,
         input: &asked.input,
+        diff: asked.diff.as_deref(),
         warning: WarningBody { level: asked.level.name(), message: &asked.reason },
         seconds: asked.seconds,
     };
@@ -112,6 +151,14 @@ fn recognition(speaker: Speaker) -> &'static str {
     match speaker {
         Speaker::User => "recognition_input",
         Speaker::Model => "recognition_output",
+    }
+}
+
+fn choice_kind(kind: ChoiceKind) -> &'static str {
+    match kind {
+        ChoiceKind::Accept => "accept",
+        ChoiceKind::Discard => "discard",
+        ChoiceKind::Restore => "restore",
     }
 }
 
@@ -167,6 +214,7 @@ fn rows(files: &[ListedFile]) -> Vec<FileRow<'_>> {
 }
 
 /// Appends the packet of something that is not logged.
+#[expect(clippy::too_many_lines, reason = "one arm for each")]
 pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<String>) {
     let session = dialect.session.as_str();
     match signal {
@@ -215,6 +263,25 @@ pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<
         }
         Signal::AnswerPart { channel, run, text } => {
             let packet = dialect.packet(*channel, "output_stream", Body::Text(text));
+            push(frames, &Packet { run: Some(run.0), ..packet });
+        }
+        Signal::Compared { rows } => {
+            let body = Body::Compared(activity::compared(rows));
+            push(frames, &without_file(dialect.packet(Channel::Chat, "compare", body)));
+        }
+        Signal::Diff(note) => {
+            let body = Body::Diff(activity::diff(note));
+            let channel = Channel::Agent(note.agent);
+            push(frames, &without_file(dialect.packet(channel, "diff", body)));
+        }
+        Signal::State { agent, note } => {
+            let body = Body::State(activity::state(note.state));
+            let packet = without_file(dialect.packet(Channel::Agent(*agent), "state", body));
+            push(frames, &Packet { run: note.run.map(|run| run.0), ..packet });
+        }
+        Signal::Usage { agent, run, usage } => {
+            let body = Body::Usage(activity::usage(usage));
+            let packet = without_file(dialect.packet(Channel::Agent(*agent), "usage", body));
             push(frames, &Packet { run: Some(run.0), ..packet });
         }
         Signal::System(notice) => {

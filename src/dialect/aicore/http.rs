@@ -1,10 +1,12 @@
 //! HTTP beside the socket: which path means what, and what requests and answers look like. Every answer but a
 //! mistake in the request itself is an envelope of `status`, `message`, `data` and `error`.
 
+use super::value;
 use super::wire::{self, path};
 use crate::locale::Locale;
 use crate::message::{
-    ModelOffer, Offered, Principal, SessionId, SettingProblem, SettingValue, Settings,
+    AgentSlot, Channel, ModelOffer, Offered, Principal, SessionId, SettingProblem, SettingValue,
+    Settings,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -136,11 +138,17 @@ pub fn read_settings(locale: Locale, body: &[u8]) -> Result<SettingsRequest, Ans
 pub struct ContentRequest {
     pub name: String,
     pub session: Option<SessionId>,
+    /// In whose place; that of the session's project without one.
+    pub agent: Option<AgentSlot>,
 }
 
 pub fn read_content(locale: Locale, body: &[u8]) -> Result<ContentRequest, Answer> {
     let body: wire::ContentBody = read(body)?;
-    Ok(ContentRequest { name: body.name, session: session(locale, body.session)? })
+    let agent = match body.channel.as_deref().and_then(value::channel) {
+        Some(Channel::Agent(slot)) => Some(slot),
+        Some(Channel::Audio | Channel::Input | Channel::File | Channel::Chat) | None => None,
+    };
+    Ok(ContentRequest { name: body.name, session: session(locale, body.session)?, agent })
 }
 
 pub fn logged_in(locale: Locale, secret: &str) -> Answer {

@@ -1,6 +1,8 @@
 //! The packet dialect (seed 002): Japanese-keyed JSON objects on one socket per channel.
 //! `docs/aicore.md` is its page for people who write frontends.
 
+mod activity;
+mod choice;
 mod connect;
 mod decode;
 mod encode;

@@ -3,8 +3,8 @@
 use crate::dialect::DecodeError;
 use crate::locale::Locale;
 use crate::message::{
-    Channel, Confirmation, FileNote, Greeting, Notice, Problem, SettingValue, StopReason,
-    SystemNotice,
+    Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice, Problem,
+    SettingValue, StopReason, SystemNotice,
 };
 
 pub(super) fn with_attachments(locale: Locale, text: &str, attachments: &[String]) -> String {
@@ -60,6 +60,7 @@ pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
         Problem::FileRefused { reason }
         | Problem::ListFailed { reason }
         | Problem::StoreStalled { reason }
+        | Problem::NoChoice { reason }
         | Problem::NotCarriedOut { reason } => say(&[("reason", &locale.word(reason))]),
         Problem::TooManyControls { limit } => say(&[("limit", &limit.to_string())]),
         Problem::ReadOnly
@@ -74,7 +75,7 @@ pub(super) fn question(locale: Locale, asked: &Confirmation) -> String {
     let seconds = asked.seconds.to_string();
     let values = [
         ("tool", asked.tool.as_str()),
-        ("input", &asked.input),
+        ("input", asked.diff.as_deref().unwrap_or(&asked.input)),
         ("level", asked.level.name()),
         ("seconds", &seconds),
     ];
@@ -83,6 +84,23 @@ pub(super) fn question(locale: Locale, asked: &Confirmation) -> String {
 
 pub(super) fn settled(locale: Locale, approved: bool) -> String {
     locale.say("confirm", if approved { "approved" } else { "refused" }, &[])
+}
+
+/// What became of an agent's work, for frontends that only show texts.
+pub(super) fn chosen(locale: Locale, chosen: &Chosen) -> String {
+    let agent = chosen.agent.number().to_string();
+    let (name, details) = match &chosen.outcome {
+        ChosenOutcome::Done { files, branch: None } => ("done", files.join("\n")),
+        ChosenOutcome::Done { branch: Some(branch), .. } => ("done", branch.clone()),
+        ChosenOutcome::Conflicts(conflicts) => {
+            let lines = conflicts.iter().map(|one| format!("{} ({})", one.path, one.kind));
+            ("conflict", lines.collect::<Vec<_>>().join("\n"))
+        }
+        ChosenOutcome::Failed { reason } => ("failed", locale.word(reason)),
+    };
+    let values = [("agent", agent.as_str()), ("details", &details)];
+    let what = locale.say("choice", chosen.kind.name(), &values);
+    locale.say("choice", name, &[("what", &what), ("details", &details)])
 }
 
 pub(super) fn decode_error(locale: Locale, error: &DecodeError) -> String {

@@ -49,6 +49,8 @@ pub(super) mod field {
     pub(in super::super) const VIEW: &str = "閲覧";
     pub(in super::super) const TOKEN: &str = "トークン";
     pub(in super::super) const FEATURES: &str = "機能";
+    pub(in super::super) const TARGET: &str = "出力先チャンネル";
+    pub(in super::super) const BODY_RUN: &str = "メッセージ内容.実行番号";
 }
 
 /// What this server adds to the seed's protocol; told in `init`.
@@ -63,6 +65,7 @@ pub(super) const FEATURES: &[&str] = &[
     "files_watch",
     "stream",
     "confirm",
+    "agents",
 ];
 
 /// The switches as existing clients expect them before anything was stored.
@@ -157,6 +160,38 @@ pub(super) struct ConfirmBody {
     pub(super) always: bool,
 }
 
+/// Content of `compare`.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct CompareBody {
+    #[serde(rename = "検査", default)]
+    pub(super) check: Option<bool>,
+}
+
+/// Content of `diff`.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct DiffWishBody {
+    #[serde(rename = "パス", default)]
+    pub(super) path: Option<String>,
+}
+
+/// Content of `accept`.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct AcceptBody {
+    #[serde(rename = "ブランチ", default)]
+    pub(super) branch: Option<String>,
+    #[serde(rename = "コメント", default)]
+    pub(super) message: Option<String>,
+}
+
+/// Content of `restore`.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct RestoreBody {
+    #[serde(rename = "実行番号", default)]
+    pub(super) run: Option<u64>,
+    #[serde(rename = "パス", default)]
+    pub(super) path: Option<String>,
+}
+
 /// The common form of what a server sends. Keys that old clients do not know are left out when empty.
 #[derive(Debug, Serialize)]
 pub(super) struct Packet<'a> {
@@ -192,6 +227,193 @@ pub(super) enum Body<'a> {
     Unchanged(UnchangedBody<'a>),
     Asked(AskedBody<'a>),
     Settled(SettledBody<'a>),
+    Tool(ToolBody<'a>),
+    Plan(PlanBody<'a>),
+    Usage(UsageBody<'a>),
+    State(StateBody<'a>),
+    Summary(SummaryBody<'a>),
+    Compared(ComparedBody<'a>),
+    Diff(DiffBody<'a>),
+    Chosen(ChosenBody<'a>),
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ToolBody<'a> {
+    pub(super) id: &'a str,
+    #[serde(rename = "名前")]
+    pub(super) name: &'a str,
+    #[serde(rename = "種類")]
+    pub(super) kind: &'a str,
+    #[serde(rename = "状態")]
+    pub(super) state: &'a str,
+    #[serde(rename = "入力")]
+    pub(super) input: Option<&'a str>,
+    #[serde(rename = "出力")]
+    pub(super) output: Option<&'a str>,
+    #[serde(rename = "エラー")]
+    pub(super) error: Option<&'a str>,
+    #[serde(rename = "パス")]
+    pub(super) paths: &'a [String],
+    #[serde(rename = "承認なし")]
+    pub(super) ungated: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct PlanBody<'a> {
+    #[serde(rename = "手順")]
+    pub(super) steps: Vec<PlanRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct PlanRow<'a> {
+    #[serde(rename = "内容")]
+    pub(super) text: &'a str,
+    #[serde(rename = "状態")]
+    pub(super) state: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct UsageBody<'a> {
+    #[serde(rename = "使用トークン")]
+    pub(super) used: u64,
+    #[serde(rename = "上限トークン")]
+    pub(super) size: u64,
+    #[serde(rename = "費用")]
+    pub(super) cost: Option<CostBody<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct CostBody<'a> {
+    #[serde(rename = "金額")]
+    pub(super) amount: f64,
+    #[serde(rename = "通貨")]
+    pub(super) currency: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct StateBody<'a> {
+    #[serde(rename = "状態")]
+    pub(super) state: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct SummaryBody<'a> {
+    #[serde(rename = "状態")]
+    pub(super) outcome: &'a str,
+    #[serde(rename = "秒")]
+    pub(super) seconds: f64,
+    #[serde(rename = "トークン")]
+    pub(super) tokens: Option<u64>,
+    #[serde(rename = "費用")]
+    pub(super) cost: Option<CostBody<'a>>,
+    #[serde(rename = "ファイル")]
+    pub(super) files: Vec<ChangeRow<'a>>,
+    #[serde(rename = "省略")]
+    pub(super) more: bool,
+    #[serde(rename = "重複")]
+    pub(super) overlaps: Vec<OverlapRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ChangeRow<'a> {
+    #[serde(rename = "パス")]
+    pub(super) path: &'a str,
+    #[serde(rename = "元パス")]
+    pub(super) old_path: Option<&'a str>,
+    #[serde(rename = "状態")]
+    pub(super) status: &'a str,
+    #[serde(rename = "追加")]
+    pub(super) added: Option<u32>,
+    #[serde(rename = "削除")]
+    pub(super) removed: Option<u32>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct OverlapRow<'a> {
+    #[serde(rename = "パス")]
+    pub(super) path: &'a str,
+    #[serde(rename = "チャンネル")]
+    pub(super) channels: Vec<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ComparedBody<'a> {
+    #[serde(rename = "比較")]
+    pub(super) rows: Vec<ComparedRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ComparedRow<'a> {
+    #[serde(rename = "チャンネル")]
+    pub(super) channel: &'a str,
+    #[serde(rename = "エージェント")]
+    pub(super) name: &'a str,
+    #[serde(rename = "場所")]
+    pub(super) place: &'a str,
+    #[serde(rename = "実行番号")]
+    pub(super) run: Option<u64>,
+    #[serde(rename = "状態")]
+    pub(super) outcome: Option<&'a str>,
+    #[serde(rename = "ファイル数")]
+    pub(super) files: usize,
+    #[serde(rename = "追加")]
+    pub(super) added: u64,
+    #[serde(rename = "削除")]
+    pub(super) removed: u64,
+    #[serde(rename = "秒")]
+    pub(super) seconds: Option<f64>,
+    #[serde(rename = "トークン")]
+    pub(super) tokens: Option<u64>,
+    #[serde(rename = "費用")]
+    pub(super) cost: Option<CostBody<'a>>,
+    #[serde(rename = "検査")]
+    pub(super) check: Option<CheckRow<'a>>,
+    #[serde(rename = "重複")]
+    pub(super) overlaps: Vec<OverlapRow<'a>>,
+    #[serde(rename = "理由")]
+    pub(super) problem: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct CheckRow<'a> {
+    #[serde(rename = "終了コード")]
+    pub(super) code: Option<i32>,
+    #[serde(rename = "出力")]
+    pub(super) output: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct DiffBody<'a> {
+    #[serde(rename = "パス")]
+    pub(super) path: Option<&'a str>,
+    #[serde(rename = "ファイル")]
+    pub(super) files: Vec<ChangeRow<'a>>,
+    #[serde(rename = "差分")]
+    pub(super) text: &'a str,
+    #[serde(rename = "省略")]
+    pub(super) truncated: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ChosenBody<'a> {
+    #[serde(rename = "結果")]
+    pub(super) outcome: &'a str,
+    #[serde(rename = "ファイル")]
+    pub(super) files: &'a [String],
+    #[serde(rename = "ブランチ")]
+    pub(super) branch: Option<&'a str>,
+    #[serde(rename = "衝突")]
+    pub(super) conflicts: Vec<ConflictRow<'a>>,
+    #[serde(rename = "理由")]
+    pub(super) reason: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ConflictRow<'a> {
+    #[serde(rename = "パス")]
+    pub(super) path: &'a str,
+    #[serde(rename = "種類")]
+    pub(super) kind: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -208,6 +430,8 @@ pub(super) struct AskedBody<'a> {
     pub(super) tool: &'a str,
     #[serde(rename = "入力")]
     pub(super) input: &'a str,
+    #[serde(rename = "差分", skip_serializing_if = "Option::is_none")]
+    pub(super) diff: Option<&'a str>,
     #[serde(rename = "警告")]
     pub(super) warning: WarningBody<'a>,
     #[serde(rename = "期限")]
@@ -406,6 +630,9 @@ pub(super) struct SettingsBody {
 pub(super) struct ContentBody {
     #[serde(rename = "ファイル名")]
     pub(super) name: String,
+    /// Whose place it is in; the project itself without one.
+    #[serde(rename = "チャンネル", default)]
+    pub(super) channel: Option<String>,
     #[serde(rename = "セッションID", default)]
     pub(super) session: Option<String>,
 }

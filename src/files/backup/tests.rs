@@ -2,6 +2,7 @@
 
 use super::super::fixture::Fixture;
 use super::*;
+use crate::message::ChangeStatus;
 use crate::message::{ListKind, ListRoots, ListScope, Principal};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -249,7 +250,12 @@ fn a_snapshot_knows_what_changed() {
     fs::remove_file(fixture.project().join("gone")).unwrap();
     let after = fixture.files.survey().unwrap();
     let changes: Vec<_> = before.changes_until(&after).into_iter().collect();
-    assert_eq!(changes, ["changed", "gone", "new/file"]);
+    let expected = [
+        ("changed", ChangeStatus::Modified),
+        ("gone", ChangeStatus::Deleted),
+        ("new/file", ChangeStatus::Added),
+    ];
+    assert_eq!(changes, expected.map(|(path, status)| (path.to_owned(), status)));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! prompt at a time. Dropping the link ends the agent and every process it started.
 
 mod acp;
+mod check;
 mod command;
 mod line;
 mod place;
@@ -12,12 +13,13 @@ mod supervised;
 mod supervisor;
 mod tool;
 
+pub use crate::message::{AgentState, Cost, PlanStep, PlanStepState, Usage};
+pub use check::Checker;
 pub use place::Place;
 pub use program::{Program, installed};
 pub use supervisor::{AgentStdin, become_agent, supervise};
 pub use tool::{
-    Ask, AskId, AskOption, AskOptionKind, Cost, FileDiff, Location, PlanStep, PlanStepState, Tool,
-    ToolKind, ToolStatus, Usage,
+    Ask, AskId, AskOption, AskOptionKind, FileDiff, Location, Tool, ToolKind, ToolStatus,
 };
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -121,15 +123,6 @@ pub enum AgentOutput {
     /// Paths below the workplace that this prompt changed; at most once, before `Done`.
     FilesChanged(Vec<String>),
     Done(AgentEnd),
-}
-
-/// What the agent does at the moment; between prompts it waits for input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AgentState {
-    Starting,
-    Thinking,
-    ExecutingTool,
-    WaitingForConfirmation,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

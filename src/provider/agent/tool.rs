@@ -85,31 +85,3 @@ pub enum AskOptionKind {
     RejectOnce,
     RejectAlways,
 }
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanStep {
-    pub text: String,
-    pub state: PlanStepState,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlanStepState {
-    Pending,
-    Started,
-    Completed,
-}
-
-/// How full the model's context is, and what it has cost so far.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Usage {
-    pub used: u64,
-    pub size: u64,
-    pub cost: Option<Cost>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cost {
-    pub amount: f64,
-    /// By its three letters.
-    pub currency: String,
-}

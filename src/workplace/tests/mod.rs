@@ -7,8 +7,8 @@ mod keeping;
 mod places;
 mod worktrees;
 
-use super::{Accepted, Changes, GitError, Place, Repository, Snapshot, Status, Target, Worktree};
-use crate::message::{AgentSlot, RunId, SessionId};
+use super::{Accepted, Changes, GitError, Place, Repository, Snapshot, Target, Worktree};
+use crate::message::{AgentSlot, ChangeStatus, FileChange, RunId, SessionId};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -134,13 +134,13 @@ fn git(at: &Path, args: &[&str]) -> String {
 /// `M a +1 -1`, a line for each file.
 fn told(changes: &Changes) -> Vec<String> {
     let count = |lines: Option<u32>| lines.map_or("-".to_owned(), |lines| lines.to_string());
-    let tell = |change: &super::FileChange| {
+    let tell = |change: &FileChange| {
         let letter = match change.status {
-            Status::Added => 'A',
-            Status::Modified => 'M',
-            Status::Deleted => 'D',
-            Status::Renamed => 'R',
-            Status::TypeChanged => 'T',
+            ChangeStatus::Added => 'A',
+            ChangeStatus::Modified => 'M',
+            ChangeStatus::Deleted => 'D',
+            ChangeStatus::Renamed => 'R',
+            ChangeStatus::TypeChanged => 'T',
         };
         let old = change.old_path.as_deref().map_or(String::new(), |old| format!("{old} > "));
         let (added, removed) = (count(change.added), count(change.removed));

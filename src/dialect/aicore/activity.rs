@@ -1,0 +1,164 @@
+//! What agents do and what becomes of it, as packets for clients that know them and as lines for all others.
+
+use super::value::channel_name;
+use super::wire::{
+    ChangeRow, CheckRow, ChosenBody, ComparedBody, ComparedRow, ConflictRow, CostBody, DiffBody,
+    OverlapRow, PlanBody, PlanRow, StateBody, SummaryBody, ToolBody, UsageBody,
+};
+use crate::message::{
+    AgentState, Channel, Chosen, ChosenOutcome, ComparisonRow, Cost, DiffNote, FileChange, Overlap,
+    PlanStep, PlanStepState, RunSummary, ToolNote, ToolState, Usage,
+};
+
+pub(super) fn tool(note: &ToolNote) -> ToolBody<'_> {
+    ToolBody {
+        id: &note.id,
+        name: &note.name,
+        kind: &note.kind,
+        state: note.state.name(),
+        input: note.input.as_deref(),
+        output: note.output.as_deref(),
+        error: note.error.as_deref(),
+        paths: &note.paths,
+        ungated: note.ungated,
+    }
+}
+
+pub(super) fn tool_line(note: &ToolNote) -> String {
+    let state = match note.state {
+        ToolState::Started => "...",
+        ToolState::Completed => "ok",
+        ToolState::Failed => "failed",
+    };
+    let ungated = if note.ungated { " (ungated)" } else { "" };
+    format!("[tool] {}: {state}{ungated}", note.name)
+}
+
+pub(super) fn plan<'a>(steps: &'a [PlanStep]) -> PlanBody<'a> {
+    let row = |step: &'a PlanStep| PlanRow { text: &step.text, state: step.state.name() };
+    PlanBody { steps: steps.iter().map(row).collect() }
+}
+
+pub(super) fn plan_lines(steps: &[PlanStep]) -> String {
+    let line = |step: &PlanStep| {
+        let mark = match step.state {
+            PlanStepState::Pending => " ",
+            PlanStepState::Started => ">",
+            PlanStepState::Completed => "x",
+        };
+        format!("[plan] [{mark}] {}", step.text)
+    };
+    steps.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn usage(usage: &Usage) -> UsageBody<'_> {
+    UsageBody { used: usage.used, size: usage.size, cost: usage.cost.as_ref().map(cost) }
+}
+
+pub(super) fn state(state: AgentState) -> StateBody<'static> {
+    StateBody { state: state.name() }
+}
+
+pub(super) fn summary(summary: &RunSummary) -> SummaryBody<'_> {
+    SummaryBody {
+        outcome: summary.outcome.name(),
+        seconds: rounded(summary.seconds),
+        tokens: summary.usage.as_ref().map(|usage| usage.used),
+        cost: summary.usage.as_ref().and_then(|usage| usage.cost.as_ref()).map(cost),
+        files: summary.files.iter().map(change).collect(),
+        more: summary.more,
+        overlaps: summary.overlaps.iter().map(overlap).collect(),
+    }
+}
+
+/// `[files] 2 changed, +10 -3`, and a line for every file that somebody else has changed too.
+pub(super) fn summary_lines(summary: &RunSummary) -> String {
+    let count = |lines: fn(&FileChange) -> Option<u32>| {
+        summary.files.iter().filter_map(lines).map(u64::from).sum::<u64>()
+    };
+    let more = if summary.more { "+" } else { "" };
+    let mut lines = format!("[files] {}{more} changed", summary.files.len());
+    if summary.files.iter().any(|file| file.added.is_some()) {
+        let (added, removed) = (count(|file| file.added), count(|file| file.removed));
+        lines += &format!(", +{added} -{removed}");
+    }
+    for Overlap { path, agents } in &summary.overlaps {
+        let agents: Vec<String> = agents.iter().map(|slot| slot.number().to_string()).collect();
+        lines += &format!("\n[files] {path}: also changed by {}", agents.join(", "));
+    }
+    lines
+}
+
+pub(super) fn compared(rows: &[ComparisonRow]) -> ComparedBody<'_> {
+    ComparedBody { rows: rows.iter().map(compared_row).collect() }
+}
+
+fn compared_row(row: &ComparisonRow) -> ComparedRow<'_> {
+    ComparedRow {
+        channel: channel_name(Channel::Agent(row.agent)),
+        name: &row.name,
+        place: row.place.name(),
+        run: row.run.map(|run| run.0),
+        outcome: row.outcome.map(|outcome| outcome.name()),
+        files: row.files,
+        added: row.added,
+        removed: row.removed,
+        seconds: row.seconds.map(rounded),
+        tokens: row.usage.as_ref().map(|usage| usage.used),
+        cost: row.usage.as_ref().and_then(|usage| usage.cost.as_ref()).map(cost),
+        check: row.check.as_ref().map(|check| CheckRow { code: check.code, output: &check.output }),
+        overlaps: row.overlaps.iter().map(overlap).collect(),
+        problem: row.problem.as_deref(),
+    }
+}
+
+pub(super) fn diff(note: &DiffNote) -> DiffBody<'_> {
+    DiffBody {
+        path: note.path.as_deref(),
+        files: note.files.iter().map(change).collect(),
+        text: &note.text,
+        truncated: note.truncated,
+    }
+}
+
+pub(super) fn chosen(chosen: &Chosen) -> ChosenBody<'_> {
+    let body =
+        ChosenBody { outcome: "", files: &[], branch: None, conflicts: Vec::new(), reason: None };
+    match &chosen.outcome {
+        ChosenOutcome::Done { files, branch } => {
+            ChosenBody { outcome: "done", files, branch: branch.as_deref(), ..body }
+        }
+        ChosenOutcome::Conflicts(conflicts) => {
+            let conflicts = conflicts.iter();
+            let conflicts = conflicts.map(|one| ConflictRow { path: &one.path, kind: &one.kind });
+            ChosenBody { outcome: "conflict", conflicts: conflicts.collect(), ..body }
+        }
+        ChosenOutcome::Failed { reason } => {
+            ChosenBody { outcome: "failed", reason: Some(reason), ..body }
+        }
+    }
+}
+
+fn change(file: &FileChange) -> ChangeRow<'_> {
+    ChangeRow {
+        path: &file.path,
+        old_path: file.old_path.as_deref(),
+        status: file.status.name(),
+        added: file.added,
+        removed: file.removed,
+    }
+}
+
+fn overlap(overlap: &Overlap) -> OverlapRow<'_> {
+    let channels = overlap.agents.iter().map(|slot| channel_name(Channel::Agent(slot)));
+    OverlapRow { path: &overlap.path, channels: channels.collect() }
+}
+
+fn cost(cost: &Cost) -> CostBody<'_> {
+    CostBody { amount: cost.amount, currency: &cost.currency }
+}
+
+/// Nobody compares by the microsecond.
+fn rounded(seconds: f64) -> f64 {
+    (seconds * 10.0).round() / 10.0
+}

@@ -1,0 +1,68 @@
+//! Client packets about the work of agents: compare it, look at it, and decide what becomes of it.
+
+use super::decode::{destination, named_agents, optional_object, wrong_channel};
+use super::value;
+use super::wire::{self, CommandPacket, field};
+use crate::dialect::DecodeError;
+use crate::message::{AgentSet, AgentSlot, Branch, Channel, CheckWish, Choice, Command, RunId};
+
+/// Names of branches and files, and messages of commits; nobody types longer ones.
+const LONGEST_NAME: usize = 4096;
+
+pub(super) fn read_compare(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    let agents = match packet.target.and_then(value::string_or_number) {
+        Some(names) => named_agents(&names)?,
+        None => AgentSet::ALL,
+    };
+    let body: wire::CompareBody = optional_object(packet, "an object of a flag")?;
+    let check = if body.check == Some(false) { CheckWish::Skip } else { CheckWish::Run };
+    Ok(Command::Compare { agents, check })
+}
+
+pub(super) fn read_diff(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    let body: wire::DiffWishBody = optional_object(packet, "an object of a path")?;
+    Ok(Command::ShowDiff { agent: agent(packet)?, path: short(body.path)? })
+}
+
+pub(super) fn read_accept(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    let body: wire::AcceptBody =
+        optional_object(packet, "an object of a branch and a commit message")?;
+    let message = short(body.message)?;
+    let branch = short(body.branch)?.map(|name| Branch { name, message });
+    Ok(Command::Choose { agent: agent(packet)?, choice: Choice::Accept(branch) })
+}
+
+pub(super) fn read_discard(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    Ok(Command::Choose { agent: agent(packet)?, choice: Choice::Discard })
+}
+
+pub(super) fn read_restore(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    let body: wire::RestoreBody = optional_object(packet, "an object of a run and a path")?;
+    let run = body
+        .run
+        .map(RunId)
+        .ok_or(DecodeError::BadField { field: field::BODY_RUN, expected: "the number of a run" })?;
+    let choice = Choice::Restore { run, path: short(body.path)? };
+    Ok(Command::Choose { agent: agent(packet)?, choice })
+}
+
+fn agent(packet: &CommandPacket<'_>) -> Result<AgentSlot, DecodeError> {
+    match destination(packet)? {
+        Some(Channel::Agent(slot)) => Ok(slot),
+        Some(Channel::Audio | Channel::Input | Channel::File | Channel::Chat) | None => {
+            Err(wrong_channel(packet, "1, 2, 3, 4"))
+        }
+    }
+}
+
+/// Empty is the same as none: pages fill these in from fields that may be empty.
+fn short(text: Option<String>) -> Result<Option<String>, DecodeError> {
+    match text {
+        Some(text) if text.len() > LONGEST_NAME => Err(DecodeError::BadField {
+            field: field::BODY,
+            expected: "texts of at most 4096 bytes",
+        }),
+        Some(text) => Ok(Some(text).filter(|text| !text.trim().is_empty())),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,268 @@
+//! The work of agents over HTTP: compare it, look at it, and decide what becomes of it. The same as the packets, for
+//! whoever has no socket.
+
+use super::AppState;
+use super::caller::Caller;
+use crate::message::{
+    AgentSet, AgentSlot, Branch, CheckWish, Choice, Chosen, ChosenOutcome, ComparisonRow, Cost,
+    FileChange, Overlap, Problem, RunId, SessionId,
+};
+use crate::session::{ChoiceError, OpenError, SessionHandle};
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::CACHE_CONTROL;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tracing::{error, info};
+
+pub(super) fn routes() -> Router<AppState> {
+    Router::new()
+        .route("/api/sessions/{id}/agents/compare", get(compare))
+        .route("/api/sessions/{id}/agents/{agent}/diff", get(diff))
+        .route("/api/sessions/{id}/agents/{agent}/accept", post(accept))
+        .route("/api/sessions/{id}/agents/{agent}/discard", post(discard))
+        .route("/api/sessions/{id}/agents/{agent}/restore", post(restore))
+}
+
+#[derive(Debug, Deserialize)]
+struct Compare {
+    /// Such as `1,2,4`; all without it.
+    agents: Option<String>,
+    check: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Diff {
+    path: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Accept {
+    branch: Option<String>,
+    message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Restore {
+    run: u64,
+    /// `null` is everything. It has to be said, so that a forgotten key does not bring everything back.
+    #[serde(deserialize_with = "Option::deserialize")]
+    path: Option<String>,
+}
+
+type Place = Result<Path<(String, String)>, PathRejection>;
+
+async fn compare(
+    State(state): State<AppState>,
+    Caller(principal): Caller,
+    Path(id): Path<String>,
+    wish: Result<Query<Compare>, QueryRejection>,
+) -> Result<Response, Refused> {
+    let Query(wish) = wish.map_err(Refused::Query)?;
+    let agents = match wish.agents.as_deref() {
+        Some(names) => names.split(',').map(slot).collect::<Option<AgentSet>>(),
+        None => Some(AgentSet::ALL),
+    };
+    let agents = agents.ok_or(Refused::UnknownAgent)?;
+    let check = if wish.check == Some(false) { CheckWish::Skip } else { CheckWish::Run };
+    let session = open(&state, &principal, &id).await?;
+    let rows = session.compare(agents, check).await?;
+    let rows: Vec<Value> = rows.iter().map(row).collect();
+    Ok(fresh(&json!({"agents": rows})))
+}
+
+async fn diff(
+    State(state): State<AppState>,
+    Caller(principal): Caller,
+    place: Place,
+    wish: Result<Query<Diff>, QueryRejection>,
+) -> Result<Response, Refused> {
+    let Query(Diff { path }) = wish.map_err(Refused::Query)?;
+    let (session, agent) = find(&state, &principal, place).await?;
+    let note = session.diff(agent, path).await?;
+    let files: Vec<Value> = note.files.iter().map(file).collect();
+    let (text, truncated) = (&note.text, note.truncated);
+    Ok(fresh(&json!({"path": note.path, "files": files, "diff": text, "truncated": truncated})))
+}
+
+async fn accept(
+    State(state): State<AppState>,
+    Caller(principal): Caller,
+    place: Place,
+    order: Result<Json<Accept>, JsonRejection>,
+) -> Result<Response, Refused> {
+    let Json(Accept { branch, message }) = order.map_err(Refused::Request)?;
+    let branch = branch.map(|name| Branch { name, message });
+    choose(&state, &principal, place, Choice::Accept(branch)).await
+}
+
+async fn discard(
+    State(state): State<AppState>,
+    Caller(principal): Caller,
+    place: Place,
+) -> Result<Response, Refused> {
+    choose(&state, &principal, place, Choice::Discard).await
+}
+
+async fn restore(
+    State(state): State<AppState>,
+    Caller(principal): Caller,
+    place: Place,
+    order: Result<Json<Restore>, JsonRejection>,
+) -> Result<Response, Refused> {
+    let Json(Restore { run, path }) = order.map_err(Refused::Request)?;
+    choose(&state, &principal, place, Choice::Restore { run: RunId(run), path }).await
+}
+
+async fn choose(
+    state: &AppState,
+    principal: &crate::message::Principal,
+    place: Place,
+    choice: Choice,
+) -> Result<Response, Refused> {
+    let (session, agent) = find(state, principal, place).await?;
+    let kind = choice.kind().name();
+    let chosen = session.choose(agent, choice).await?;
+    info!(user = principal.as_str(), session = %session.id(), agent = agent.number(), kind, "chosen");
+    Ok(told(chosen))
+}
+
+fn told(chosen: Chosen) -> Response {
+    match chosen.outcome {
+        ChosenOutcome::Done { files, branch } => {
+            Json(json!({"files": files, "branch": branch})).into_response()
+        }
+        ChosenOutcome::Conflicts(conflicts) => {
+            let conflicts = conflicts.iter();
+            let rows: Value =
+                conflicts.map(|one| json!({"path": one.path, "kind": one.kind})).collect();
+            let error = "nothing was changed: these files do not go together with the project";
+            let body = json!({"error": error, "code": "conflict", "conflicts": rows});
+            (StatusCode::CONFLICT, Json(body)).into_response()
+        }
+        ChosenOutcome::Failed { reason } => {
+            (StatusCode::CONFLICT, Json(json!({"error": reason, "code": "no_choice"})))
+                .into_response()
+        }
+    }
+}
+
+fn row(row: &ComparisonRow) -> Value {
+    let check = row.check.as_ref();
+    json!({
+        "agent": row.agent.number(), "name": row.name, "place": row.place.name(),
+        "run": row.run.map(|run| run.0), "outcome": row.outcome.map(|outcome| outcome.name()),
+        "files": row.files, "added": row.added, "removed": row.removed, "seconds": row.seconds,
+        "tokens": row.usage.as_ref().map(|usage| usage.used),
+        "cost": row.usage.as_ref().and_then(|usage| usage.cost.as_ref()).map(cost),
+        "check": check.map(|check| json!({"code": check.code, "output": check.output})),
+        "overlaps": row.overlaps.iter().map(overlap).collect::<Value>(), "problem": row.problem,
+    })
+}
+
+fn cost(cost: &Cost) -> Value {
+    json!({"amount": cost.amount, "currency": cost.currency})
+}
+
+fn overlap(overlap: &Overlap) -> Value {
+    let agents: Vec<u8> = overlap.agents.iter().map(AgentSlot::number).collect();
+    json!({"path": overlap.path, "agents": agents})
+}
+
+fn file(file: &FileChange) -> Value {
+    json!({
+        "path": file.path, "old_path": file.old_path, "status": file.status.name(),
+        "added": file.added, "removed": file.removed,
+    })
+}
+
+async fn find(
+    state: &AppState,
+    principal: &crate::message::Principal,
+    place: Place,
+) -> Result<(SessionHandle, AgentSlot), Refused> {
+    let Ok(Path((id, agent))) = place else { return Err(Refused::UnknownSession) };
+    let agent = slot(&agent).ok_or(Refused::UnknownAgent)?;
+    Ok((open(state, principal, &id).await?, agent))
+}
+
+/// Only what exists: asking about a session must not make one.
+async fn open(
+    state: &AppState,
+    principal: &crate::message::Principal,
+    id: &str,
+) -> Result<SessionHandle, Refused> {
+    let id = SessionId::parse(id).ok_or(Refused::UnknownSession)?;
+    let found = state.registry.reopen(principal, &id).await?;
+    found.ok_or(Refused::UnknownSession)
+}
+
+fn slot(text: &str) -> Option<AgentSlot> {
+    text.trim().parse().ok().and_then(AgentSlot::new)
+}
+
+fn fresh(body: &Value) -> Response {
+    ([(CACHE_CONTROL, "no-store")], Json(body)).into_response()
+}
+
+/// Told as `{"error": ..., "code": ...}`.
+#[derive(Debug)]
+enum Refused {
+    Request(JsonRejection),
+    Query(QueryRejection),
+    UnknownSession,
+    UnknownAgent,
+    Choice(ChoiceError),
+    Open(OpenError),
+}
+
+impl From<ChoiceError> for Refused {
+    fn from(err: ChoiceError) -> Self {
+        Self::Choice(err)
+    }
+}
+
+impl From<OpenError> for Refused {
+    fn from(err: OpenError) -> Self {
+        Self::Open(err)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let (status, code, error) = match self {
+            Self::Request(why) => (why.status(), "bad_request", why.body_text()),
+            Self::Query(why) => (why.status(), "bad_request", why.body_text()),
+            Self::UnknownSession | Self::Open(OpenError::Refused) => {
+                (StatusCode::NOT_FOUND, "unknown_session", "there is no such session".to_owned())
+            }
+            Self::UnknownAgent => {
+                (StatusCode::NOT_FOUND, "unknown_agent", "agents are 1, 2, 3 and 4".to_owned())
+            }
+            Self::Choice(ChoiceError::Refused(problem)) => {
+                (StatusCode::CONFLICT, Problem::code(&problem), problem.to_string())
+            }
+            Self::Choice(ChoiceError::Closed(why)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "stopping", why.to_string())
+            }
+            Self::Open(OpenError::Stopping) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "stopping",
+                "the gateway is stopping; try again later".to_owned(),
+            ),
+            Self::Open(err @ (OpenError::Store(_) | OpenError::NoRandomness)) => {
+                error!(%err, "a session cannot be opened");
+                let text =
+                    "the gateway failed; try again, and tell the operator if it happens again";
+                (StatusCode::INTERNAL_SERVER_ERROR, "internal", text.to_owned())
+            }
+        };
+        (status, Json(json!({"error": error, "code": code}))).into_response()
+    }
+}

@@ -1,0 +1,87 @@
+//! What agents do while they work: tools and plans are remembered, states and costs pass by.
+
+use super::actor::Session;
+use super::gate;
+use super::journal::Step;
+use super::lane::lane_index;
+use crate::message::{
+    AgentSlot, AgentState, Channel, ConnectionId, Event, Signal, StateNote, ToolNote, ToolState,
+    Usage,
+};
+use crate::provider::agent::{Tool, ToolStatus};
+
+/// What is kept of a tool's input and output.
+const LONGEST_TEXT: usize = 16 * 1024;
+/// Tools of a run whose last news are remembered; older ones may be told twice.
+const REMEMBERED: usize = 256;
+
+impl Session {
+    /// A tool is told when it starts, when it ends and when it gets its name; what it says meanwhile is told at its end.
+    pub(super) fn tell_tool(&mut self, step: &mut Step, index: usize, tool: &Tool) {
+        let note = note(tool);
+        let Some(current) = &mut self.lanes[index].current else { return };
+        let news = (note.id.clone(), note.state, note.name.clone());
+        match current.tools.iter_mut().find(|told| told.0 == news.0) {
+            Some(told) if *told == news => return,
+            Some(told) => *told = news,
+            None => {
+                if current.tools.len() >= REMEMBERED {
+                    current.tools.pop_front();
+                }
+                current.tools.push_back(news);
+            }
+        }
+        self.tell(step, index, Event::Tool(note));
+    }
+
+    pub(super) fn on_usage(&mut self, index: usize, agent: AgentSlot, usage: Usage) {
+        let Some(current) = &mut self.lanes[index].current else { return };
+        let run = current.run.id;
+        current.usage = Some(usage.clone());
+        self.audience.tell_knowing(Channel::Agent(agent), &Signal::Usage { agent, run, usage });
+    }
+
+    pub(super) fn on_state(&mut self, agent: AgentSlot, state: AgentState) {
+        let index = lane_index(Channel::Agent(agent));
+        let current = index.and_then(|index| self.lanes[index].current.as_mut());
+        let run = current.map(|current| {
+            current.state = state;
+            current.run.id
+        });
+        let note = StateNote { state, run };
+        self.audience.tell_knowing(Channel::Agent(agent), &Signal::State { agent, note });
+    }
+
+    /// Who comes in the middle of a run learns what is going on.
+    pub(super) fn tell_present_state(&mut self, channel: Channel, connection: ConnectionId) {
+        let (Channel::Agent(agent), Some(index)) = (channel, lane_index(channel)) else { return };
+        let current = self.lanes[index].current.as_ref();
+        let note = StateNote {
+            state: current.map_or(AgentState::WaitingForInput, |current| current.state),
+            run: current.map(|current| current.run.id),
+        };
+        self.audience.signal(channel, connection, Signal::State { agent, note });
+    }
+}
+
+fn note(tool: &Tool) -> ToolNote {
+    let title = Some(&tool.title).filter(|title| !title.is_empty());
+    let name = title.or(tool.name.as_ref()).unwrap_or(&tool.id);
+    let short =
+        |text: &Option<String>| text.as_ref().map(|text| gate::shortened(text, LONGEST_TEXT));
+    ToolNote {
+        id: tool.id.clone(),
+        name: gate::shortened(name, LONGEST_TEXT),
+        kind: gate::kind(tool.kind).to_owned(),
+        state: match tool.status {
+            ToolStatus::Started => ToolState::Started,
+            ToolStatus::Completed => ToolState::Completed,
+            ToolStatus::Failed => ToolState::Failed,
+        },
+        input: short(&tool.input),
+        output: short(&tool.output),
+        error: short(&tool.error),
+        paths: tool.locations.iter().map(|location| location.path.clone()).collect(),
+        ungated: gate::is_ungated(tool),
+    }
+}

@@ -1,0 +1,330 @@
+//! Which of several results is kept: agents' work is summed up, compared, shown, taken over, thrown away or brought
+//! back. What touches an agent's place waits until the agent is at rest, and the agent waits until it is done.
+
+use super::actor::Session;
+use super::inspect;
+use super::job::{Asker, JobDone};
+use super::journal::Step;
+use super::lane::Current;
+use super::models;
+use super::site::SiteWish;
+use super::{SessionClosed, SessionHandle, Urgent};
+use crate::message::{
+    AgentSet, AgentSlot, Channel, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome,
+    ComparisonRow, DiffNote, Event, Overlap, PlaceKind, Problem, RunOutcome, RunSummary, Signal,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// What is shown on a socket; there is more over HTTP.
+const SHOWN_DIFF: usize = 256 * 1024;
+
+/// What is known of each agent's work.
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    /// Of the last run.
+    last: [Option<RunSummary>; AgentSlot::ALL.len()],
+    /// Paths that were changed and neither taken over nor thrown away since.
+    touched: [BTreeSet<String>; AgentSlot::ALL.len()],
+}
+
+/// Who wants to know.
+#[derive(Debug)]
+pub(super) enum Inquirer<T> {
+    /// Answered on the channel, to everybody there who knows these packets.
+    Socket(Asker),
+    Caller(oneshot::Sender<Result<T, Problem>>),
+}
+
+/// What is asked of the work of agents from outside of any socket.
+#[derive(Debug)]
+pub(super) enum Inquiry {
+    Compare { agents: AgentSet, check: CheckWish, reply: Reply<Arc<[ComparisonRow]>> },
+    Diff { agent: AgentSlot, path: Option<String>, reply: Reply<Arc<DiffNote>> },
+    Choose { agent: AgentSlot, choice: Choice, reply: Reply<Chosen> },
+}
+
+type Reply<T> = oneshot::Sender<Result<T, Problem>>;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ChoiceError {
+    #[error(transparent)]
+    Refused(Problem),
+    #[error(transparent)]
+    Closed(#[from] SessionClosed),
+}
+
+impl Results {
+    /// As the store remembers it.
+    pub(super) fn restored(summaries: Vec<(AgentSlot, RunSummary)>) -> Self {
+        let mut results = Self::default();
+        for (slot, summary) in summaries {
+            let paths = summary.files.iter().map(|file| file.path.clone());
+            results.touched[place(slot)].extend(paths);
+            results.last[place(slot)] = Some(summary);
+        }
+        results
+    }
+
+    /// Files of `paths` that other agents have changed too.
+    fn overlaps<'a>(
+        &self,
+        slot: AgentSlot,
+        paths: impl Iterator<Item = &'a String>,
+    ) -> Vec<Overlap> {
+        let others = |path: &String| {
+            let touched = |other: &AgentSlot| self.touched[place(*other)].contains(path);
+            let others = AgentSlot::ALL.into_iter().filter(|other| *other != slot);
+            others.filter(touched).collect::<AgentSet>()
+        };
+        let overlap = |path: &String| Overlap { path: path.clone(), agents: others(path) };
+        paths.map(overlap).filter(|overlap| !overlap.agents.is_empty()).collect()
+    }
+}
+
+impl SessionHandle {
+    pub async fn compare(
+        &self,
+        agents: AgentSet,
+        check: CheckWish,
+    ) -> Result<Arc<[ComparisonRow]>, ChoiceError> {
+        self.inquire(|reply| Inquiry::Compare { agents, check, reply }).await
+    }
+
+    /// All of it, up to what git tells.
+    pub async fn diff(
+        &self,
+        agent: AgentSlot,
+        path: Option<String>,
+    ) -> Result<Arc<DiffNote>, ChoiceError> {
+        self.inquire(|reply| Inquiry::Diff { agent, path, reply }).await
+    }
+
+    /// It is carried out to its end, whoever stops waiting for it.
+    pub async fn choose(&self, agent: AgentSlot, choice: Choice) -> Result<Chosen, ChoiceError> {
+        self.inquire(|reply| Inquiry::Choose { agent, choice, reply }).await
+    }
+
+    async fn inquire<T>(
+        &self,
+        inquiry: impl FnOnce(Reply<T>) -> Inquiry,
+    ) -> Result<T, ChoiceError> {
+        self.note_use();
+        let (reply, answer) = oneshot::channel();
+        let asked = Urgent::Inquiry(Box::new(inquiry(reply)));
+        self.inner.urgent.send(asked).await.map_err(|_| SessionClosed)?;
+        answer.await.map_err(|_| SessionClosed)?.map_err(ChoiceError::Refused)
+    }
+}
+
+impl Session {
+    pub(super) fn on_inquiry(&mut self, inquiry: Inquiry) {
+        match inquiry {
+            Inquiry::Compare { agents, check, reply } => {
+                self.compare(Inquirer::Caller(reply), agents, check);
+            }
+            Inquiry::Diff { agent, path, reply } => {
+                self.show_diff(Inquirer::Caller(reply), agent, path);
+            }
+            Inquiry::Choose { agent, choice, reply } => {
+                self.choose(Inquirer::Caller(reply), agent, choice);
+            }
+        }
+    }
+
+    /// Told right before the end of a run, if there is something to tell. Kept in any case, for comparisons.
+    pub(super) fn sum_up(
+        &mut self,
+        step: &mut Step,
+        slot: AgentSlot,
+        done: &mut Current,
+        outcome: RunOutcome,
+    ) {
+        let changed = std::mem::take(&mut done.files);
+        let overlaps = self.results.overlaps(slot, changed.files.iter().map(|file| &file.path));
+        let paths = changed.files.iter().map(|file| file.path.clone());
+        self.results.touched[place(slot)].extend(paths);
+        let summary = RunSummary {
+            run: done.run.id,
+            outcome,
+            seconds: done.started.elapsed().as_secs_f64(),
+            usage: done.usage.take(),
+            files: changed.files,
+            more: changed.more,
+            overlaps,
+        };
+        if !summary.files.is_empty() || summary.usage.is_some() {
+            self.append(step, Channel::Agent(slot), Event::RunSummed(summary.clone()));
+        }
+        self.results.last[place(slot)] = Some(summary);
+    }
+
+    pub(super) fn compare(
+        &mut self,
+        inquirer: Inquirer<Arc<[ComparisonRow]>>,
+        agents: AgentSet,
+        check: CheckWish,
+    ) {
+        let known: Vec<_> = agents.iter().map(|slot| (self.wish(slot), self.known(slot))).collect();
+        let check = match check {
+            CheckWish::Run => self.checker().map(|checker| (checker, self.quarters())),
+            CheckWish::Skip => None,
+        };
+        self.jobs.spawn(async move {
+            JobDone::Compared { inquirer, rows: inspect::compare(known, check).await.into() }
+        });
+    }
+
+    pub(super) fn on_compared(
+        &mut self,
+        inquirer: Inquirer<Arc<[ComparisonRow]>>,
+        rows: Arc<[ComparisonRow]>,
+    ) {
+        match inquirer {
+            Inquirer::Caller(reply) => drop(reply.send(Ok(rows))),
+            Inquirer::Socket(asker) => {
+                self.audience.tell_knowing(Channel::Chat, &Signal::Compared { rows });
+                self.record_for(asker, Step::default());
+            }
+        }
+    }
+
+    pub(super) fn show_diff(
+        &mut self,
+        inquirer: Inquirer<Arc<DiffNote>>,
+        agent: AgentSlot,
+        path: Option<String>,
+    ) {
+        let wish = self.wish(agent);
+        self.jobs.spawn(async move {
+            JobDone::Diffed { inquirer, diff: inspect::diff(wish, path).await }
+        });
+    }
+
+    pub(super) fn on_diffed(
+        &mut self,
+        inquirer: Inquirer<Arc<DiffNote>>,
+        diff: Result<DiffNote, String>,
+    ) {
+        let diff = diff.map_err(|reason| Problem::NoChoice { reason });
+        match (inquirer, diff) {
+            (Inquirer::Caller(reply), diff) => drop(reply.send(diff.map(Arc::new))),
+            (Inquirer::Socket(asker), Ok(diff)) => {
+                let channel = Channel::Agent(diff.agent);
+                let signal = Signal::Diff(Arc::new(inspect::shortened(diff, SHOWN_DIFF)));
+                self.audience.tell_knowing(channel, &signal);
+                self.record_for(asker, Step::default());
+            }
+            (Inquirer::Socket(asker), Err(problem)) => self.refuse(asker, problem),
+        }
+    }
+
+    /// An agent at work would change what is being chosen.
+    pub(super) fn choose(&mut self, inquirer: Inquirer<Chosen>, agent: AgentSlot, choice: Choice) {
+        let lane = &mut self.lanes[usize::from(agent.number())];
+        if !lane.is_idle() {
+            let reason = "the agent is at work; stop it or wait, then try again".to_owned();
+            return self.refuse_choice(inquirer, reason);
+        }
+        lane.hold();
+        let wish = self.wish(agent);
+        self.jobs.spawn(async move {
+            let kind = choice.kind();
+            let outcome = inspect::choose(wish, choice).await;
+            JobDone::Chosen { inquirer, agent, kind, outcome }
+        });
+    }
+
+    fn refuse_choice(&mut self, inquirer: Inquirer<Chosen>, reason: String) {
+        let problem = Problem::NoChoice { reason };
+        match inquirer {
+            Inquirer::Caller(reply) => drop(reply.send(Err(problem))),
+            Inquirer::Socket(asker) => self.refuse(asker, problem),
+        }
+    }
+
+    pub(super) fn on_chosen(
+        &mut self,
+        inquirer: Inquirer<Chosen>,
+        agent: AgentSlot,
+        kind: ChoiceKind,
+        outcome: Result<ChosenOutcome, String>,
+    ) {
+        let index = usize::from(agent.number());
+        self.lanes[index].let_go();
+        let mut step = Step::default();
+        match outcome {
+            Ok(outcome) => {
+                let chosen = Chosen { agent, kind, outcome };
+                self.note_choice(&mut step, &chosen);
+                self.append(&mut step, Channel::Agent(agent), Event::Chosen(chosen.clone()));
+                self.start_next(&mut step, index);
+                match inquirer {
+                    Inquirer::Socket(asker) => self.record_for(asker, step),
+                    Inquirer::Caller(reply) => {
+                        self.journal.record(step);
+                        let _ = reply.send(Ok(chosen));
+                    }
+                }
+            }
+            Err(reason) => {
+                self.start_next(&mut step, index);
+                self.journal.record(step);
+                self.refuse_choice(inquirer, reason);
+            }
+        }
+    }
+
+    /// What has become of the files, for those who show them and for later warnings.
+    fn note_choice(&mut self, step: &mut Step, chosen: &Chosen) {
+        let ChosenOutcome::Done { files, .. } = &chosen.outcome else { return };
+        if chosen.settles() {
+            self.results.touched[place(chosen.agent)].clear();
+        }
+        if chosen.kind == ChoiceKind::Accept && chosen.settles() {
+            self.tell_changes(step, Channel::Agent(chosen.agent), files.clone());
+        }
+    }
+
+    pub(super) fn wish(&self, slot: AgentSlot) -> SiteWish {
+        SiteWish::new(&self.env, &self.id, slot, &self.settings)
+    }
+
+    /// What a comparison says about an agent before anybody looks at its files.
+    fn known(&self, slot: AgentSlot) -> ComparisonRow {
+        let current = self.lanes[usize::from(slot.number())].current.as_ref();
+        let last = self.results.last[place(slot)].as_ref();
+        let touched = &self.results.touched[place(slot)];
+        let count = |lines: fn(&crate::message::FileChange) -> Option<u32>| {
+            let files = last.iter().flat_map(|summary| &summary.files);
+            files.filter_map(lines).map(u64::from).sum()
+        };
+        ComparisonRow {
+            agent: slot,
+            name: models::agent_name(&self.settings, slot).unwrap_or_default().to_owned(),
+            place: PlaceKind::Shared,
+            run: current.map(|current| current.run.id).or(last.map(|summary| summary.run)),
+            outcome: last.filter(|_| current.is_none()).map(|summary| summary.outcome),
+            seconds: match current {
+                Some(current) => Some(current.started.elapsed().as_secs_f64()),
+                None => last.map(|summary| summary.seconds),
+            },
+            usage: match current {
+                Some(current) => current.usage.clone(),
+                None => last.and_then(|summary| summary.usage.clone()),
+            },
+            files: last.map_or(0, |summary| summary.files.len()),
+            added: count(|file| file.added),
+            removed: count(|file| file.removed),
+            check: None,
+            overlaps: self.results.overlaps(slot, touched.iter()),
+            problem: None,
+        }
+    }
+}
+
+fn place(slot: AgentSlot) -> usize {
+    usize::from(slot.number()) - 1
+}

@@ -1,0 +1,163 @@
+//! Looks at the work of agents, and what is done with it, off the session's own time.
+
+use super::quarters::Quarters;
+use super::site::{Site, SiteError, SiteWish};
+use crate::message::{
+    Branch, Choice, ChosenOutcome, ComparisonRow, Conflict, DiffNote, PlaceKind, RunId,
+};
+use crate::provider::agent::Checker;
+use crate::workplace::{Accepted, Backup, Place, Reason, Target, Worktree};
+use futures_util::future::join_all;
+use tokio::task::spawn_blocking;
+
+/// Each agent's files as they are now, and what the check command says to them.
+pub(super) async fn compare(
+    known: Vec<(SiteWish, ComparisonRow)>,
+    check: Option<(Checker, Quarters)>,
+) -> Vec<ComparisonRow> {
+    let rows = known.into_iter().map(|(wish, row)| measured(wish, row, check.clone()));
+    join_all(rows).await
+}
+
+/// An agent that works in the project keeps the figures of its last run.
+async fn measured(
+    wish: SiteWish,
+    row: ComparisonRow,
+    check: Option<(Checker, Quarters)>,
+) -> ComparisonRow {
+    let looked = spawn_blocking(move || {
+        let worktree = wish.worktree()?;
+        let changes = worktree.changes()?;
+        Ok::<_, SiteError>((worktree, changes))
+    });
+    let (worktree, changes) = match looked.await {
+        Ok(Ok(found)) => found,
+        Ok(Err(SiteError::IsShared | SiteError::NoWork)) => return row,
+        Ok(Err(err)) => return ComparisonRow { problem: Some(err.to_string()), ..row },
+        Err(_) => return ComparisonRow { problem: Some(FAILED.to_owned()), ..row },
+    };
+    let lines = |count: fn(&crate::message::FileChange) -> Option<u32>| {
+        changes.files.iter().filter_map(count).map(u64::from).sum()
+    };
+    let check = match check {
+        Some((checker, quarters)) => {
+            Some(checker.run(&quarters.place(&Site::Worktree(worktree))).await)
+        }
+        None => None,
+    };
+    ComparisonRow {
+        place: PlaceKind::Worktree,
+        files: changes.total,
+        added: lines(|file| file.added),
+        removed: lines(|file| file.removed),
+        check,
+        ..row
+    }
+}
+
+/// What an agent has changed since its work began.
+pub(super) async fn diff(wish: SiteWish, path: Option<String>) -> Result<DiffNote, String> {
+    blocking(move || {
+        let worktree = wish.worktree()?;
+        let (_, base) = worktree.base()?;
+        let result = worktree.result()?;
+        let repository = worktree.repository();
+        let changes = repository.changes(&base, &result.tree)?;
+        let diff = repository.diff(&base, &result.tree, path.as_deref())?;
+        Ok(DiffNote {
+            agent: wish.slot(),
+            path,
+            files: changes.files.into(),
+            text: diff.text,
+            truncated: diff.truncated,
+        })
+    })
+    .await
+}
+
+/// The same with less text, cut at the end of a line.
+pub(super) fn shortened(diff: DiffNote, most: usize) -> DiffNote {
+    if diff.text.len() <= most {
+        return diff;
+    }
+    let end = diff.text.as_bytes()[..most].iter().rposition(|byte| *byte == b'\n');
+    let text = diff.text[..end.map_or(0, |end| end + 1)].to_owned();
+    DiffNote { text, truncated: true, ..diff }
+}
+
+pub(super) async fn choose(wish: SiteWish, choice: Choice) -> Result<ChosenOutcome, String> {
+    blocking(move || match choice {
+        Choice::Accept(branch) => accept(&wish.worktree()?, branch),
+        Choice::Discard => {
+            let worktree = wish.worktree()?;
+            let thrown = worktree.changes()?;
+            worktree.discard()?;
+            Ok(done(thrown.files.into_iter().map(|file| file.path).collect()))
+        }
+        Choice::Restore { run, path } => restore(&wish, run, path.as_deref()),
+    })
+    .await
+}
+
+fn accept(worktree: &Worktree, branch: Option<Branch>) -> Result<ChosenOutcome, SiteError> {
+    let name = branch.as_ref().map(|branch| branch.name.clone());
+    let into = match branch {
+        None => Target::Project,
+        Some(Branch { name, message }) => {
+            let message =
+                message.unwrap_or_else(|| format!("Work of agent {}", worktree.slot().number()));
+            Target::Branch { name, message }
+        }
+    };
+    let paths = |changes: crate::workplace::Changes| {
+        changes.files.into_iter().map(|file| file.path).collect()
+    };
+    Ok(match worktree.accept(&into)? {
+        Accepted::Project { changes, .. } => done(paths(changes)),
+        Accepted::Branch { changes, .. } => {
+            ChosenOutcome::Done { files: paths(changes), branch: name }
+        }
+        Accepted::Nothing => done(Vec::new()),
+        Accepted::Conflicts(conflicts) => {
+            let conflict = |one: crate::workplace::Conflict| Conflict {
+                kind: one.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "),
+                path: one.path,
+            };
+            ChosenOutcome::Conflicts(conflicts.into_iter().map(conflict).collect())
+        }
+    })
+}
+
+/// In the agent's own place, or in the project if the backup is of the project.
+fn restore(wish: &SiteWish, run: RunId, path: Option<&str>) -> Result<ChosenOutcome, SiteError> {
+    let repository = wish.repository()?.ok_or(SiteError::NoRepository)?;
+    let of_run = |backup: &Backup| {
+        backup.reason == Reason::Run(run) && backup.slot.is_none_or(|slot| slot == wish.slot())
+    };
+    let backups = repository.backups(wish.session())?;
+    let backup = backups.into_iter().find(of_run).ok_or(SiteError::NoBackup(run.0))?;
+    let restored = match backup.slot {
+        None => repository.restore(Place::Project, wish.session(), &backup.name, path)?,
+        Some(_) => {
+            let worktree = wish.worktree()?;
+            repository.restore(Place::Worktree(&worktree), wish.session(), &backup.name, path)?
+        }
+    };
+    Ok(done(restored.changes.files.into_iter().map(|file| file.path).collect()))
+}
+
+fn done(files: Vec<String>) -> ChosenOutcome {
+    ChosenOutcome::Done { files, branch: None }
+}
+
+const FAILED: &str =
+    "the gateway made a mistake; try again, and tell the operator if it happens again";
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SiteError> + Send + 'static,
+) -> Result<T, String> {
+    match spawn_blocking(work).await {
+        Ok(done) => done.map_err(|err| err.to_string()),
+        Err(_) => Err(FAILED.to_owned()),
+    }
+}

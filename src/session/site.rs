@@ -1,0 +1,314 @@
+//! Where an agent works: in a copy of the project of its own, or in the project itself. Everything here blocks.
+
+use super::Env;
+use crate::config::Config;
+use crate::files::{FileError, Files, Snapshot};
+use crate::message::{
+    AgentSlot, ChangeStatus, FileChange, RunId, SessionId, SettingValue, Settings,
+};
+use crate::workplace::{self, GitError, Repository, TreeId, Worktree};
+use std::path::{Path, PathBuf};
+use tracing::warn;
+
+/// Below the data directory: `worktrees/SESSION/1` and so on.
+const DIRECTORY: &str = "worktrees";
+/// More changed files than this are not told one by one.
+const MOST_CHANGED: usize = 1_000;
+
+/// Which agent of which session, and where its user wants it to work.
+#[derive(Debug, Clone)]
+pub(super) struct SiteWish {
+    files: Files,
+    data: PathBuf,
+    session: SessionId,
+    slot: AgentSlot,
+    wanted: Wanted,
+    backups: (usize, std::time::Duration),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// A worktree where there can be one.
+    Auto,
+    Worktree,
+    Shared,
+}
+
+/// Where it works.
+#[derive(Debug, Clone)]
+pub(super) enum Site {
+    Worktree(Worktree),
+    /// With its repository, if it is in one.
+    Shared(Option<Repository>),
+}
+
+/// How a place was before a run.
+#[derive(Debug, Clone)]
+pub(super) struct Before {
+    pub(super) site: Site,
+    /// `None` where there is no git.
+    tree: Option<TreeId>,
+    /// Of the project; `None` if it could not be looked at.
+    survey: Option<Snapshot>,
+}
+
+/// What a run has changed.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    pub(super) files: Vec<FileChange>,
+    pub(super) more: bool,
+}
+
+/// Why there is no place to work, or nothing to choose from.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SiteError {
+    #[error("the project is in no git repository; run `git init` in it, or choose `shared`")]
+    NoRepository,
+    #[error("this agent works in the project itself, so its work is there already")]
+    IsShared,
+    #[error("this agent has not worked in a place of its own yet")]
+    NoWork,
+    #[error("there is no backup of run {0}")]
+    NoBackup(u64),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Files(#[from] FileError),
+}
+
+impl SiteWish {
+    pub(super) fn new(
+        env: &Env,
+        session: &SessionId,
+        slot: AgentSlot,
+        settings: &Settings,
+    ) -> Self {
+        Self {
+            files: env.files.clone(),
+            data: env.config.data.clone(),
+            session: session.clone(),
+            slot,
+            wanted: wanted(settings, slot),
+            backups: (env.config.files.backup_keep, env.config.files.backup_age),
+        }
+    }
+
+    /// For a look at what is there.
+    pub(super) fn present(env: &Env, files: Files, session: &SessionId, slot: AgentSlot) -> Self {
+        let env = Env { files, ..env.clone() };
+        Self::new(&env, session, slot, &env.config.settings)
+    }
+
+    /// Where the agent's files are: in its own place, or in the project.
+    pub(super) fn root(&self) -> PathBuf {
+        let own = self.worktree().map(|worktree| worktree.place());
+        own.unwrap_or_else(|_| self.files.project().to_owned())
+    }
+
+    /// Makes the agent's own place if it is to have one.
+    fn open(&self) -> Result<Site, SiteError> {
+        let repository = match self.wanted {
+            // Who works in the project needs git only for what it makes easier.
+            Wanted::Shared => self.repository().unwrap_or_else(|err| {
+                warn!(%err, "the project's repository cannot be used");
+                None
+            }),
+            Wanted::Auto | Wanted::Worktree => self.repository()?,
+        };
+        match (self.wanted, repository) {
+            (Wanted::Shared, repository) => Ok(Site::Shared(repository)),
+            (Wanted::Auto, None) => Ok(Site::Shared(None)),
+            (Wanted::Worktree, None) => Err(SiteError::NoRepository),
+            (Wanted::Auto | Wanted::Worktree, Some(repository)) => {
+                let place =
+                    directory(&self.data, &self.session).join(self.slot.number().to_string());
+                Ok(Site::Worktree(repository.ensure(&self.session, self.slot, &place)?))
+            }
+        }
+    }
+
+    /// Opens the place and keeps what is there, so that the run can be undone.
+    pub(super) fn prepare(
+        &self,
+        run: RunId,
+        survey: Option<Snapshot>,
+    ) -> Result<Before, SiteError> {
+        let site = self.open()?;
+        let kept = match &site {
+            Site::Worktree(worktree) => {
+                let place = workplace::Place::Worktree(worktree);
+                Some(worktree.repository().back_up(place, &self.session, run)?)
+            }
+            // The files of the project have a backup of their own; git's is for the comfort of its user.
+            Site::Shared(Some(repository)) => repository
+                .back_up(workplace::Place::Project, &self.session, run)
+                .inspect_err(|err| warn!(%err, "no backup in git before a run"))
+                .ok(),
+            Site::Shared(None) => None,
+        };
+        Ok(Before { site, tree: kept.map(|(_, snapshot)| snapshot.tree), survey })
+    }
+
+    /// The agent's own place, if it has worked there.
+    pub(super) fn worktree(&self) -> Result<Worktree, SiteError> {
+        let repository = self.repository()?.ok_or(SiteError::IsShared)?;
+        match repository.worktree(&self.session, self.slot)? {
+            Some(worktree) => Ok(worktree),
+            None if self.wanted == Wanted::Shared => Err(SiteError::IsShared),
+            None => Err(SiteError::NoWork),
+        }
+    }
+
+    pub(super) fn repository(&self) -> Result<Option<Repository>, GitError> {
+        Repository::discover(self.files.project(), &self.data)
+    }
+
+    pub(super) fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    pub(super) fn slot(&self) -> AgentSlot {
+        self.slot
+    }
+
+    /// Old backups go as those of files do.
+    pub(super) fn forget_old_backups(&self, repository: &Repository) {
+        let (keep, age) = self.backups;
+        if let Err(err) = repository.prune_backups(&self.session, keep, age) {
+            warn!(%err, "old backups of agents are left");
+        }
+    }
+}
+
+impl Site {
+    /// Whether it is the agent's own, apart from the project.
+    pub(super) fn is_own(&self) -> bool {
+        matches!(self, Self::Worktree(_))
+    }
+
+    /// Where the agent is started.
+    pub(super) fn directory(&self, files: &Files) -> PathBuf {
+        match self {
+            Self::Worktree(worktree) => worktree.place(),
+            Self::Shared(_) => files.project().to_owned(),
+        }
+    }
+
+    /// What the agent may write besides its own directory.
+    pub(super) fn writable(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Worktree(worktree) => {
+                let own = worktree.writable_git_paths().into_iter();
+                own.chain([worktree.top().to_owned()]).collect()
+            }
+            Self::Shared(_) => Vec::new(),
+        }
+    }
+}
+
+impl Before {
+    /// What has changed since, whoever changed it. `survey` is the project as it is now.
+    pub(super) fn changed(&self, survey: Option<&Snapshot>) -> Changed {
+        let found = match (&self.site, &self.tree) {
+            (Site::Worktree(worktree), Some(tree)) => self.in_worktree(worktree, tree),
+            (Site::Shared(Some(repository)), Some(tree)) => {
+                self.in_repository(repository, tree, survey)
+            }
+            (Site::Worktree(_) | Site::Shared(_), _) => Ok(self.in_project(survey)),
+        };
+        let mut changed = found.unwrap_or_else(|err| {
+            warn!(%err, "what a run has changed cannot be told by git");
+            self.in_project(survey)
+        });
+        changed.more |= changed.files.len() > MOST_CHANGED;
+        changed.files.truncate(MOST_CHANGED);
+        changed
+    }
+
+    fn in_worktree(&self, worktree: &Worktree, before: &TreeId) -> Result<Changed, GitError> {
+        let after = worktree.result()?;
+        let changes = worktree.repository().changes(before, &after.tree)?;
+        Ok(Changed { more: changes.is_cut(), files: changes.files })
+    }
+
+    /// Git counts lines, and the survey also sees what git ignores.
+    fn in_repository(
+        &self,
+        repository: &Repository,
+        before: &TreeId,
+        survey: Option<&Snapshot>,
+    ) -> Result<Changed, GitError> {
+        let after = repository.snapshot(workplace::Place::Project)?;
+        let changes = repository.changes(before, &after.tree)?;
+        let mut changed = Changed { more: changes.is_cut(), files: changes.files };
+        for file in self.in_project(survey).files {
+            let is_told = |told: &FileChange| {
+                told.path == file.path || told.old_path.as_ref() == Some(&file.path)
+            };
+            if !changed.files.iter().any(is_told) {
+                changed.files.push(file);
+            }
+        }
+        Ok(changed)
+    }
+
+    fn in_project(&self, survey: Option<&Snapshot>) -> Changed {
+        let (Site::Shared(_), Some(before), Some(after)) = (&self.site, &self.survey, survey)
+        else {
+            return Changed::default();
+        };
+        let change = |(path, status)| FileChange {
+            path,
+            old_path: None,
+            status,
+            added: None,
+            removed: None,
+        };
+        let files = before.changes_until(after).into_iter().map(change).collect();
+        Changed { files, more: false }
+    }
+}
+
+/// Of one session.
+pub(super) fn directory(data: &Path, session: &SessionId) -> PathBuf {
+    data.join(DIRECTORY).join(session.as_str())
+}
+
+/// Takes away what agents of a deleted session have left in any project.
+pub(super) fn remove(config: &Config, session: &SessionId) {
+    let projects = config.projects.iter().map(|(_, path)| path.as_path());
+    for project in projects.chain([config.project.as_path()]) {
+        let removed = Repository::discover(project, &config.data).and_then(|found| {
+            found.map_or(Ok(()), |repository| repository.remove_session(session))
+        });
+        if let Err(err) = removed {
+            warn!(%err, "what agents of a deleted session made is left behind");
+        }
+    }
+    // Empty by now, or never made.
+    let _ = std::fs::remove_dir(directory(&config.data, session));
+}
+
+fn wanted(settings: &Settings, slot: AgentSlot) -> Wanted {
+    let setting = format!("CODE_AI{}_PLACE", slot.number());
+    let chosen = settings.iter().find_map(|(name, value)| match value {
+        SettingValue::Text(text) if **name == *setting => Some(text.as_str()),
+        SettingValue::Text(_) | SettingValue::Number(_) => None,
+    });
+    match chosen {
+        Some("worktree") => Wanted::Worktree,
+        Some("shared") => Wanted::Shared,
+        Some(_) | None => Wanted::Auto,
+    }
+}
+
+/// A picture that a run made or changed is shown.
+pub(super) fn is_picture(file: &FileChange) -> bool {
+    const ENDINGS: [&str; 6] = ["png", "jpg", "jpeg", "gif", "webp", "bmp"];
+    let ending = file.path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    let is_there = match file.status {
+        ChangeStatus::Added | ChangeStatus::Modified | ChangeStatus::TypeChanged => true,
+        ChangeStatus::Renamed | ChangeStatus::Deleted => false,
+    };
+    is_there && ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
+}

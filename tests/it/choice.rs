@@ -1,0 +1,330 @@
+//! Four agents in four places of their own, and what becomes of their work: over the wire, with real repositories.
+
+use crate::http::{delete, get, post};
+use crate::support::{BODY, CHANNEL, CODE, Client, Frontend, Gateway, KIND, SESSION};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+
+/// A repository with one commit, and something that is not committed.
+fn repository(project: &Path) {
+    std::fs::write(project.join("main.txt"), "one\ntwo\nthree\n").unwrap();
+    std::fs::write(project.join(".gitignore"), "ignored.txt\n").unwrap();
+    for line in ["init -q -b main", "add -A", "commit -q -m first"] {
+        git(project, line);
+    }
+    std::fs::write(project.join("notes.txt"), "not committed\n").unwrap();
+}
+
+fn git(project: &Path, line: &str) -> String {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(project).args(["-c", "user.name=t", "-c", "user.email=t@example.com"]);
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").args(line.split(' '));
+    let output = git.output().unwrap();
+    assert!(output.status.success(), "git {line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn read(project: &Path, name: &str) -> String {
+    std::fs::read_to_string(project.join(name)).unwrap()
+}
+
+/// A gateway on a repository, and sockets that know the packets of agents.
+struct Scene {
+    gateway: Gateway,
+    front: Frontend,
+    panes: Vec<Client>,
+    chat: Client,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    async fn with(change: impl FnOnce(&mut kakehashi::config::Config)) -> Self {
+        let home = std::sync::Arc::new(crate::support::Home::new());
+        repository(home.project.path());
+        let gateway = Gateway::start_at(home, change).await;
+        Self::on(gateway, None).await
+    }
+
+    async fn on(gateway: Gateway, session: Option<&str>) -> Self {
+        let front = Frontend::open(gateway.addr, session).await;
+        let knowing = json!({"機能": ["agents", "confirm"]});
+        let mut panes = Vec::new();
+        for name in ["1", "2", "3", "4"] {
+            let id = Some(front.session());
+            panes.push(Client::open_with(gateway.addr, name, id, knowing.clone()).await);
+        }
+        let chat = Client::open_with(gateway.addr, "0", Some(front.session()), knowing).await;
+        Self { gateway, front, panes, chat }
+    }
+
+    fn project(&self) -> &Path {
+        self.gateway.project()
+    }
+
+    /// Lets an agent work and returns its result.
+    async fn work(&mut self, agent: usize, text: &str) -> Value {
+        self.front.type_in(&agent.to_string(), text).await;
+        let result = self.panes[agent - 1].until("result").await;
+        self.panes[agent - 1].until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+        result
+    }
+
+    async fn send(&mut self, kind: &str, agent: usize, body: Value) {
+        let packet = json!({KIND: kind, CHANNEL: agent.to_string(), BODY: body});
+        self.front.input.send(&packet).await;
+    }
+
+    /// What comes of a choice.
+    async fn choose(&mut self, kind: &str, agent: usize, body: Value) -> Value {
+        self.send(kind, agent, body).await;
+        self.panes[agent - 1].until(kind).await[BODY].clone()
+    }
+
+    async fn compare(&mut self, body: Value) -> Vec<Value> {
+        self.front.input.send(&json!({KIND: "compare", BODY: body})).await;
+        let told = self.chat.until("compare").await;
+        told[BODY]["比較"].as_array().unwrap().clone()
+    }
+}
+
+#[tokio::test]
+async fn each_agent_works_in_its_own_place_and_the_project_stays_as_it_is() {
+    let mut scene = Scene::new().await;
+    let status = git(scene.project(), "status --porcelain");
+    for agent in 1..=4 {
+        let text = format!("write main.txt from {agent}\nwrite new{agent}.txt x\nread notes.txt");
+        scene.front.type_in(&agent.to_string(), &text).await;
+    }
+    for agent in 1..=4 {
+        let pane = &mut scene.panes[agent - 1];
+        let result = pane.until("result").await;
+        let files = result[BODY]["ファイル"].as_array().unwrap();
+        let told: Vec<_> = files
+            .iter()
+            .map(|file| (file["パス"].as_str().unwrap(), file["状態"].as_str().unwrap()))
+            .collect();
+        let new = format!("new{agent}.txt");
+        assert_eq!(told, [("main.txt", "modified"), (new.as_str(), "added")]);
+        assert_eq!((&files[0]["追加"], &files[0]["削除"]), (&json!(1), &json!(3)));
+    }
+    assert_eq!(read(scene.project(), "main.txt"), "one\ntwo\nthree\n");
+    assert_eq!(git(scene.project(), "status --porcelain"), status);
+    // What is not committed is part of what an agent sees.
+    let mut old = Client::open(scene.gateway.addr, "2", Some(scene.front.session())).await;
+    let lines = old.collect_until(|packet| packet[KIND] == "welcome_text").await;
+    let lines: Vec<_> = lines.iter().filter_map(|packet| packet[BODY].as_str()).collect();
+    assert!(lines.contains(&"not committed"), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("[files] 2 changed, +2 -3")), "{lines:?}");
+    scene.gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_to_several_agents_reaches_each_or_none() {
+    let mut scene = Scene::with(|config| config.limits.queue_per_channel = 1).await;
+    let send =
+        json!({CHANNEL: "input", "出力先チャンネル": "1,3", KIND: "input_text", BODY: "sleep 30"});
+    scene.front.input.send(&send).await;
+    for agent in [1, 3] {
+        scene.panes[agent - 1].until("input_request").await;
+        scene.panes[agent - 1].until_where(|packet| packet[BODY] == "<<< 処理開始 >>>").await;
+    }
+    assert_eq!(scene.front.chat.until("input_text").await[BODY], "sleep 30");
+    scene.front.type_in("3", "say later").await;
+    scene.panes[2].until_where(|packet| !packet["待ち順"].is_null()).await;
+    // Agent 3 has no room, so agents 1, 2 and 4 are not asked either.
+    let all = json!({CHANNEL: "0", "送信モード": "CodeAll", KIND: "input_text", BODY: "say all"});
+    scene.front.input.send(&all).await;
+    assert_eq!(scene.front.input.until("error").await[CODE], "queue_full");
+    scene.front.type_in("2", "say alone").await;
+    let first = scene.panes[1].until_where(|packet| packet[KIND] == "input_text").await;
+    assert_eq!(first[BODY], "say alone");
+    scene.gateway.stop().await;
+}
+
+#[tokio::test]
+async fn results_are_compared_shown_and_one_of_them_is_kept() {
+    let mut scene = Scene::with(|config| {
+        let command = ["grep", "-q", "good", "main.txt"].map(str::to_owned).to_vec();
+        let limit = std::time::Duration::from_secs(20);
+        config.check =
+            Some(kakehashi::config::CheckCommand { command, env: vec![], limit, network: false });
+        config.supervisor = env!("CARGO_BIN_EXE_kakehashi").into();
+    })
+    .await;
+    scene.work(1, "write main.txt good\\n").await;
+    let second = scene.work(2, "write main.txt bad\\n").await;
+    assert_eq!(second[BODY]["重複"], json!([{"パス": "main.txt", "チャンネル": ["1"]}]));
+    let rows = scene.compare(json!({})).await;
+    let brief = |row: &Value| {
+        let code = row["検査"]["終了コード"].clone();
+        (row["チャンネル"].clone(), row["場所"].clone(), row["ファイル数"].clone(), code)
+    };
+    assert_eq!(brief(&rows[0]), (json!("1"), json!("worktree"), json!(1), json!(0)));
+    assert_eq!(brief(&rows[1]), (json!("2"), json!("worktree"), json!(1), json!(1)));
+    assert_eq!(brief(&rows[2]), (json!("3"), json!("shared"), json!(0), Value::Null));
+    assert!(rows[0]["秒"].is_number() && rows[0]["状態"] == "finished", "{rows:?}");
+
+    scene.send("diff", 1, json!({"パス": "main.txt"})).await;
+    let diff = scene.panes[0].until("diff").await;
+    let text = diff[BODY]["差分"].as_str().unwrap();
+    assert!(text.contains("-two") && text.contains("+good"), "{text}");
+
+    let accepted = scene.choose("accept", 1, json!({})).await;
+    assert_eq!((&accepted["結果"], &accepted["ファイル"]), (&json!("done"), &json!(["main.txt"])));
+    assert_eq!(read(scene.project(), "main.txt"), "good\n");
+    let changed = scene.chat.until("update_info").await;
+    assert_eq!(changed[BODY]["update_files"], json!(["main.txt"]), "{changed}");
+    // The other one changed the same lines.
+    let conflict = scene.choose("accept", 2, json!({})).await;
+    assert_eq!(conflict["結果"], "conflict");
+    assert_eq!(conflict["衝突"][0]["パス"], "main.txt");
+    assert_eq!(read(scene.project(), "main.txt"), "good\n");
+    assert_eq!(scene.choose("discard", 2, json!({})).await["結果"], "done");
+    let next = scene.work(2, "read main.txt\nwrite more.txt x").await;
+    assert_eq!(next[BODY]["重複"], json!([]));
+    scene.gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_result_becomes_a_branch_or_goes_back_to_what_it_was() {
+    let mut scene = Scene::new().await;
+    scene.work(1, "write main.txt first").await;
+    let second = scene.work(1, "write main.txt second\nwrite extra.txt x").await;
+    let run = second["実行番号"].as_u64().unwrap();
+    let body = json!({"ブランチ": "agent/one", "コメント": "What agent 1 made"});
+    let accepted = scene.choose("accept", 1, body.clone()).await;
+    assert_eq!((&accepted["結果"], &accepted["ブランチ"]), (&json!("done"), &json!("agent/one")));
+    assert_eq!(git(scene.project(), "log -1 --format=%s agent/one"), "What agent 1 made\n");
+    assert_eq!(git(scene.project(), "show agent/one:main.txt"), "second");
+    assert_eq!(read(scene.project(), "main.txt"), "one\ntwo\nthree\n");
+    // A branch is never overwritten.
+    scene.send("accept", 1, body).await;
+    assert_eq!(scene.front.input.until("error").await[CODE], "no_choice");
+
+    let restored = scene.choose("restore", 1, json!({"実行番号": run, "パス": "main.txt"})).await;
+    assert_eq!(restored["ファイル"], json!(["main.txt"]));
+    scene.front.type_in("1", "read main.txt\nread extra.txt").await;
+    let lines = scene.panes[0].collect_until(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+    let told: Vec<_> = lines.iter().filter_map(|packet| packet[BODY].as_str()).collect();
+    assert!(told.contains(&"first") && told.contains(&"x"), "{told:?}");
+    scene.send("restore", 1, json!({"実行番号": 9999})).await;
+    assert_eq!(scene.front.input.until("error").await[CODE], "no_choice");
+    scene.gateway.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_is_chosen_while_the_agent_works_or_has_no_place_of_its_own() {
+    let mut scene = Scene::new().await;
+    scene.front.type_in("1", "write main.txt x\nsleep 30").await;
+    scene.panes[0].until_where(|packet| packet[BODY] == "<<< 処理開始 >>>").await;
+    for kind in ["accept", "discard"] {
+        scene.send(kind, 1, json!({})).await;
+        assert_eq!(scene.front.input.until("error").await[CODE], "no_choice");
+    }
+    // Agent 2 has not worked yet.
+    for kind in ["accept", "diff"] {
+        scene.send(kind, 2, json!({})).await;
+        assert_eq!(scene.front.input.until("error").await[CODE], "no_choice");
+    }
+    scene.gateway.stop().await;
+}
+
+#[tokio::test]
+async fn an_agent_may_share_the_project_and_its_changes_can_be_taken_back() {
+    let mut scene = Scene::new().await;
+    set(&scene, json!({"CODE_AI1_PLACE": "shared"})).await;
+    let result = scene.work(1, "write main.txt shared").await;
+    assert_eq!(result[BODY]["ファイル"][0]["追加"], 1);
+    assert_eq!(read(scene.project(), "main.txt"), "shared");
+    scene.send("accept", 1, json!({})).await;
+    assert_eq!(scene.front.input.until("error").await[CODE], "no_choice");
+    let run = result["実行番号"].clone();
+    let restored = scene.choose("restore", 1, json!({"実行番号": run})).await;
+    assert_eq!(restored["ファイル"], json!(["main.txt"]));
+    assert_eq!(read(scene.project(), "main.txt"), "one\ntwo\nthree\n");
+    scene.gateway.stop().await;
+}
+
+async fn set(scene: &Scene, settings: Value) {
+    let body = json!({SESSION: scene.front.session(), "モデル設定": settings});
+    let ask = post("/core/AIコア/モデル情報/設定", &body).local();
+    let answer = ask.send(scene.gateway.addr).await.json();
+    assert_eq!(answer["status"], "OK", "{answer}");
+}
+
+#[tokio::test]
+async fn work_that_was_not_chosen_yet_outlives_a_restart_and_ends_with_the_session() {
+    let mut scene = Scene::new().await;
+    scene.work(1, "write main.txt kept\nimage drawn.png").await;
+    let session = scene.front.session().to_owned();
+    let home = scene.gateway.stop().await;
+    let mut scene = Scene::on(Gateway::start_at(home, |_| ()).await, Some(&session)).await;
+    let rows = scene.compare(json!({"検査": false})).await;
+    assert_eq!((&rows[0]["ファイル数"], &rows[0]["追加"]), (&json!(2), &json!(1)), "{rows:?}");
+    // A path means the agent's own file where the channel is named, and the project's elsewhere.
+    let content = |channel: Option<&str>| {
+        let body = json!({"ファイル名": "main.txt", SESSION: session, CHANNEL: channel});
+        let addr = scene.gateway.addr;
+        async move { post("/core/files/内容取得", &body).local().send(addr).await.json() }
+    };
+    assert_eq!(content(Some("1")).await["data"]["base64_data"], "a2VwdA==");
+    assert_eq!(content(None).await["data"]["base64_data"], "b25lCnR3bwp0aHJlZQo=");
+    // The picture was copied, so that it is there whatever becomes of the place.
+    let picture = scene.panes[0].until("output_file").await["ファイル名"].clone();
+    assert!(picture.as_str().unwrap().starts_with("temp/output/"), "{picture}");
+
+    let places = scene.gateway.home.data.path().join("worktrees");
+    assert_eq!(std::fs::read_dir(&places).unwrap().count(), 1);
+    let gone = delete(&format!("/api/sessions/{session}")).local();
+    assert_eq!(gone.send(scene.gateway.addr).await.status, 204);
+    assert_eq!(std::fs::read_dir(&places).unwrap().count(), 0);
+    assert_eq!(git(scene.project(), "for-each-ref refs/kakehashi"), "");
+    assert_eq!(git(scene.project(), "worktree list --porcelain").matches("worktree ").count(), 1);
+    scene.gateway.stop().await;
+}
+
+#[tokio::test]
+async fn the_same_over_http_for_the_sessions_own_user_only() {
+    let mut scene = Scene::new().await;
+    scene.work(1, "write main.txt good").await;
+    let (addr, session) = (scene.gateway.addr, scene.front.session().to_owned());
+    let at = |rest: &str| format!("/api/sessions/{session}/agents/{rest}");
+    let compared = get(&at("compare?agents=1,2&check=false")).local().send(addr).await.json();
+    assert_eq!(compared["agents"][0]["files"], 1, "{compared}");
+    assert_eq!(compared["agents"].as_array().unwrap().len(), 2);
+    let diff = get(&at("1/diff?path=main.txt")).local().send(addr).await.json();
+    assert!(diff["diff"].as_str().unwrap().contains("+good"), "{diff}");
+    let accept = |body: Value| post(&at("1/accept"), &body).local().send(addr);
+    let accepted = accept(json!({"branch": "one", "message": "m"})).await;
+    assert_eq!((accepted.status, &accepted.json()["branch"]), (200, &json!("one")));
+    std::fs::write(scene.project().join("main.txt"), "mine").unwrap();
+    let refused = accept(json!({})).await;
+    assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("conflict")));
+    assert_eq!(read(scene.project(), "main.txt"), "mine");
+    let restore = post(&at("1/restore"), &json!({"run": 1, "path": null})).local();
+    assert_eq!(restore.send(addr).await.json()["files"], json!(["main.txt"]));
+    let discard = post(&at("1/discard"), &Value::Null).local().send(addr).await;
+    assert_eq!(discard.status, 200);
+    // What is unknown or somebody else's is not there.
+    for (path, status) in [
+        (at("5/diff"), 404),
+        (at("x/diff"), 404),
+        (at("2/diff"), 409),
+        (at("1/diff?path=nothing"), 409),
+        (at("compare?agents=9"), 404),
+        (at("compare?check=maybe"), 400),
+        (format!("/api/sessions/ws-{}/agents/1/diff", "f".repeat(32)), 404),
+        ("/api/sessions/nonsense/agents/1/diff".to_owned(), 404),
+    ] {
+        assert_eq!(get(&path).local().send(addr).await.status, status, "{path}");
+    }
+    for (body, status) in [(json!({"run": "x"}), 422), (json!({"run": 1}), 422)] {
+        assert_eq!(post(&at("1/restore"), &body).local().send(addr).await.status, status);
+    }
+    assert_eq!(get(&at("1/diff")).send(addr).await.status, 401);
+    scene.gateway.stop().await;
+}
