@@ -56,7 +56,7 @@ impl Repository {
                 path.strip_prefix(self.prefix()).is_ok_and(|path| path.to_string_lossy() == only)
             }
             (Extent::Project, None) => path.starts_with(self.prefix()),
-            (Extent::Repository, None) => true,
+            (Extent::Repository | Extent::Everything, None) => true,
         }
     }
 

@@ -1,14 +1,14 @@
 //! A directory by its descriptor. Names are looked up one by one and links are never followed, so nothing outside of
 //! it is reached, whatever somebody does to the files meanwhile.
 
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
-    Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, accessat, chmodat, mkdirat, openat,
-    renameat, renameat_with, statat, unlinkat,
+    Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, accessat, chmod, chmodat, mkdirat,
+    openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Component, Path};
 
@@ -131,6 +131,22 @@ impl Folder {
             Ok(()) => Ok(true),
             Err(err) => Err(err.into()),
         }
+    }
+
+    /// Lets us into all directories below, also those that their owner has closed.
+    pub(super) fn open_up(path: &Path) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let closed = openat(CWD, path, flags, Mode::empty())?;
+        // A descriptor of a closed directory can do nothing but name it.
+        let name = format!("/proc/self/fd/{}", closed.as_raw_fd());
+        chmod(name.as_str(), Mode::from_raw_mode(0o700))?;
+        for entry in fs::read_dir(&name)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                Self::open_up(&entry.path())?;
+            }
+        }
+        Ok(())
     }
 
     /// Puts a file in the place of whatever file or link is called so. Not through a link: it is replaced itself.

@@ -71,6 +71,7 @@ pub(super) struct Git {
     what: &'static str,
     input: Vec<u8>,
     most: usize,
+    limit: Duration,
 }
 
 pub(super) struct Output {
@@ -98,7 +99,7 @@ impl Git {
             command.args(["-c", setting]);
         }
         command.arg(what);
-        Self { command, what, input: Vec::new(), most: OUTPUT_LIMIT }
+        Self { command, what, input: Vec::new(), most: OUTPUT_LIMIT, limit: TIME_LIMIT }
     }
 
     pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
@@ -129,6 +130,11 @@ impl Git {
     /// More than this is left out instead of being an error.
     pub(super) fn most(mut self, bytes: usize) -> Self {
         self.most = bytes;
+        self
+    }
+
+    pub(super) fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
         self
     }
 
@@ -174,9 +180,10 @@ impl Git {
                 GitError::io("starting git")(err)
             }
         })?;
-        let heard = listen(child, &self.input, self.most).map_err(GitError::io("reading git"))?;
+        let heard = listen(child, &self.input, self.most, self.limit)
+            .map_err(GitError::io("reading git"))?;
         if heard.timed_out {
-            return Err(GitError::TimedOut { what, seconds: TIME_LIMIT.as_secs() });
+            return Err(GitError::TimedOut { what, seconds: self.limit.as_secs() });
         }
         if heard.cut && self.most == OUTPUT_LIMIT {
             return Err(GitError::TooMuch { what });
@@ -196,7 +203,7 @@ struct Heard {
 }
 
 /// Feeds and reads all three pipes at once, so that neither side waits for the other.
-fn listen(mut child: Child, input: &[u8], most: usize) -> io::Result<Heard> {
+fn listen(mut child: Child, input: &[u8], most: usize, limit: Duration) -> io::Result<Heard> {
     let group = Pid::from_child(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let timed_out = &AtomicBool::new(false);
@@ -208,7 +215,7 @@ fn listen(mut child: Child, input: &[u8], most: usize) -> io::Result<Heard> {
         });
         let complaints = scope.spawn(move || stderr.map(|pipe| taken(pipe, STDERR_LIMIT)));
         let watch = scope.spawn(move || {
-            if matches!(end.recv_timeout(TIME_LIMIT), Err(mpsc::RecvTimeoutError::Timeout)) {
+            if matches!(end.recv_timeout(limit), Err(mpsc::RecvTimeoutError::Timeout)) {
                 timed_out.store(true, Ordering::Relaxed);
                 let _ = kill_process_group(group, Signal::KILL);
             }
@@ -300,6 +307,15 @@ mod tests {
         let output = Git::new("help").arg("-a").most(10).run().unwrap();
         assert!(output.cut);
         assert_eq!(output.stdout.len(), 10);
+    }
+
+    #[test]
+    fn a_call_that_does_not_end_is_ended_with_all_it_started() {
+        let began = std::time::Instant::now();
+        let hanging = Git::with("hang", &["alias.hang=!sleep 1000; true"]);
+        let ended = hanging.within(Duration::from_millis(200)).word();
+        assert_eq!(ended, Err(GitError::TimedOut { what: "hang", seconds: 0 }));
+        assert!(began.elapsed() < Duration::from_secs(500));
     }
 
     #[test]

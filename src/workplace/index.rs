@@ -34,6 +34,8 @@ pub(super) enum Extent {
     Repository,
     /// The project only.
     Project,
+    /// Also new files beside the project.
+    Everything,
 }
 
 impl Index {
@@ -92,7 +94,7 @@ impl Index {
         self.repository.update_excludes()?;
         let mut candidates = self.changed(extent)?;
         let mut left_out = Vec::new();
-        for path in self.untracked()? {
+        for path in self.untracked(extent)? {
             // Another repository; its files are its own.
             if path.as_bytes().ends_with(b"/") {
                 left_out.push(path.to_string_lossy().into_owned());
@@ -121,7 +123,7 @@ impl Index {
     pub(super) fn changed(&self, extent: Extent) -> Result<BTreeSet<OsString>, GitError> {
         let git = self.git("diff-files").args(["-z", "--raw", "--ignore-submodules=all", "--"]);
         let listed = match extent {
-            Extent::Repository => git,
+            Extent::Repository | Extent::Everything => git,
             Extent::Project => self.only_project(git),
         };
         let listed = listed.read()?;
@@ -131,10 +133,13 @@ impl Index {
         Ok(files.map(|pair| OsString::from_vec(pair[1].to_vec())).collect())
     }
 
-    fn untracked(&self) -> Result<Vec<OsString>, GitError> {
+    fn untracked(&self, extent: Extent) -> Result<Vec<OsString>, GitError> {
         let git = self.git("ls-files").args(["-z", "--others", "--exclude-standard", "--"]);
-        let listed = self.only_project(git).read()?;
-        Ok(paths(&listed))
+        let listed = match extent {
+            Extent::Everything => git,
+            Extent::Repository | Extent::Project => self.only_project(git),
+        };
+        Ok(paths(&listed.read()?))
     }
 
     fn only_project(&self, git: Git) -> Git {

@@ -7,7 +7,6 @@ use super::{CommitId, GitError, Repository};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const DOT_GIT: &str = ".git";
@@ -63,6 +62,10 @@ impl Link {
         write(&self.folder, "commondir", b"../..\n")
     }
 
+    pub(super) fn has_folder(&self) -> bool {
+        self.folder.symlink_metadata().is_ok_and(|about| about.is_dir())
+    }
+
     fn has_plain(&self, name: &str) -> bool {
         self.folder.join(name).symlink_metadata().is_ok_and(|about| about.is_file())
     }
@@ -86,19 +89,12 @@ fn write(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
 pub(super) fn remove_tree(path: &Path) -> io::Result<()> {
     for attempt in 0..2 {
         match fs::remove_dir_all(path) {
-            Err(err) if err.kind() == ErrorKind::PermissionDenied && attempt == 0 => open_up(path),
+            Err(err) if err.kind() == ErrorKind::PermissionDenied && attempt == 0 => {
+                Folder::open_up(path)?;
+            }
             Err(err) if err.kind() != ErrorKind::NotFound => return Err(err),
             Ok(()) | Err(_) => break,
         }
     }
     Ok(())
-}
-
-fn open_up(path: &Path) {
-    let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
-        }
-    }
 }

@@ -72,14 +72,17 @@ impl Repository {
                 let tree = output.stdout.split(|byte| *byte == 0).next().unwrap_or_default();
                 tree_id("merge-tree", &String::from_utf8_lossy(tree)).map(Merged::Clean)
             }
-            1 => Ok(Merged::Conflicts(self.conflicts(&output.stdout))),
+            1 => {
+                let sides = [format!("~{ours}"), format!("~{theirs}")];
+                Ok(Merged::Conflicts(self.conflicts(&output.stdout, &sides)))
+            }
             _ => Err(GitError::from_stderr("merge-tree", &output.stderr)),
         }
     }
 
     /// `TREE`, then `MODE HASH STAGE\tPATH` for each side, an empty part, then for each message the number of its
-    /// paths, the paths, its kind and its text.
-    fn conflicts(&self, output: &[u8]) -> Vec<Conflict> {
+    /// paths, the paths, its kind and its text. A file in the way of a directory is called like its side besides.
+    fn conflicts(&self, output: &[u8], sides: &[String; 2]) -> Vec<Conflict> {
         let mut parts = output.split(|byte| *byte == 0).skip(1);
         let mut found: BTreeMap<OsString, Vec<ConflictKind>> = BTreeMap::new();
         for part in parts.by_ref().take_while(|part| !part.is_empty()) {
@@ -99,7 +102,9 @@ impl Repository {
             if kinds.is_empty() {
                 kinds.push(ConflictKind::Other);
             }
-            Conflict { path: self.told(&path), kinds }
+            let told = self.told(&path);
+            let plain = sides.iter().find_map(|side| told.strip_suffix(side.as_str()));
+            Conflict { path: plain.unwrap_or(&told).to_owned(), kinds }
         });
         told.collect()
     }

@@ -35,7 +35,8 @@ pub use merge::{Conflict, ConflictKind};
 pub use refs::{CommitId, TreeId};
 pub use repository::Repository;
 pub use snapshot::{Place, Snapshot};
-pub use worktree::Worktree;
+pub use sweep::remove_leftovers;
+pub use worktree::{Discarded, Worktree};
 
 #[cfg(test)]
 mod tests;

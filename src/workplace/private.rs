@@ -11,10 +11,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Settings about how files look on disk. Everything else of the user's configuration is left out, above all what
 /// names programs: filters, diff and merge drivers, monitors.
 const COPIED: &str = "^core\\.(filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|safecrlf|trustctime|checkstat|sharedrepository|bigfilethreshold)$";
+
+/// Of all repositories, in the data directory.
+pub(super) const DIRECTORY: &str = "workplace";
+const ONCE: &str = "once-";
+/// What directories of new files beside a project begin with.
+pub(super) const STAGING: &str = ".kakehashi-new-";
+/// What a killed gateway has left behind is not needed after this time.
+const LEFTOVER: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug)]
 pub(super) struct Private {
@@ -26,7 +35,7 @@ impl Private {
     pub(super) fn open(data: &Path, common: &Path) -> Result<Self, GitError> {
         let name = fingerprint(common.as_os_str());
         let private =
-            Self { root: data.join("workplace").join(name), owner: fingerprint(data.as_os_str()) };
+            Self { root: data.join(DIRECTORY).join(name), owner: fingerprint(data.as_os_str()) };
         for part in ["git/objects", "git/refs", "git/info", "index", "state"] {
             make_directory(&private.root.join(part)).map_err(GitError::io("making a directory"))?;
         }
@@ -37,6 +46,11 @@ impl Private {
     /// Names the data directory in commits of ours, because two gateways may work with one repository.
     pub(super) fn owner(&self) -> &str {
         &self.owner
+    }
+
+    /// Of the repository among others.
+    pub(super) fn name(&self) -> &OsStr {
+        self.root.file_name().unwrap_or_default()
     }
 
     pub(super) fn git_dir(&self) -> PathBuf {
@@ -50,7 +64,7 @@ impl Private {
     pub(super) fn fresh_index(&self) -> PathBuf {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        self.index(&format!("once-{}-{number}", std::process::id()))
+        self.index(&format!("{ONCE}{}-{number}", std::process::id()))
     }
 
     pub(super) fn state(&self, name: &str) -> PathBuf {
@@ -81,8 +95,9 @@ impl Private {
     /// What is ignored beside `.gitignore` files.
     pub(super) fn exclude(&self, common: &Path, hidden: Option<&Path>) -> Result<(), GitError> {
         let mut rules = fs::read(common.join("info/exclude")).unwrap_or_default();
+        rules.extend_from_slice(format!("\n/{STAGING}*/\n").as_bytes());
         if let Some(hidden) = hidden {
-            rules.extend_from_slice(b"\n/");
+            rules.push(b'/');
             for byte in hidden.as_os_str().as_bytes() {
                 if b"\\*?[ ".contains(byte) {
                     rules.push(b'\\');
@@ -94,6 +109,23 @@ impl Private {
         self.write("git/info/exclude", &rules)?;
         let attributes = fs::read(common.join("info/attributes")).unwrap_or_default();
         self.write("git/info/attributes", &attributes)
+    }
+
+    /// Indexes and prepared files of gateways that were killed.
+    pub(super) fn tidy(&self, common: &Path) {
+        for (directory, prefix) in
+            [(self.root.join("index"), ONCE), (common.to_owned(), "kakehashi-")]
+        {
+            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+                let ours = entry.file_name().to_string_lossy().starts_with(prefix);
+                let age =
+                    entry.metadata().and_then(|about| about.modified()).map(|time| time.elapsed());
+                if ours && matches!(age, Ok(Ok(age)) if age > LEFTOVER) {
+                    let _ =
+                        fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()));
+                }
+            }
+        }
     }
 
     fn write(&self, name: &str, content: &[u8]) -> Result<(), GitError> {

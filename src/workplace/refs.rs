@@ -3,7 +3,10 @@
 use super::git::Git;
 use super::{GitError, Repository};
 use std::fmt;
+use std::time::Duration;
 
+/// Refs are small things, and somebody may wait for an answer.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 pub(super) const OURS: &str = "refs/kakehashi/";
 
 /// A tree of files, by its hash.
@@ -104,7 +107,7 @@ impl Repository {
 
     /// A call about refs: the user's repository with the user's configuration, but see [`Git`].
     pub(super) fn real(&self, what: &'static str) -> Git {
-        Git::new(what).env("GIT_DIR", self.git_dir())
+        Git::new(what).env("GIT_DIR", self.git_dir()).within(TIME_LIMIT)
     }
 }
 

@@ -97,6 +97,10 @@ impl Repository {
         &self.0.private
     }
 
+    pub(super) fn data(&self) -> &Path {
+        &self.0.data
+    }
+
     /// One at a time in this process; against other programs git has its own locks.
     pub(super) fn lock(&self) -> MutexGuard<'_, ()> {
         self.0.lock.lock().unwrap_or_else(PoisonError::into_inner)

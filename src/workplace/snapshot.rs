@@ -58,15 +58,24 @@ impl Repository {
         worktree: &Worktree,
         about: &str,
     ) -> Result<(Snapshot, Index), GitError> {
+        self.snapshot_extent(worktree, about, Extent::Project)
+    }
+
+    pub(super) fn snapshot_extent(
+        &self,
+        worktree: &Worktree,
+        about: &str,
+        extent: Extent,
+    ) -> Result<(Snapshot, Index), GitError> {
         if !worktree.top().is_dir() {
             return Err(GitError::WorktreeGone);
         }
         let base = worktree.base_kept()?;
         let index = Index::of_worktree(self, &worktree.name(), worktree.top());
-        let taken = match index.take(Extent::Project) {
+        let taken = match index.take(extent) {
             Err(GitError::Failed { .. }) => {
                 index.reset(Some(&base.tree))?;
-                index.take(Extent::Project)
+                index.take(extent)
             }
             taken => taken,
         };

@@ -3,7 +3,7 @@
 
 use super::change::RawChange;
 use super::folder::{Folder, Stamp};
-use super::private::make_directory;
+use super::private::{STAGING, make_directory};
 use super::{GitError, Repository};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -25,13 +25,13 @@ impl Staging {
     pub(super) fn new(repository: &Repository, top: &Path) -> Result<Self, GitError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("kakehashi-{}-{number}", std::process::id());
+        let name = format!("{}-{number}", std::process::id());
         let disk = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
         let home = repository.common_dir();
         let root = if disk(home) == disk(top) {
-            home.join(name)
+            home.join(format!("kakehashi-{name}"))
         } else {
-            top.join(format!(".{name}.part"))
+            top.join(format!("{STAGING}{name}"))
         };
         // Of an earlier process with our number that was killed.
         let _ = fs::remove_dir_all(&root);

@@ -1,8 +1,14 @@
 //! The end of what belongs to sessions that are gone. Only what our own notes name is ever removed.
 
+use super::link::remove_tree;
+use super::private::{DIRECTORY, remove_file};
+use super::worktree::noted_path;
 use super::{GitError, Repository};
 use crate::message::SessionId;
 use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
 
 impl Repository {
     /// Worktrees, backups and notes of one session. What is gone already is no error.
@@ -22,6 +28,7 @@ impl Repository {
                 sessions.extend(kept.name.strip_prefix("backup/").and_then(session_of));
             }
         }
+        self.private().tidy(self.common_dir());
         for session in sessions.iter().filter(|session| !exists(session)) {
             self.remove_all_of(session)?;
         }
@@ -48,10 +55,29 @@ impl Repository {
         }
         let doing = "removing notes about a worktree";
         for path in [self.private().index(name), self.private().state(name)] {
-            super::private::remove_file(&path).map_err(GitError::io(doing))?;
+            remove_file(&path).map_err(GitError::io(doing))?;
         }
         Ok(())
     }
+}
+
+/// The same as far as it is in the data directory, for a session whose project is gone. Without git.
+pub fn remove_leftovers(data: &Path, session: &SessionId) -> io::Result<()> {
+    let repositories = fs::read_dir(data.join(DIRECTORY)).into_iter().flatten().flatten();
+    for repository in repositories.map(|entry| entry.path()) {
+        let states = fs::read_dir(repository.join("state")).into_iter().flatten().flatten();
+        for state in states.map(|entry| entry.path()) {
+            let name = state.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if session_of(&name).as_ref() == Some(session) {
+                if let Some(path) = noted_path(&fs::read(&state)?) {
+                    remove_tree(&data.join(path))?;
+                }
+                remove_file(&repository.join("index").join(&name))?;
+                remove_file(&state)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// `ws-<hex>-<something>`; the hex has no dash in it.

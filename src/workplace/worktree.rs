@@ -21,7 +21,21 @@ pub struct Worktree {
     session: SessionId,
     slot: AgentSlot,
     link: Link,
+    /// What was made anew by the call that returned this.
+    fresh: bool,
 }
+
+/// What [`Worktree::discard`] has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Discarded {
+    /// Of the result that was thrown away.
+    pub backup: Backup,
+    /// See [`Worktree::is_fresh`].
+    pub fresh: bool,
+}
+
+/// The first line of a note about a worktree that was made to the end.
+const READY: &[u8] = b"ready\n";
 
 /// Whether it was made to the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +45,13 @@ enum Stage {
 }
 
 impl Repository {
+    /// Where the worktrees of this repository are best made: another repository has another place, so that a project
+    /// that was moved does not find what it cannot use.
+    pub fn worktree_path(&self, session: &SessionId, slot: AgentSlot) -> PathBuf {
+        let directory = self.data().join("worktrees").join(self.private().name());
+        directory.join(name(session, slot))
+    }
+
     /// Makes the worktree at `path`, which must not be there or be ours. One that is there is brought to the
     /// project's state if nothing was changed in it, and left alone otherwise.
     pub fn ensure(
@@ -43,14 +64,15 @@ impl Repository {
         if self.common_dir().join("reftable").is_dir() {
             return Err(GitError::Unsupported { what: "keeps its refs as reftable" });
         }
-        let worktree = self.worktree_at(session, slot, path)?;
-        match worktree.stage() {
+        let mut worktree = self.worktree_at(session, slot, path)?;
+        worktree.fresh = match worktree.stage() {
             Some(Stage::Ready) if worktree.is_whole()? => worktree.follow()?,
-            stage => {
-                worktree.make_room(stage)?;
+            Some(_) | None => {
+                worktree.make_room()?;
                 worktree.create()?;
+                true
             }
-        }
+        };
         Ok(worktree)
     }
 
@@ -79,15 +101,14 @@ impl Repository {
         let parent = parent.canonicalize().map_err(GitError::io(doing))?;
         let top = parent.join(path.file_name().unwrap_or_default());
         let link = Link::new(self, &name(session, slot), &top);
-        Ok(Worktree { repository: self.clone(), session: session.clone(), slot, link })
+        let (repository, session) = (self.clone(), session.clone());
+        Ok(Worktree { repository, session, slot, link, fresh: false })
     }
 
     fn noted(&self, name: &str) -> Option<(Stage, PathBuf)> {
         let text = fs::read(self.private().state(name)).ok()?;
-        let (stage, path) = text.split_at(text.iter().position(|byte| *byte == b'\n')?);
-        let stage = if stage == b"ready" { Stage::Ready } else { Stage::Begun };
-        let path = path.strip_prefix(b"\n")?;
-        Some((stage, PathBuf::from(OsString::from_vec(path.to_vec()))))
+        let stage = if text.starts_with(READY) { Stage::Ready } else { Stage::Begun };
+        Some((stage, self.data().join(noted_path(&text)?)))
     }
 
     /// Where a worktree of ours is or was; nothing else may ever be removed.
@@ -105,6 +126,12 @@ impl Worktree {
     /// The whole worktree, which the agent may write.
     pub fn top(&self) -> &Path {
         &self.link.top
+    }
+
+    /// Its directories were made anew, by [`Repository::ensure`]: an agent that was started in the earlier ones has
+    /// to be started again.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh
     }
 
     pub fn repository(&self) -> &Repository {
@@ -144,14 +171,15 @@ impl Worktree {
     }
 
     /// Throws the agent's result away, after a backup of it, and starts again from the project as it is now.
-    pub fn discard(&self) -> Result<Backup, GitError> {
+    pub fn discard(&self) -> Result<Discarded, GitError> {
         let _lock = self.repository.lock();
-        let (result, index) = self.repository.snapshot_worktree(self, "worktree")?;
+        let extent = Extent::Everything;
+        let (result, index) = self.repository.snapshot_extent(self, "worktree", extent)?;
         let backup =
             self.repository.keep_backup(&self.session, Reason::Discard, &result, Some(self))?;
         let (project, _) = self.repository.snapshot_project("base")?;
-        self.move_to(&index, &result.tree, &project)?;
-        Ok(backup)
+        let fresh = self.move_to(&index, &result.tree, &project)?;
+        Ok(Discarded { backup, fresh })
     }
 
     pub(super) fn name(&self) -> String {
@@ -175,9 +203,12 @@ impl Worktree {
     fn note(&self, stage: Stage) -> Result<(), GitError> {
         let mut text = match stage {
             Stage::Begun => b"begun\n".to_vec(),
-            Stage::Ready => b"ready\n".to_vec(),
+            Stage::Ready => READY.to_vec(),
         };
-        text.extend_from_slice(self.link.top.as_os_str().as_bytes());
+        // Seen from the data directory, which may be moved.
+        let top = &self.link.top;
+        let path = top.strip_prefix(self.repository.data()).unwrap_or(top);
+        text.extend_from_slice(path.as_os_str().as_bytes());
         let state = self.repository.private().state(&self.name());
         replace(&state, &text).map_err(GitError::io("noting a worktree"))
     }
@@ -189,10 +220,9 @@ impl Worktree {
     }
 
     /// What a killed gateway left is removed; what is not ours is not.
-    fn make_room(&self, stage: Option<Stage>) -> Result<(), GitError> {
-        if stage.is_some() {
-            let earlier = self.repository.noted_link(&self.name());
-            return earlier.map_or(Ok(()), |link| link.remove());
+    fn make_room(&self) -> Result<(), GitError> {
+        if let Some(earlier) = self.repository.noted_link(&self.name()) {
+            earlier.remove()?;
         }
         let empty = fs::remove_dir(&self.link.top);
         match empty.map_err(|err| err.kind()) {
@@ -224,39 +254,43 @@ impl Worktree {
         Ok(base)
     }
 
-    /// Brings a worktree without changes to where the project is now.
-    fn follow(&self) -> Result<(), GitError> {
+    /// Brings a worktree without changes to where the project is now. True: it was made anew.
+    fn follow(&self) -> Result<bool, GitError> {
         let base = self.base_kept()?;
         let (result, index) = self.repository.snapshot_worktree(self, "worktree")?;
-        self.repair(&base)?;
+        let repaired = self.repair(&base)?;
         if result.tree != base.tree {
-            return Ok(());
+            return Ok(repaired);
         }
         let (project, _) = self.repository.snapshot_project("base")?;
         if project.tree == base.tree {
-            return Ok(());
+            return Ok(repaired);
         }
-        self.move_to(&index, &result.tree, &project)
+        Ok(self.move_to(&index, &result.tree, &project)? || repaired)
     }
 
-    fn repair(&self, base: &Kept) -> Result<(), GitError> {
+    fn repair(&self, base: &Kept) -> Result<bool, GitError> {
+        let fresh = !self.link.has_folder();
         if self.link.has_head() {
-            return self.link.repair();
+            self.link.repair()?;
+            return Ok(fresh);
         }
         let index = Index::of_nothing(&self.repository, &self.link.top);
         index.reset(Some(&base.tree))?;
         index.note(&[])?;
-        self.link.set(&base.commit, index.path())
+        self.link.set(&base.commit, index.path())?;
+        Ok(fresh)
     }
 
     /// Ignored files stay, so that what was built need not be built again, unless they are in the way.
-    fn move_to(&self, index: &Index, now: &TreeId, project: &Snapshot) -> Result<(), GitError> {
+    fn move_to(&self, index: &Index, now: &TreeId, project: &Snapshot) -> Result<bool, GitError> {
         match self.bring(index, now, project) {
             Err(GitError::PlaceChanged { .. } | GitError::NoPermission { .. }) => {
                 self.link.remove()?;
-                self.create()
+                self.create()?;
+                Ok(true)
             }
-            moved => moved,
+            moved => moved.map(|()| false),
         }
     }
 
@@ -267,6 +301,12 @@ impl Worktree {
         let base = self.start_from(to)?;
         self.link.set(&base, index.path())
     }
+}
+
+/// The second line of a note; relative to the data directory if it can be.
+pub(super) fn noted_path(note: &[u8]) -> Option<PathBuf> {
+    let end = note.iter().position(|byte| *byte == b'\n')?;
+    Some(PathBuf::from(OsString::from_vec(note[end + 1..].to_vec())))
 }
 
 fn name(session: &SessionId, slot: AgentSlot) -> String {

@@ -62,7 +62,7 @@ fn conflicts_are_told_and_nothing_is_changed() {
     };
     assert_eq!((fixture.traces(), files(&fixture.top())), (before, listed));
     let kinds = |path: &str| {
-        let found = conflicts.iter().find(|conflict| conflict.path.starts_with(path));
+        let found = conflicts.iter().find(|conflict| conflict.path == path);
         found.map(|conflict| conflict.kinds.clone()).unwrap_or_default()
     };
     assert_eq!(kinds("a"), [ConflictKind::Content]);

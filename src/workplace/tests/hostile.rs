@@ -185,7 +185,7 @@ fn a_directory_that_became_a_link_leads_nowhere() {
     fs::remove_dir_all(worktree.top().join("src")).unwrap();
     symlink(outside.parent().unwrap(), worktree.top().join("src")).unwrap();
     write(&outside.parent().unwrap().join("deep"), "c", "precious");
-    let backup = worktree.discard().unwrap();
+    let Discarded { backup, .. } = worktree.discard().unwrap();
     assert!(worktree.top().join("src").symlink_metadata().unwrap().is_dir());
     assert_eq!(read(worktree.top(), "src/deep/c").unwrap(), lines("src/deep/c"));
     let place = Place::Worktree(&worktree);

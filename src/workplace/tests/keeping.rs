@@ -163,3 +163,19 @@ fn a_lock_of_somebody_else_is_waited_for_and_then_told() {
         assert!(waiting.join().unwrap().is_ok());
     });
 }
+
+#[test]
+fn a_session_whose_project_is_gone_leaves_nothing_in_the_data_directory() {
+    let fixture = Fixture::new();
+    let worktree = fixture.ensure(1);
+    let repository = fixture.repository();
+    let other = SessionId::from_random(2);
+    let path = repository.worktree_path(&other, worktree.slot());
+    repository.ensure(&other, worktree.slot(), &path).unwrap();
+    fs::remove_dir_all(fixture.top()).unwrap();
+    super::super::remove_leftovers(&fixture.data(), &session()).unwrap();
+    super::super::remove_leftovers(&fixture.data(), &session()).unwrap();
+    assert!(!worktree.top().exists() && path.join("a").exists());
+    let notes = files(&fixture.data().join("workplace"));
+    assert!(!notes.iter().any(|path| path.contains(session().as_str())), "{notes:?}");
+}

@@ -7,7 +7,9 @@ mod keeping;
 mod places;
 mod worktrees;
 
-use super::{Accepted, Changes, GitError, Place, Repository, Snapshot, Target, Worktree};
+use super::{
+    Accepted, Changes, Discarded, GitError, Place, Repository, Snapshot, Target, Worktree,
+};
 use crate::message::{AgentSlot, ChangeStatus, FileChange, RunId, SessionId};
 use std::ffi::OsStr;
 use std::fs;

@@ -64,6 +64,7 @@ fn a_project_below_the_top_keeps_to_itself() {
     fs::remove_dir_all(worktree.place().join("deep")).unwrap();
     write(worktree.top(), "b", "none of its business\n");
     write(worktree.top(), "stray", "none of its business\n");
+    write(worktree.top(), "src/stray", "none of its business\n");
     assert_eq!(told(&worktree.changes().unwrap()), ["D deep/y +0 -10", "M x +1 -10"]);
     let result = worktree.result().unwrap();
     let (_, base) = worktree.base().unwrap();
@@ -77,6 +78,11 @@ fn a_project_below_the_top_keeps_to_itself() {
     let back = repository.restore(Place::Project, &session(), &backup.name, None).unwrap();
     assert_eq!(told(&back.changes), ["A deep/y +10 -0", "M x +10 -1"]);
     assert_eq!(fixture.read("b").unwrap(), "the user's\n");
+    // Thrown away is what is beside it as well.
+    worktree.discard().unwrap();
+    let left = ["a", "app/deep/y", "app/new", "app/x", "b", "src/deep/c"];
+    assert_eq!(files(worktree.top()), left);
+    assert_eq!(read(worktree.top(), "b").unwrap(), "the user's\n");
 }
 
 #[test]

@@ -101,13 +101,14 @@ fn a_worktree_that_was_removed_or_pruned_is_made_anew() {
     fs::remove_dir_all(worktree.top()).unwrap();
     assert_eq!(worktree.changes(), Err(GitError::WorktreeGone));
     fixture.git(&["worktree", "prune"]);
-    fixture.ensure(1);
+    assert!(fixture.ensure(1).is_fresh() && !fixture.ensure(1).is_fresh());
     assert_eq!(git(worktree.top(), &["status", "--porcelain"]), "");
     // Only the folder in the repository.
     write(worktree.top(), "a", "mine\n");
     let folder = &worktree.writable_git_paths()[0];
     fs::remove_dir_all(folder).unwrap();
     let again = fixture.ensure(1);
+    assert!(again.is_fresh());
     assert_eq!(told(&again.changes().unwrap()), ["M a +1 -10"]);
     assert_eq!(git(worktree.top(), &["status", "--porcelain"]), " M a\n");
     // Only our own index.
@@ -182,7 +183,8 @@ fn a_discarded_result_is_gone_and_can_be_had_again() {
     git(worktree.top(), &["add", "-A"]);
     git(worktree.top(), &["commit", "-q", "-m", "mine"]);
     fixture.write("b", "moved on\n");
-    let backup = worktree.discard().unwrap();
+    let Discarded { backup, fresh } = worktree.discard().unwrap();
+    assert!(!fresh);
     assert_eq!(files(worktree.top()), [".gitignore", "a", "b", "src/deep/c", "x.o"]);
     assert!(!worktree.top().join("dir").exists());
     assert_eq!(read(worktree.top(), "b").unwrap(), "moved on\n");
@@ -203,7 +205,7 @@ fn an_ignored_file_in_the_way_costs_a_new_worktree_and_nothing_else() {
     write(worktree.top(), "gen/deep", "built");
     fixture.write("gen", "now a source\n");
     fixture.git(&["add", "-f", "gen"]);
-    fixture.ensure(1);
+    assert!(fixture.ensure(1).is_fresh());
     assert_eq!(read(worktree.top(), "gen").unwrap(), "now a source\n");
     assert_eq!(told(&worktree.changes().unwrap()), Vec::<String>::new());
 }
@@ -224,4 +226,28 @@ fn many_files_are_no_problem() {
     };
     assert_eq!(told(&changes), ["M d7/7 +1 -1"]);
     assert_eq!(fixture.git(&["status", "--porcelain"]), " M d7/7\n");
+}
+
+#[test]
+fn a_data_directory_can_be_moved_and_a_worktree_too() {
+    let fixture = Fixture::new();
+    let (repository, slot) = (fixture.repository(), AgentSlot::new(1).unwrap());
+    let path = repository.worktree_path(&session(), slot);
+    let worktree = repository.ensure(&session(), slot, &path).unwrap();
+    write(worktree.top(), "a", "mine\n");
+    let moved = fixture.dir.path().join("moved-data");
+    fs::rename(fixture.data(), &moved).unwrap();
+    let repository = Repository::discover(&fixture.top(), &moved).unwrap().unwrap();
+    let path = repository.worktree_path(&session(), slot);
+    let worktree = repository.ensure(&session(), slot, &path).unwrap();
+    assert_eq!(told(&worktree.changes().unwrap()), ["M a +1 -10"]);
+    assert_eq!(git(worktree.top(), &["status", "--porcelain"]), " M a\n");
+    // Asked for elsewhere, it is made there, but never over something that is there.
+    let elsewhere = moved.join("elsewhere");
+    write(&elsewhere, "precious", "1");
+    let refused = repository.ensure(&session(), slot, &elsewhere).unwrap_err();
+    assert!(matches!(refused, GitError::NotOurs { .. }), "{refused:?}");
+    fs::remove_file(elsewhere.join("precious")).unwrap();
+    assert!(repository.ensure(&session(), slot, &elsewhere).unwrap().is_fresh());
+    assert!(!path.exists());
 }
