@@ -11,6 +11,7 @@ mod raw;
 mod settings;
 mod tls;
 mod user;
+mod webhook;
 
 pub use agent::known_agents;
 pub use check::CheckCommand;
@@ -21,7 +22,7 @@ pub use tls::TlsFiles;
 pub use user::{User, check_name};
 
 use crate::locale::Locale;
-use crate::message::{AgentRow, ChatModel, SettingProblem, SettingValue, Settings};
+use crate::message::{AgentRow, ChatModel, SettingProblem, SettingValue, Settings, Webhook};
 use agent::Agent;
 use directories::ProjectDirs;
 use exposure::Proxy;
@@ -67,6 +68,8 @@ pub struct Config {
     pub allowed_hosts: Vec<String>,
     /// Names differ. Empty: only the local user, by the token.
     pub users: Vec<User>,
+    /// Who is called when something waits for approval.
+    pub webhook: Option<Webhook>,
     pub login: LoginRules,
     /// How comparisons of agents' work find out whether it holds.
     pub check: Option<CheckCommand>,
@@ -223,6 +226,7 @@ impl Config {
             allowed_origins: raw.allowed_origins.into_iter().map(|Origin(text)| text).collect(),
             allowed_hosts: raw.allowed_hosts.into_iter().map(|Host(text)| text).collect(),
             users: raw.users,
+            webhook: raw.webhook.webhook(&variable),
             login: login_rules(&raw.login),
             check: raw.check.checked(),
             agents,
@@ -296,6 +300,7 @@ impl Config {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             users: Vec::new(),
+            webhook: None,
             login: login_rules(&raw.login),
             check: raw.check.checked(),
             agents: Vec::new(),

@@ -9,6 +9,7 @@ mod chat_model;
 mod choice;
 mod confirmation;
 mod setting;
+mod webhook;
 
 pub use activity::{
     AgentState, Cost, PlanStep, PlanStepState, StateNote, ToolNote, ToolState, Usage,
@@ -22,6 +23,7 @@ pub use choice::{
 };
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
 pub use setting::{ModelOffer, Offered, SettingProblem, SettingValue, Settings};
+pub use webhook::{Webhook, WebhookCall};
 
 use bytes::Bytes;
 use std::collections::BTreeMap;

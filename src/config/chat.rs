@@ -150,7 +150,7 @@ fn check(text: &str, what: &str) -> Result<(), String> {
 /// A mistake must not be repeated in the message: it may well be the key itself.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
-struct Variable(String);
+pub(super) struct Variable(pub(super) String);
 
 impl TryFrom<String> for Variable {
     type Error = String;
@@ -167,7 +167,7 @@ impl TryFrom<String> for Variable {
 
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
-struct BaseUrl(String);
+pub(super) struct BaseUrl(String);
 
 impl TryFrom<String> for BaseUrl {
     type Error = String;

@@ -10,6 +10,7 @@ use super::project::ProjectName;
 use super::settings::RawSettings;
 use super::tls::RawTls;
 use super::user::User;
+use super::webhook::RawWebhook;
 use crate::locale::Locale;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ pub(super) struct RawConfig {
     pub(super) users: Vec<User>,
     pub(super) agents: Vec<Agent>,
     pub(super) check: RawCheck,
+    pub(super) webhook: RawWebhook,
     pub(super) login: RawLogin,
     pub(super) projects: BTreeMap<ProjectName, PathBuf>,
     pub(super) trusted_proxy: Vec<Proxy>,
@@ -58,6 +60,7 @@ impl Default for RawConfig {
             users: Vec::new(),
             agents: Vec::new(),
             check: RawCheck::default(),
+            webhook: RawWebhook::default(),
             login: RawLogin::default(),
             projects: BTreeMap::new(),
             trusted_proxy: Vec::new(),
@@ -252,7 +255,7 @@ mod tests {
     fn the_shipped_file_lists_every_key() {
         let shipped: toml::Table = SHIPPED.parse().unwrap();
         assert_eq!(sorted(shipped.keys()), known_keys(""));
-        for section in ["login", "tls", "limits", "files", "settings"] {
+        for section in ["webhook", "login", "tls", "limits", "files", "settings"] {
             let keys = sorted(shipped[section].as_table().unwrap().keys());
             assert_eq!(keys, known_keys(&format!("[{section}]\n")));
         }

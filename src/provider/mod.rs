@@ -3,4 +3,6 @@
 
 pub mod agent;
 pub mod chat;
+mod hmac;
 pub mod live;
+pub mod webhook;

@@ -235,7 +235,10 @@ impl Session {
                     Effect::Publish(_) | Effect::Ack { .. } | Effect::Settled(_) => {
                         self.apply(effect)
                     }
-                    Effect::Show(_) | Effect::Begin { .. } | Effect::Decide { .. } => {}
+                    Effect::Show(_)
+                    | Effect::Begin { .. }
+                    | Effect::Decide { .. }
+                    | Effect::Call(_) => {}
                 }
             }
         }
@@ -274,6 +277,11 @@ impl Session {
             Effect::Settled(done) => drop(done.send(())),
             Effect::Decide { slot, ask, decision } => {
                 self.lanes[usize::from(slot.number())].answer(ask, decision);
+            }
+            Effect::Call(call) => {
+                if let Some(webhook) = &self.env.webhook {
+                    webhook.call(*call);
+                }
             }
             Effect::Show(input) => self.voice.show(input),
             Effect::Begin { channel, run } => self.begin(channel, run),

@@ -5,7 +5,7 @@ use super::actor::Session;
 use super::journal::{Effect, Step};
 use crate::message::{
     AgentSlot, AuditEntry, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event, Problem,
-    RunId, WarningLevel,
+    RunId, WarningLevel, WebhookCall,
 };
 use crate::policy::{Breaker, Call, Decision as Judged, Level, Remembered, Rules, Scope, Tripped};
 use crate::provider::agent::{Ask, AskId, Decision, FileDiff, Tool, ToolKind, ToolStatus};
@@ -13,6 +13,7 @@ use crate::store::Change;
 use similar::TextDiff;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 /// Open questions of one session. More: denied at once, because nobody could keep up.
@@ -128,10 +129,25 @@ impl Session {
             reason,
             seconds: patience.as_secs(),
         };
+        if self.env.webhook.is_some() {
+            let call = self.webhook_call(&confirmation, patience);
+            step.effects.push(Effect::Call(Box::new(call)));
+        }
         let open = Open { id, slot, ask, call, deadline: Instant::now() + patience };
         self.gate.open.push(open);
         self.append(step, Channel::Agent(slot), Event::ConfirmAsked(confirmation.clone()));
         self.append(step, Channel::Input, Event::ConfirmAsked(confirmation));
+    }
+
+    fn webhook_call(&self, asked: &Confirmation, patience: Duration) -> WebhookCall {
+        WebhookCall {
+            session: self.id.as_str().to_owned(),
+            channel: asked.agent.number().to_string(),
+            tool: asked.tool.clone(),
+            level: asked.level.name(),
+            id: asked.id.as_str().to_owned(),
+            expires: SystemTime::now() + patience,
+        }
     }
 
     /// Who asked this way is told why nothing happened, if the question is not open.

@@ -2,7 +2,7 @@
 //! published, acknowledged, begun) when it is committed. So whatever a client has seen survives `kill -9`.
 
 use super::audience::weight;
-use crate::message::{AgentSlot, Channel, ConnectionId, Entry, RequestNo, RunId};
+use crate::message::{AgentSlot, Channel, ConnectionId, Entry, RequestNo, RunId, WebhookCall};
 use crate::provider::agent::{AskId, Decision};
 use crate::provider::live::LiveInput;
 use crate::store::{Change, Progress, SessionWriter};
@@ -39,6 +39,8 @@ pub(super) enum Effect {
         ask: AskId,
         decision: Decision,
     },
+    /// Something waits for approval, and the operator wants to know.
+    Call(Box<WebhookCall>),
     /// Somebody waits for exactly this.
     Settled(oneshot::Sender<()>),
     /// What the live model is to read or look at.
@@ -59,6 +61,7 @@ impl Step {
             | Effect::Ack { .. }
             | Effect::Begin { .. }
             | Effect::Decide { .. }
+            | Effect::Call(_)
             | Effect::Settled(_) => None,
         });
         entries.sum()

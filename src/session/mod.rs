@@ -55,7 +55,7 @@ use crate::message::{
 };
 use crate::metrics::Metrics;
 use crate::policy::Rules;
-use crate::provider::chat;
+use crate::provider::{chat, webhook};
 use crate::store::{SessionKey, Store};
 use audience::{Lanes, LogLane};
 use choice::Inquiry;
@@ -85,6 +85,8 @@ pub(crate) struct Env {
     pub(crate) rules: Arc<Rules>,
     /// One for all chats, so that connections are used again.
     pub(crate) chat: chat::Client,
+    /// `None`: nobody wants to be called.
+    pub(crate) webhook: Option<webhook::Caller>,
 }
 
 /// Cheap handle; the only way to reach a running session.

@@ -10,7 +10,7 @@ use crate::files::Files;
 use crate::message::{Channel, Epoch, Principal, Seq, SessionId, SystemNotice};
 use crate::metrics::Metrics;
 use crate::policy::{Rules, RulesError};
-use crate::provider::{agent, chat};
+use crate::provider::{agent, chat, webhook};
 use crate::store::{self, SessionRecord, Store, StoreError};
 use crate::task::Tasks;
 use dashmap::DashMap;
@@ -83,12 +83,15 @@ impl Registry {
         let store = Store::open(&config.data.join(store::FILE), observe)?;
         let files = Files::new(&config.project, &config.data, file_limits(config))?;
         let rules = Rules::load(config.policy.as_deref())?;
+        let client = chat::Client::new();
+        let calls = config.webhook.clone();
         let env = Env {
+            webhook: calls.and_then(|one| webhook::Caller::start(one, client.clone())),
             config: Arc::clone(config),
             store,
             files,
             metrics: metrics.clone(),
-            chat: chat::Client::new(),
+            chat: client,
             rules: Arc::new(rules),
         };
         let registry = Arc::new(Self {

@@ -53,3 +53,4 @@ mod tls;
 mod users;
 mod voice;
 mod vue;
+mod webhook;

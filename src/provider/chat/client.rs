@@ -87,6 +87,24 @@ impl Client {
     }
 }
 
+impl Client {
+    /// The status of an answer that nobody reads, or why there is none.
+    pub(in crate::provider) async fn status_of(
+        &self,
+        request: Request<Full<Bytes>>,
+        patience: Duration,
+    ) -> Result<u16, String> {
+        match self.send(request, patience).await {
+            Ok(response) => Ok(response.status().as_u16()),
+            Err(Failure { error: ChatError::Network { reason }, .. }) => Err(reason),
+            Err(Failure { error: ChatError::Timeout { .. }, .. }) => {
+                Err("its server said nothing in time".to_owned())
+            }
+            Err(failure) => Err(failure.error.to_string()),
+        }
+    }
+}
+
 fn pool() -> legacy::Builder {
     let mut builder = legacy::Client::builder(TokioExecutor::new());
     builder.pool_timer(TokioTimer::new()).pool_idle_timeout(UNUSED);

@@ -1,0 +1,115 @@
+//! The operator's webhook: called when something waits for approval, and never waited for.
+
+use crate::model_server::{ModelServer, Reply};
+use crate::panes::Panes;
+use crate::support::{Gateway, PATIENCE, eventually};
+use kakehashi::config::Config;
+use kakehashi::message::{ChatKey, Secret, Webhook};
+use sha2::{Digest, Sha256};
+use std::time::{Duration, Instant};
+use tokio::time::{sleep, timeout};
+
+fn calling(server: &ModelServer, secret: Option<Option<&str>>) -> impl FnOnce(&mut Config) + use<> {
+    let url = format!("http://{}/hook?to=me", server.addr);
+    let key = secret
+        .map(|secret| ChatKey { variable: "HOOK".to_owned(), secret: secret.map(Secret::new) });
+    move |config| config.webhook = Some(Webhook { url, key })
+}
+
+/// HMAC-SHA256 with a key of at most one block, by its definition.
+fn hmac(key: &str, message: &str) -> String {
+    let mut block = [0_u8; 64];
+    block[..key.len()].copy_from_slice(key.as_bytes());
+    let inner = Sha256::new().chain_update(block.map(|byte| byte ^ 0x36)).chain_update(message);
+    let outer = Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c));
+    let digest = outer.chain_update(inner.finalize()).finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[tokio::test]
+async fn a_question_calls_it_once_and_says_little() {
+    let server = ModelServer::start([Reply::plain(204, "", "")]).await;
+    let gateway = Gateway::start_with(calling(&server, Some(Some("a secret")))).await;
+    let mut front = Panes::open(gateway.addr, None).await;
+    front.type_in(2, "say before\nask write the secret plan").await;
+    let question = front.question(2).await;
+    eventually(|| !server.asked().is_empty()).await;
+    let call = server.only_request();
+    assert_eq!(call.line, "POST /hook?to=me HTTP/1.1");
+    let mut keys: Vec<_> = call.body.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["channel", "event", "expires", "id", "level", "session", "tool"]);
+    assert_eq!(call.body["event"], "waiting_for_approval");
+    assert_eq!((&call.body["id"], &call.body["channel"]), (&question["id"], &"2".into()));
+    assert_eq!(call.body["session"], *front.session());
+    assert_eq!(call.body["tool"], question["ツール名"]);
+    assert_eq!(call.body["level"], question["警告"]["level"]);
+    let signature = format!("sha256={}", hmac("a secret", &call.body.to_string()));
+    assert_eq!(call.header("x-kakehashi-signature"), Some(&*signature));
+    front.decide(&question, true).await;
+    front.told(2).await;
+    // Neither the answer nor a request without a question calls anybody.
+    front.ask(2, "say nothing to ask").await;
+    assert_eq!(server.asked().len(), 1);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_holds_up_nobody() {
+    let server = ModelServer::start([Reply::default().hang()]).await;
+    let gateway = Gateway::start_with(calling(&server, None)).await;
+    let mut front = Panes::open(gateway.addr, None).await;
+    // More questions than one server could be asked about in time.
+    let began = Instant::now();
+    for _ in 0..5 {
+        front.type_in(1, "ask something").await;
+        let question = front.question(1).await;
+        front.decide(&question, false).await;
+        front.told(1).await;
+    }
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(server.asked()[0].header("x-kakehashi-signature"), None);
+    // It is given up in time.
+    timeout(PATIENCE, server.left()).await.unwrap();
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn what_may_pass_is_tried_again_and_nothing_else() {
+    let busy = Reply::plain(503, "", "");
+    let server = ModelServer::start([busy, Reply::plain(200, "", "fine")]).await;
+    let gateway = Gateway::start_with(calling(&server, None)).await;
+    let mut front = Panes::open(gateway.addr, None).await;
+    front.type_in(1, "ask something").await;
+    front.question(1).await;
+    eventually(|| server.asked().len() == 2).await;
+    gateway.stop().await;
+
+    let elsewhere = ModelServer::start([Reply::plain(200, "", "")]).await;
+    let location = format!("Location: http://{}/hook\r\n", elsewhere.addr);
+    for reply in [Reply::plain(307, &location, ""), Reply::plain(404, "", "")] {
+        let server = ModelServer::start([reply]).await;
+        let gateway = Gateway::start_with(calling(&server, None)).await;
+        let mut front = Panes::open(gateway.addr, None).await;
+        front.type_in(1, "ask something").await;
+        front.question(1).await;
+        eventually(|| !server.asked().is_empty()).await;
+        // Longer than the pause before another attempt.
+        sleep(Duration::from_millis(1500)).await;
+        assert_eq!((server.asked().len(), elsewhere.connections()), (1, 0));
+        gateway.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn without_its_secret_nothing_is_sent_unsigned() {
+    let server = ModelServer::start([Reply::plain(200, "", "")]).await;
+    let gateway = Gateway::start_with(calling(&server, Some(None))).await;
+    let mut front = Panes::open(gateway.addr, None).await;
+    front.type_in(1, "ask something").await;
+    let question = front.question(1).await;
+    front.decide(&question, true).await;
+    front.told(1).await;
+    assert_eq!(server.connections(), 0);
+    gateway.stop().await;
+}
