@@ -11,6 +11,7 @@ use crate::policy::{Breaker, Call, Decision as Judged, Level, Remembered, Rules,
 use crate::provider::agent::{Ask, AskId, Decision, FileDiff, Tool, ToolKind, ToolStatus};
 use crate::store::Change;
 use similar::TextDiff;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -35,6 +36,8 @@ pub(super) struct Gate {
     /// What the user does not want to be asked about again, for each agent.
     remembered: [Remembered; AgentSlot::ALL.len()],
     breakers: [Option<Breaker>; AgentSlot::ALL.len()],
+    /// Tool calls that the breakers know; they bound how many there are.
+    calls: [HashSet<String>; AgentSlot::ALL.len()],
 }
 
 /// A question that waits for the user.
@@ -54,6 +57,7 @@ impl Gate {
             open: Vec::new(),
             remembered: Default::default(),
             breakers: [const { None }; AgentSlot::ALL.len()],
+            calls: Default::default(),
         }
     }
 
@@ -73,6 +77,7 @@ impl Session {
     pub(super) fn reset_breaker(&mut self, slot: AgentSlot) {
         let limits = self.gate.rules.breakers;
         self.gate.breakers[place(slot)] = Some(Breaker::new(limits));
+        self.gate.calls[place(slot)].clear();
     }
 
     /// The agent waits for an answer.
@@ -251,8 +256,10 @@ impl Session {
             self.audit(step, slot, run, &call, Confirmed::Approved, DecidedBy::Nobody, "ungated");
         }
         let Some(breaker) = &mut self.gate.breakers[place(slot)] else { return };
+        let is_new = self.gate.calls[place(slot)].insert(tool.id.clone());
         let fine = match tool.status {
-            ToolStatus::Started => breaker.called(),
+            ToolStatus::Started if is_new => breaker.called(),
+            ToolStatus::Started => Ok(()),
             ToolStatus::Completed => {
                 breaker.succeeded();
                 Ok(())
@@ -327,7 +334,7 @@ fn call(tool: &Tool) -> Call {
     }
 }
 
-/// Whether it did something without asking. While it has not ended, it may still ask.
+/// Whether it did something without asking. Many agents tell a call first and ask then, so that is known at its end.
 pub(super) fn is_ungated(tool: &Tool) -> bool {
     let harmless = matches!(tool.kind, ToolKind::Think | ToolKind::SwitchMode);
     let over = matches!(tool.status, ToolStatus::Completed | ToolStatus::Failed);

@@ -308,6 +308,53 @@ async fn a_conversation_goes_on_in_a_new_process() {
 }
 
 #[tokio::test]
+async fn who_says_that_it_can_resume_and_cannot_is_asked_to_load() {
+    let place = Post::new(&["--resume-broken", "--load"]);
+    let mut agent = place.start();
+    let session = agent.said("session").await;
+    agent.failure("hello die").await;
+    let outputs = agent.ask("session").await;
+    assert!(outputs.contains(&AgentOutput::Opened { session: session.clone(), resumed: true }));
+    assert_eq!(answers(&outputs), session);
+}
+
+#[tokio::test]
+async fn a_prompt_to_a_process_that_is_dead_already_goes_to_a_new_one() {
+    let place = Post::new(&["--load"]);
+    let mut agent = place.start();
+    let session = agent.said("session").await;
+    let pid: i32 = agent.said("pid").await.parse().unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    // Nobody can have noticed it yet.
+    assert_eq!(agent.said("session").await, session);
+    // One that dies of its prompt is not asked for ever.
+    let reason = agent.failure("leave").await;
+    assert_eq!(reason, "Test: it ended unexpectedly (exit status 0)");
+}
+
+#[tokio::test]
+async fn output_beside_the_content_is_the_tools_too() {
+    let place = Post::new(&[]);
+    let outputs = place.start().ask("terminal").await;
+    let tool = *tools(&outputs).last().unwrap();
+    assert_eq!((tool.status, tool.output.as_deref()), (ToolStatus::Completed, Some("one two")));
+}
+
+#[tokio::test]
+async fn who_does_not_mind_the_end_of_its_input_is_ended() {
+    let place = Post::new(&["--ignore-eof", "eof-7231"]);
+    let mut agent = place.start();
+    agent.said("hello").await;
+    let Agent { link: AgentLink { input, mut output } } = agent;
+    let began = Instant::now();
+    drop(input);
+    while timeout(PATIENCE, output.recv()).await.unwrap().is_some() {}
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(count("eof-7231"), 0);
+}
+
+#[tokio::test]
 async fn an_agent_is_brought_to_ask() {
     for flag in ["--modes", "--options"] {
         let mut place = Post::new(&[flag]);

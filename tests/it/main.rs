@@ -23,6 +23,7 @@ mod doctor;
 mod edge;
 mod faults;
 mod files;
+mod findings;
 mod fuzz;
 mod gate;
 mod golden;

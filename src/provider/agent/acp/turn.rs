@@ -1,6 +1,6 @@
 //! One prompt: what the agent tells and asks until it has answered, and how it is stopped.
 
-use super::peer::Said;
+use super::peer::{Said, Silence};
 use super::wire::{self, Incoming, RpcError};
 use super::{Agent, Halt, Happening, Listening, content};
 use crate::provider::agent::{
@@ -18,11 +18,34 @@ use tokio::time::Instant;
 /// How long an agent may take to stop when it is asked to, before its processes are ended.
 const CANCEL_LIMIT: Duration = Duration::from_secs(3);
 
+/// Whether a process was there before the prompt that it is asked now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Acquaintance {
+    Kept,
+    Fresh,
+}
+
 impl Agent {
     pub(super) async fn turn(&mut self, prompt: &AgentPrompt) -> Result<AgentEnd, Halt> {
-        if self.peer.is_none() {
-            self.open().await?;
+        if self.peer.is_some() {
+            if let Some(end) = self.attempt(prompt, Acquaintance::Kept).await? {
+                return Ok(end);
+            }
+            // It had died since the last prompt, and nobody had noticed yet.
+            self.bury().await?;
         }
+        self.open().await?;
+        let end = self.attempt(prompt, Acquaintance::Fresh).await?;
+        Ok(end.unwrap_or(AgentEnd::Cancelled))
+    }
+
+    /// `None`: a process from before this prompt is gone without having said a word to it.
+    async fn attempt(
+        &mut self,
+        prompt: &AgentPrompt,
+        acquaintance: Acquaintance,
+    ) -> Result<Option<AgentEnd>, Halt> {
+        let mut silent = acquaintance == Acquaintance::Kept;
         self.tell_state(AgentState::Thinking);
         let session = self.session.clone().unwrap_or_default();
         let blocks = content::blocks(prompt, &self.takes).await;
@@ -30,17 +53,19 @@ impl Agent {
         loop {
             match self.next(None).await {
                 Happening::Said(Said::Message(message)) => {
+                    silent = false;
                     if let Some(result) = self.on_message(message, wanted) {
-                        return Ok(self.ended(result));
+                        return Ok(Some(self.ended(result)));
                     }
                 }
+                Happening::Said(Said::Ended(Silence::Closed)) if silent => return Ok(None),
                 // Remembered for the case that it dies.
                 Happening::Said(Said::Complaint(_)) | Happening::Late => (),
                 Happening::Said(Said::Ended(why)) => return Err(self.lost(&why).await),
                 Happening::Input(AgentInput::Prompt(prompt)) => self.hold(prompt),
                 Happening::Input(AgentInput::Answer { id, decision }) => self.decide(id, decision),
                 Happening::Input(AgentInput::Cancel | AgentInput::CancelNow) => {
-                    return self.cancel(wanted).await;
+                    return self.cancel(wanted).await.map(Some);
                 }
                 Happening::LinkDropped => return Err(Halt::LinkDropped),
             }

@@ -1,0 +1,123 @@
+//! What real agents were seen to do around questions, done by the scripted one: however they take an answer, what was
+//! decided is told and kept as it was decided.
+
+use crate::acp::AGENT;
+use crate::panes::Panes;
+use crate::process::Process;
+use crate::support::{BODY, Home};
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// A gateway whose first slot is our agent, with further settings.
+fn gateway(home: &Home, more: &str) -> Process {
+    let settings = format!(
+        "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\ncommand = [\"python3\", \"{AGENT}\"]\n\
+         {more}[settings]\nCODE_AI1_NAME = \"test\"\n"
+    );
+    Process::start(home, &settings)
+}
+
+/// Who decided what, the newest first.
+fn audit(home: &Home) -> Vec<(String, String)> {
+    let mut audit = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
+    audit.args(["audit", "--json", "--data"]).arg(home.data.path()).env_clear();
+    audit.arg("--config").arg(home.data.path().join("settings.toml"));
+    let lines = String::from_utf8(audit.output().unwrap().stdout).unwrap();
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+    let row = |line: &str| serde_json::from_str::<Value>(line).unwrap();
+    let rows = lines.lines().map(row);
+    rows.map(|row| (text(&row, "decision"), text(&row, "by"))).collect()
+}
+
+fn decided(decision: &str, by: &str) -> (String, String) {
+    (decision.to_owned(), by.to_owned())
+}
+
+#[tokio::test]
+async fn a_refusal_is_a_refusal_however_the_agent_ends_then() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    for word in ["ask-and-end", "ask-and-hush", "ask"] {
+        front.type_in(1, word).await;
+        let question = front.question(1).await;
+        front.decide(&question, false).await;
+        let result = front.pane(1).until("confirm_result").await;
+        assert_eq!(
+            (&result[BODY]["承認"], &result[BODY]["決定者"]),
+            (&json!(false), &json!("user")),
+            "{word}"
+        );
+        // The user has cancelled nothing, whatever the agent calls it.
+        front.pane(1).until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+        assert_eq!(audit(&home)[0], decided("refused", "user"), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_ends_with_its_agent() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    front.type_in(1, "hello ask-and-die").await;
+    let question = front.question(1).await;
+    let result = front.pane(1).until("confirm_result").await;
+    assert_eq!((&result[BODY]["id"], &result[BODY]["決定者"]), (&question["id"], &json!("end")));
+    assert_eq!(front.ask(1, "hello").await.answer, "hello there");
+    assert_eq!(audit(&home)[0], decided("refused", "end"));
+}
+
+#[tokio::test]
+async fn no_answer_in_time_is_a_refusal_to_the_agent_and_no_cancel() {
+    let home = Home::new();
+    let process = gateway(&home, "[limits]\nconfirm_seconds = 1\n");
+    let mut front = Panes::open(process.addr, None).await;
+    assert_eq!(front.ask(1, "ask").await.answer, "the-reject_once");
+    assert!(audit(&home).contains(&decided("refused", "time")));
+}
+
+#[tokio::test]
+async fn only_calls_that_nobody_was_asked_about_are_called_ungated() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    front.type_in(1, "ask-told").await;
+    let question = front.question(1).await;
+    front.decide(&question, true).await;
+    assert_eq!(front.told(1).await.answer, "the-allow_once");
+    assert_eq!(audit(&home), [decided("allowed", "user")]);
+    front.ask(1, "silent-tool").await;
+    assert_eq!(audit(&home), [decided("allowed", "nobody"), decided("allowed", "user")]);
+}
+
+#[tokio::test]
+async fn a_call_is_one_step_however_often_it_is_told() {
+    let home = Home::new();
+    let rules = home.data.path().join("rules.toml");
+    let shipped = include_str!("../../config/policy.toml");
+    let few: String = shipped
+        .lines()
+        .map(|line| {
+            if line.starts_with("steps = ") {
+                "steps = 3\n".to_owned()
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect();
+    assert!(few.contains("steps = 3\n"));
+    std::fs::write(&rules, few).unwrap();
+    let process = {
+        let settings = format!(
+            "language = \"en\"\npolicy = \"{}\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\n\
+             command = [\"python3\", \"{AGENT}\"]\n[settings]\nCODE_AI1_NAME = \"test\"\n",
+            rules.display()
+        );
+        Process::start(&home, &settings)
+    };
+    let mut front = Panes::open(process.addr, None).await;
+    let told = front.ask(1, "silent-tool silent-tool silent-tool").await;
+    assert!(told.lines.iter().all(|line| !line.starts_with("[stopped]")), "{told:?}");
+    let told = front.ask(1, "silent-tool silent-tool silent-tool silent-tool wait").await;
+    assert!(told.lines.iter().any(|line| line.starts_with("[stopped]")), "{told:?}");
+}
