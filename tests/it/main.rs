@@ -27,6 +27,8 @@ mod findings;
 mod fuzz;
 mod gate;
 mod golden;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod goose;
 mod handshake;
 mod http;
 mod isolation;

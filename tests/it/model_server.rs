@@ -16,6 +16,8 @@ use tokio::time::sleep;
 pub(crate) const VARIABLE: &str = "TEST_MODEL_KEY";
 pub(crate) const KEY: &str = "sk-test-0123456789";
 
+type Script = dyn Fn(&Asked) -> Reply + Send + Sync;
+
 #[derive(Debug, Clone)]
 pub(crate) struct ModelServer {
     pub(crate) addr: SocketAddr,
@@ -129,6 +131,20 @@ impl Reply {
 impl ModelServer {
     /// Answers one request after the other; further ones get the last reply again.
     pub(crate) async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let replies = Mutex::new(replies.into_iter().collect::<VecDeque<_>>());
+        Self::answering(move |_| {
+            let mut replies = replies.lock().unwrap();
+            let next =
+                if replies.len() > 1 { replies.pop_front() } else { replies.front().cloned() };
+            next.unwrap()
+        })
+        .await
+    }
+
+    /// Answers what the script says to each request.
+    pub(crate) async fn answering(
+        script: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = Self {
             addr: listener.local_addr().unwrap(),
@@ -136,13 +152,13 @@ impl ModelServer {
             left: Arc::new(Semaphore::new(0)),
             connections: Arc::new(Semaphore::new(0)),
         };
-        let replies = Arc::new(Mutex::new(replies.into_iter().collect::<VecDeque<_>>()));
+        let script: Arc<Script> = Arc::new(script);
         let accepting = server.clone();
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 accepting.connections.add_permits(1);
-                let (server, replies) = (accepting.clone(), Arc::clone(&replies));
-                tokio::spawn(async move { server.serve(socket, &replies).await });
+                let (server, script) = (accepting.clone(), Arc::clone(&script));
+                tokio::spawn(async move { server.serve(socket, &*script).await });
             }
         });
         server
@@ -185,17 +201,14 @@ impl ModelServer {
         }
     }
 
-    async fn serve(&self, socket: TcpStream, replies: &Mutex<VecDeque<Reply>>) {
+    async fn serve(&self, socket: TcpStream, script: &Script) {
         // Small pieces must not wait for each other: that would be real time, of which tests with a paused clock have none.
         socket.set_nodelay(true).unwrap();
         let mut socket = BufReader::new(socket);
         while let Some(asked) = read(&mut socket).await {
+            let reply = script(&asked);
             self.seen.lock().unwrap().push(asked);
-            let reply = {
-                let mut replies = replies.lock().unwrap();
-                if replies.len() > 1 { replies.pop_front() } else { replies.front().cloned() }
-            };
-            for step in reply.unwrap().steps {
+            for step in reply.steps {
                 match step {
                     Step::Say(bytes) => {
                         if socket.write_all(&bytes).await.is_err() {
