@@ -293,7 +293,13 @@ impl Session {
                 let (env, principal) = (self.env.clone(), self.principal.clone());
                 self.jobs.spawn(job::store_image(env, principal, asker, bytes));
             }
-            Command::SendAudio(chunk) => self.on_audio(asker, chunk),
+            Command::SendAudio(chunk) => {
+                if self.hear(asker.connection, chunk) {
+                    self.record_for(asker, Step::default());
+                } else {
+                    self.refuse(asker, Problem::NotHolder);
+                }
+            }
             Command::StopPlayback => {
                 self.voice.interrupt(asker.connection);
                 self.record_for(asker, Step::default());

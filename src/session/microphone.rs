@@ -29,7 +29,7 @@ struct Intake {
 }
 
 /// What has become of one chunk of sound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     Taken,
     /// The session has to open a model, or to wait until it has room.
@@ -37,8 +37,8 @@ pub(super) enum Heard {
         /// How many older chunks had to go.
         dropped: usize,
     },
-    /// Somebody else holds the microphone, or nobody.
-    NotHolder,
+    /// Somebody else holds the microphone, or nobody; here it is back.
+    NotHolder(AudioChunk),
 }
 
 impl Microphone {
@@ -49,7 +49,7 @@ impl Microphone {
     pub(super) fn hear(&self, connection: ConnectionId, chunk: AudioChunk) -> Heard {
         let mut intake = self.lock();
         if intake.holder != Some(connection) {
-            return Heard::NotHolder;
+            return Heard::NotHolder(chunk);
         }
         let gap = std::mem::take(&mut intake.gap);
         match intake.send(LiveInput::Audio { chunk, gap }) {
@@ -222,14 +222,14 @@ mod tests {
         let (model, mut taken) = mpsc::channel(8);
         let microphone = held();
         microphone.connect(model);
-        assert_eq!(microphone.hear(OTHER, chunk(1)), Heard::NotHolder);
+        assert_eq!(microphone.hear(OTHER, chunk(1)), Heard::NotHolder(chunk(1)));
         microphone.interrupt(OTHER);
         assert!(taken.try_recv().is_err());
         microphone.give_to(Some(OTHER));
-        assert_eq!(microphone.hear(HOLDER, chunk(2)), Heard::NotHolder);
+        assert_eq!(microphone.hear(HOLDER, chunk(2)), Heard::NotHolder(chunk(2)));
         assert_eq!(microphone.hear(OTHER, chunk(3)), Heard::Taken);
         microphone.give_to(None);
-        assert_eq!(microphone.hear(OTHER, chunk(4)), Heard::NotHolder);
+        assert_eq!(microphone.hear(OTHER, chunk(4)), Heard::NotHolder(chunk(4)));
         let Ok(LiveInput::Audio { chunk, .. }) = taken.try_recv() else { panic!("nothing heard") };
         assert_eq!(chunk.pcm[0], 3);
         assert!(taken.try_recv().is_err());

@@ -202,7 +202,10 @@ impl SessionHandle {
                 self.inner.env.metrics.audio_dropped(dropped);
                 Some(Urgent::SoundWaits)
             }
-            Heard::NotHolder => Some(Urgent::NotHolder { connection }),
+            // A holder that has just left may still be on its way out, ahead of this.
+            Heard::NotHolder(chunk) => {
+                Some(Urgent::NotHolder { connection, chunk: Box::new(chunk) })
+            }
         }
     }
 
@@ -292,9 +295,10 @@ fn payload(command: &Command) -> usize {
 enum Urgent {
     /// The live model has to be opened, or has not taken everything.
     SoundWaits,
-    /// Sound came from a socket that does not hold the microphone.
+    /// Sound of a socket that did not hold the microphone when it came.
     NotHolder {
         connection: ConnectionId,
+        chunk: Box<AudioChunk>,
     },
     Cancel(Box<Submitted>),
     Attach {

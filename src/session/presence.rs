@@ -1,7 +1,6 @@
 //! Sockets come, go and are told things: attaching, heartbeats, broadcasts, storage trouble.
 
 use super::actor::Session;
-use super::job::Asker;
 use super::journal::Step;
 use super::reader::Start;
 use super::{Attach, AttachError, Attached, Urgent};
@@ -39,7 +38,7 @@ impl Session {
     pub(super) fn on_urgent(&mut self, urgent: Urgent) {
         match urgent {
             Urgent::SoundWaits => self.voice.feed(),
-            Urgent::NotHolder { connection } => self.on_not_holder(Asker::new(connection)),
+            Urgent::NotHolder { connection, chunk } => self.on_not_holder(connection, *chunk),
             Urgent::Cancel(submitted) => self.on_cancel(*submitted),
             // A socket that is gone already does not wait for the answer.
             Urgent::Attach { attach, reply } => drop(reply.send(self.on_attach(&attach))),

@@ -4,26 +4,30 @@ use super::actor::Session;
 use super::job::Asker;
 use super::journal::Step;
 use super::microphone::Heard;
-use crate::message::{AudioChunk, Channel, Event, Notice, Problem, Signal, StopReason};
+use crate::message::{
+    AudioChunk, Channel, ConnectionId, Event, Notice, Problem, Signal, StopReason,
+};
 use crate::provider::live::LiveOutput;
 use tracing::info;
 
 impl Session {
-    /// Told once: a microphone sends many chunks a second.
-    pub(super) fn on_not_holder(&mut self, asker: Asker) {
-        if self.audience.tell_not_holder(asker.connection) {
-            self.refuse(asker, Problem::NotHolder);
+    /// By now it may hold the microphone. Told once: a microphone sends many chunks a second.
+    pub(super) fn on_not_holder(&mut self, connection: ConnectionId, chunk: AudioChunk) {
+        if !self.hear(connection, chunk) && self.audience.tell_not_holder(connection) {
+            self.refuse(Asker::new(connection), Problem::NotHolder);
         }
     }
 
-    /// Numbered sound, which waits for its turn like every numbered command.
-    pub(super) fn on_audio(&mut self, asker: Asker, chunk: AudioChunk) {
-        match self.voice.hear(asker.connection, chunk) {
-            Heard::NotHolder => return self.refuse(asker, Problem::NotHolder),
-            Heard::Waiting { dropped } => self.env.metrics.audio_dropped(dropped),
-            Heard::Taken => {}
+    /// False: this socket does not hold the microphone.
+    pub(super) fn hear(&mut self, connection: ConnectionId, chunk: AudioChunk) -> bool {
+        match self.voice.hear(connection, chunk) {
+            Heard::Taken => true,
+            Heard::Waiting { dropped } => {
+                self.env.metrics.audio_dropped(dropped);
+                true
+            }
+            Heard::NotHolder(_) => false,
         }
-        self.record_for(asker, Step::default());
     }
 
     /// `None`: the model is gone without a word.
