@@ -1,5 +1,9 @@
 //! Tasks with a name, an owner and an end: every spawn of the gateway goes through here.
 
+mod doorbell;
+
+pub use doorbell::Doorbell;
+
 use futures_util::FutureExt;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;

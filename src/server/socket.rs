@@ -5,11 +5,14 @@ use crate::dialect::{DecodeError, Dialect, Refusal};
 use crate::message::{ConnectionId, Delivery, Greeting, Inbound, Problem, Signal, SystemNotice};
 use crate::metrics::Metrics;
 use crate::session::{Reader, ReaderEnd, Role, SessionHandle, Step};
+use crate::task::Doorbell;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use futures_util::future::select;
-use futures_util::{FutureExt, SinkExt};
+use futures_util::{FutureExt, SinkExt, StreamExt};
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
@@ -108,20 +111,29 @@ impl<D: Dialect> Connection<D> {
         let mut pings = interval_at(Instant::now() + self.terms.ping, self.terms.ping);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let over = self.terms.over.clone();
-        // Kept from turn to turn, because all sockets share the lock of that queue.
         let mut over = pin!(over.cancelled());
+        // A packet of sound is two turns; asking everybody every time would be most of what they cost.
+        let (seldom, door) = (Doorbell::default(), Doorbell::default());
         let mut last = Side::Session;
         loop {
+            let duty = poll_fn(|cx| {
+                seldom.poll(cx, |cx| match over.as_mut().poll(cx) {
+                    Poll::Ready(()) => Poll::Ready(Duty::End),
+                    Poll::Pending => pings.poll_tick(cx).map(|_| Duty::Ping),
+                })
+            });
             tokio::select! {
                 biased;
-                () = &mut over => return Err(self.terms.end()),
-                _ = pings.tick() => {
+                duty = duty => {
+                    if duty == Duty::End {
+                        return Err(self.terms.end());
+                    }
                     if self.terms.heard.silence() > self.terms.ping * 2 {
                         return Err(End::Silent);
                     }
                     self.socket.send(Message::Ping(bytes::Bytes::new())).await?;
                 }
-                turn = next_turn(&mut self.socket, &mut self.reader, last) => match turn {
+                turn = next_turn(&mut self.socket, &door, &mut self.reader, last) => match turn {
                     Turn::Peer(message) => {
                         last = Side::Peer;
                         let message = message.ok_or(End::Peer)??;
@@ -254,6 +266,13 @@ impl<D: Dialect> Connection<D> {
     }
 }
 
+/// What is to be done whoever speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Duty {
+    End,
+    Ping,
+}
+
 /// The two that a connection is between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -270,8 +289,14 @@ enum Turn {
 
 /// Waits for either side. Who spoke last is asked last: neither can keep the other from its turn, and where sound
 /// goes to and fro the one that is asked first is usually the one that woke us.
-async fn next_turn(socket: &mut WebSocket, reader: &mut Reader, last: Side) -> Turn {
-    let peer = pin!(socket.recv().map(Turn::Peer));
+async fn next_turn(
+    socket: &mut WebSocket,
+    door: &Doorbell,
+    reader: &mut Reader,
+    last: Side,
+) -> Turn {
+    let peer = poll_fn(|cx| door.poll(cx, |cx| socket.poll_next_unpin(cx))).map(Turn::Peer);
+    let peer = pin!(peer);
     let session = pin!(reader.next().map(Turn::Session));
     match last {
         Side::Session => select(peer, session).await.factor_first().0,

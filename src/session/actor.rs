@@ -26,9 +26,11 @@ use crate::metrics::Held;
 use crate::provider::agent::Place;
 use crate::provider::live::LIVE_OUTPUT_CAPACITY;
 use crate::store::{Change, SessionKey, SessionRecord};
-use std::future::pending;
+use crate::task::Doorbell;
+use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -143,14 +145,20 @@ impl Session {
         // cost more than most turns do.
         let mut stopped = pin!(stop.cancelled());
         let mut trouble = pin!(news(self.env.store.watch_trouble()));
+        let seldom = Doorbell::default();
         loop {
+            let told = poll_fn(|cx| {
+                seldom.poll(cx, |cx| match stopped.as_mut().poll(cx) {
+                    Poll::Ready(()) => Poll::Ready(None),
+                    Poll::Pending => trouble.as_mut().poll(cx).map(Some),
+                })
+            });
             let idle_end = self.idle_end();
             let stop_deadline = self.lanes.iter().filter_map(Lane::deadline).min();
             let confirm_deadline = self.gate.deadline();
             let next_rest = self.next_rest();
             let flowing = !self.journal.is_full();
             tokio::select! {
-                () = &mut stopped => return Ended::Stopped,
                 () = self.journal.progress() => match self.take_effect() {
                     Ok(()) => {}
                     Err(Diverged) => return Ended::Diverged,
@@ -185,7 +193,8 @@ impl Session {
                     Err(err) => self.on_lost_job(&err),
                 },
                 _ = self.presence.heartbeat.tick() => self.on_heartbeat(),
-                mut told = &mut trouble => {
+                told = told => {
+                    let Some(mut told) = told else { return Ended::Stopped };
                     let reason = told.borrow_and_update().clone();
                     self.on_trouble(reason);
                     trouble.set(news(told));
