@@ -80,6 +80,19 @@ pub(super) struct Inboxes {
     pub(super) microphone: Microphone,
 }
 
+/// What happens when a certain time has come.
+#[derive(Debug, Clone, Copy)]
+enum Alarm {
+    /// A worker did not stop when it was told.
+    Stop,
+    /// Nobody answered a question.
+    Confirm,
+    /// An agent had nothing to do for long.
+    Rest,
+    /// Nobody uses the session.
+    Unload,
+}
+
 /// Why an actor ended.
 #[derive(Debug)]
 pub(super) enum Ended {
@@ -140,6 +153,7 @@ impl Session {
         session
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for everything that wakes a session")]
     pub(super) async fn run(&mut self, stop: CancellationToken) -> Ended {
         // Kept from turn to turn: all sessions wait for these two, and joining that crowd anew in every turn would
         // cost more than most turns do.
@@ -153,10 +167,7 @@ impl Session {
                     Poll::Pending => trouble.as_mut().poll(cx).map(Some),
                 })
             });
-            let idle_end = self.idle_end();
-            let stop_deadline = self.lanes.iter().filter_map(Lane::deadline).min();
-            let confirm_deadline = self.gate.deadline();
-            let next_rest = self.next_rest();
+            let alarm = self.next_alarm();
             let flowing = !self.journal.is_full();
             tokio::select! {
                 () = self.journal.progress() => match self.take_effect() {
@@ -199,16 +210,31 @@ impl Session {
                     self.on_trouble(reason);
                     trouble.set(news(told));
                 }
-                () = until(stop_deadline) => self.on_stop_deadline(),
-                () = until(confirm_deadline) => self.on_confirm_deadline(),
-                () = until(next_rest) => self.on_rest(),
-                () = until(idle_end) => return Ended::Unloaded,
+                alarm = ring(alarm) => match alarm {
+                    Alarm::Stop => self.on_stop_deadline(),
+                    Alarm::Confirm => self.on_confirm_deadline(),
+                    Alarm::Rest => self.on_rest(),
+                    Alarm::Unload => return Ended::Unloaded,
+                },
             }
             if let Some(doom) = self.doom.take() {
                 return Ended::Deleted(doom);
             }
             self.work_off();
         }
+    }
+
+    /// What time alone will bring about next.
+    fn next_alarm(&mut self) -> Option<(Instant, Alarm)> {
+        let stop = self.lanes.iter().filter_map(Lane::deadline).min();
+        let alarms = [
+            (stop, Alarm::Stop),
+            (self.gate.deadline(), Alarm::Confirm),
+            (self.next_rest(), Alarm::Rest),
+            (self.idle_end(), Alarm::Unload),
+        ];
+        let set = alarms.into_iter().filter_map(|(moment, alarm)| Some((moment?, alarm)));
+        set.min_by_key(|(moment, _)| *moment)
     }
 
     /// Takes what else has come, so that a burst costs one turn instead of many.
@@ -332,9 +358,12 @@ async fn news(mut trouble: watch::Receiver<Option<String>>) -> watch::Receiver<O
 }
 
 /// Never, if there is no such moment.
-async fn until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
+async fn ring(alarm: Option<(Instant, Alarm)>) -> Alarm {
+    match alarm {
+        Some((moment, alarm)) => {
+            sleep_until(moment).await;
+            alarm
+        }
         None => pending().await,
     }
 }

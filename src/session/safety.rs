@@ -27,9 +27,13 @@ impl Session {
         let Some(current) = current.filter(|current| current.run.id == run) else { return };
         match before {
             Ok(before) => {
-                let place = quarters.place(&before.site);
+                let (place, fresh) = (quarters.place(&before.site), before.site.is_fresh());
                 current.before = Some(before);
-                self.lanes[index].work_at(place);
+                if fresh {
+                    self.lanes[index].move_to(place);
+                } else {
+                    self.lanes[index].work_at(place);
+                }
                 self.launch(channel, run);
             }
             Err(reason) => {

@@ -7,11 +7,9 @@ use crate::message::{
     AgentSlot, ChangeStatus, FileChange, RunId, SessionId, SettingValue, Settings,
 };
 use crate::workplace::{self, GitError, Repository, TreeId, Worktree};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tracing::warn;
 
-/// Below the data directory: `worktrees/SESSION/1` and so on.
-const DIRECTORY: &str = "worktrees";
 /// More changed files than this are not told one by one.
 const MOST_CHANGED: usize = 1_000;
 
@@ -120,9 +118,8 @@ impl SiteWish {
             (Wanted::Auto, None) => Ok(Site::Shared(None)),
             (Wanted::Worktree, None) => Err(SiteError::NoRepository),
             (Wanted::Auto | Wanted::Worktree, Some(repository)) => {
-                let place =
-                    directory(&self.data, &self.session).join(self.slot.number().to_string());
-                Ok(Site::Worktree(repository.ensure(&self.session, self.slot, &place)?))
+                let path = repository.worktree_path(&self.session, self.slot);
+                Ok(Site::Worktree(repository.ensure(&self.session, self.slot, &path)?))
             }
         }
     }
@@ -184,6 +181,14 @@ impl Site {
     /// Whether it is the agent's own, apart from the project.
     pub(super) fn is_own(&self) -> bool {
         matches!(self, Self::Worktree(_))
+    }
+
+    /// Whether its directories were made anew, so that an agent in the earlier ones is nowhere.
+    pub(super) fn is_fresh(&self) -> bool {
+        match self {
+            Self::Worktree(worktree) => worktree.is_fresh(),
+            Self::Shared(_) => false,
+        }
     }
 
     /// Where the agent is started.
@@ -269,11 +274,6 @@ impl Before {
     }
 }
 
-/// Of one session.
-pub(super) fn directory(data: &Path, session: &SessionId) -> PathBuf {
-    data.join(DIRECTORY).join(session.as_str())
-}
-
 /// Takes away what agents of a deleted session have left in any project.
 pub(super) fn remove(config: &Config, session: &SessionId) {
     let projects = config.projects.iter().map(|(_, path)| path.as_path());
@@ -285,8 +285,10 @@ pub(super) fn remove(config: &Config, session: &SessionId) {
             warn!(%err, "what agents of a deleted session made is left behind");
         }
     }
-    // Empty by now, or never made.
-    let _ = std::fs::remove_dir(directory(&config.data, session));
+    // Of projects that are gone or not allowed any more.
+    if let Err(err) = workplace::remove_leftovers(&config.data, session) {
+        warn!(%err, "what agents of a deleted session made is left behind");
+    }
 }
 
 fn wanted(settings: &Settings, slot: AgentSlot) -> Wanted {
