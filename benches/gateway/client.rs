@@ -31,11 +31,30 @@ impl Client {
         client
     }
 
+    /// The same with further keys in the first packet, each with its comma.
+    pub(crate) async fn connect_with(
+        server: &Server,
+        socket: &str,
+        session: Option<&str>,
+        more: &str,
+    ) -> Self {
+        Self::join_with(server, socket, session, more).await.0
+    }
+
     /// The same, and the id of the session; empty on an echo.
     pub(crate) async fn join(
         server: &Server,
         socket: &str,
         session: Option<&str>,
+    ) -> (Self, String) {
+        Self::join_with(server, socket, session, "").await
+    }
+
+    async fn join_with(
+        server: &Server,
+        socket: &str,
+        session: Option<&str>,
+        more: &str,
     ) -> (Self, String) {
         let stream = TcpStream::connect(server.addr).await.unwrap();
         stream.set_nodelay(true).unwrap();
@@ -44,7 +63,7 @@ impl Client {
         if !server.is_gateway {
             return (client, String::new());
         }
-        client.send(&frame(&wire::connect(socket, session))).await;
+        client.send(&frame(&wire::connect(socket, session, more))).await;
         let id = wire::session_id(&client.receive_text().await);
         (client, id)
     }
@@ -134,6 +153,11 @@ impl Client {
     }
 
     /// Passes over texts until one of this kind, and tells how many there were before it.
+    /// Passes over texts until one with this in it.
+    pub(crate) async fn receive_text_with(&mut self, part: &str) {
+        while !self.receive_text().await.contains(part) {}
+    }
+
     pub(crate) async fn receive_kind(&mut self, kind: &str) -> (String, usize) {
         let wanted = wire::kind(kind);
         for before in 0.. {

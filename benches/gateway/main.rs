@@ -7,10 +7,13 @@
     reason = "a benchmark that cannot go on should stop"
 )]
 
+mod agent;
+mod agents;
 mod client;
 mod echo;
 mod files;
 mod memory;
+mod model;
 mod report;
 mod server;
 mod traffic;
@@ -85,12 +88,18 @@ fn main() {
     if has("--echo-server") {
         return echo::serve();
     }
+    if has("--model-server") {
+        return model::serve();
+    }
+    if has("--acp-agent") {
+        return agent::serve();
+    }
     let plan = if has("--quick") { QUICK } else { FULL };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    // `--audio`: only the path of sound, for those who work on it.
+    // `--audio` and `--agents`: only these, for those who work on them.
     runtime.block_on(async {
         tokio::select! {
-            () = measure(&plan, has("--audio")) => {}
+            () = measure(&plan, has("--audio"), has("--agents")) => {}
             // Dropping the measurement ends its servers and removes its directories.
             () = told_to_stop() => println!("stopped"),
         }
@@ -106,13 +115,15 @@ async fn told_to_stop() {
     }
 }
 
-async fn measure(plan: &Plan, only_audio: bool) {
+async fn measure(plan: &Plan, only_audio: bool, only_agents: bool) {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     println!("{cpus} CPUs shared by client, echo and gateway; everything over loopback");
     let mut report = Report::new(json!({ "cpus": cpus, "plan": format!("{plan:?}") }));
-    bounded!(report, traffic::flat_out(plan, &mut report));
-    bounded!(report, traffic::paced(plan, &mut report));
-    if !only_audio {
+    if !only_agents {
+        bounded!(report, traffic::flat_out(plan, &mut report));
+        bounded!(report, traffic::paced(plan, &mut report));
+    }
+    if !only_audio && !only_agents {
         bounded!(report, memory::per_socket(plan, &mut report));
         bounded!(report, memory::idle_session(plan, &mut report));
         bounded!(report, files::lists(plan, &mut report));
@@ -120,6 +131,11 @@ async fn measure(plan: &Plan, only_audio: bool) {
         bounded!(report, work::first_answer(plan, &mut report));
         bounded!(report, work::stream_and_replay(plan, &mut report));
         bounded!(report, work::commits(plan, &mut report));
+    }
+    if !only_audio {
+        bounded!(report, agents::first_token(plan, &mut report));
+        bounded!(report, agents::prompts_and_cancels(plan, &mut report));
+        bounded!(report, agents::four_streams(&mut report));
     }
     report.write(Path::new("bench.json"));
 }

@@ -42,6 +42,12 @@ impl Home {
         self.dir.path().join("data")
     }
 
+    /// Adds to the gateway's settings.
+    pub(crate) fn configure(&self, more: &str) {
+        // Tables of [limits] end where the next begins.
+        fs::write(self.config(), format!("{LIMITS}\n{more}")).unwrap();
+    }
+
     fn config(&self) -> PathBuf {
         self.dir.path().join("kakehashi.toml")
     }
@@ -49,8 +55,13 @@ impl Home {
 
 impl Server {
     pub(crate) fn echo() -> Self {
+        Self::helper("--echo-server")
+    }
+
+    /// This binary in another role.
+    pub(crate) fn helper(role: &str) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.arg("--echo-server");
+        command.arg(role);
         Self::start(command, None)
     }
 

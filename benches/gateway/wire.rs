@@ -7,9 +7,19 @@ pub(crate) const PATH: &str = "/core/ws/AI%E3%82%B3%E3%82%A2";
 /// Samples of one microphone packet, in bytes.
 pub(crate) const PCM_BYTES: usize = 4096;
 
-pub(crate) fn connect(socket: &str, session: Option<&str>) -> String {
+/// `more` are further keys, each with its comma.
+pub(crate) fn connect(socket: &str, session: Option<&str>, more: &str) -> String {
     let session = session.map_or("null".to_owned(), |id| format!("\"{id}\""));
-    format!(r#"{{"type":"connect","セッションID":{session},"ソケット番号":"{socket}"}}"#)
+    format!(r#"{{"type":"connect","セッションID":{session},"ソケット番号":"{socket}"{more}}}"#)
+}
+
+/// The line that ends a run that was stopped.
+pub(crate) const CANCELLED: &str = "<<< 処理中断 >>>";
+/// Asks for an answer while it is made.
+pub(crate) const STREAM: &str = r#","機能":["stream"]"#;
+
+pub(crate) fn cancel(channel: &str) -> String {
+    format!(r#"{{"チャンネル":"{channel}","メッセージ識別":"cancel_run","メッセージ内容":""}}"#)
 }
 
 /// A microphone packet with all six keys. Quiet samples: nobody speaks, so the model only plays it back.

@@ -1,0 +1,57 @@
+//! An agent that speaks the Agent Client Protocol and does what a benchmark needs: it thinks in lines, waits to be
+//! stopped, or does not stop.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, Write};
+
+pub(crate) fn serve() {
+    let mut running: Option<Value> = None;
+    let mut deaf = false;
+    for line in std::io::stdin().lock().lines() {
+        let Ok(message) = serde_json::from_str::<Value>(&line.unwrap()) else { continue };
+        let (id, params) = (message["id"].clone(), &message["params"]);
+        match message["method"].as_str().unwrap_or_default() {
+            "initialize" => answer(&id, &json!({"protocolVersion": 1, "agentCapabilities": {}})),
+            "session/new" => answer(&id, &json!({"sessionId": "bench"})),
+            "session/prompt" => {
+                let text = params["prompt"][0]["text"].as_str().unwrap_or_default();
+                let (word, count) = text.split_once(' ').unwrap_or((text, "1"));
+                think(count.parse().unwrap_or(1));
+                deaf = word == "deaf";
+                match word {
+                    "think" => answer(&id, &json!({"stopReason": "end_turn"})),
+                    _ => running = Some(id),
+                }
+            }
+            "session/cancel" if !deaf => {
+                if let Some(id) = running.take() {
+                    answer(&id, &json!({"stopReason": "cancelled"}));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn think(lines: usize) {
+    for line in 0..lines {
+        let content =
+            json!({"type": "text", "text": format!("line {line} of an agent that thinks\n")});
+        let update = json!({"sessionUpdate": "agent_thought_chunk", "content": content});
+        say(&json!({
+            "jsonrpc": "2.0", "method": "session/update",
+            "params": {"sessionId": "bench", "update": update},
+        }));
+    }
+}
+
+fn answer(id: &Value, result: &Value) {
+    say(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+}
+
+fn say(message: &Value) {
+    let mut out = std::io::stdout().lock();
+    // Who does not listen any more ends us by our stdin.
+    let _ = writeln!(out, "{message}");
+    let _ = out.flush();
+}
