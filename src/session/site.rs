@@ -7,9 +7,11 @@ use crate::message::{
     AgentSlot, ChangeStatus, FileChange, RunId, SessionId, SettingValue, Settings,
 };
 use crate::workplace::{self, GitError, Repository, TreeId, Worktree};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tracing::warn;
 
+/// Below the data directory, with a directory for each session.
+const DIRECTORY: &str = "worktrees";
 /// More changed files than this are not told one by one.
 const MOST_CHANGED: usize = 1_000;
 
@@ -118,8 +120,8 @@ impl SiteWish {
             (Wanted::Auto, None) => Ok(Site::Shared(None)),
             (Wanted::Worktree, None) => Err(SiteError::NoRepository),
             (Wanted::Auto | Wanted::Worktree, Some(repository)) => {
-                let path = repository.worktree_path(&self.session, self.slot);
-                Ok(Site::Worktree(repository.ensure(&self.session, self.slot, &path)?))
+                let place = repository.worktree_path(&self.session, self.slot);
+                Ok(Site::Worktree(repository.ensure(&self.session, self.slot, &place)?))
             }
         }
     }
@@ -274,6 +276,11 @@ impl Before {
     }
 }
 
+/// Of one session.
+fn directory(data: &Path, session: &SessionId) -> PathBuf {
+    data.join(DIRECTORY).join(session.as_str())
+}
+
 /// Takes away what agents of a deleted session have left in any project.
 pub(super) fn remove(config: &Config, session: &SessionId) {
     let projects = config.projects.iter().map(|(_, path)| path.as_path());
@@ -285,10 +292,12 @@ pub(super) fn remove(config: &Config, session: &SessionId) {
             warn!(%err, "what agents of a deleted session made is left behind");
         }
     }
-    // Of projects that are gone or not allowed any more.
+    // Of projects that are not configured any more.
     if let Err(err) = workplace::remove_leftovers(&config.data, session) {
-        warn!(%err, "what agents of a deleted session made is left behind");
+        warn!(%err, "copies that agents of a deleted session worked in are left behind");
     }
+    // Empty by now, or never made.
+    let _ = std::fs::remove_dir(directory(&config.data, session));
 }
 
 fn wanted(settings: &Settings, slot: AgentSlot) -> Wanted {

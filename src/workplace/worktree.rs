@@ -45,11 +45,11 @@ enum Stage {
 }
 
 impl Repository {
-    /// Where the worktrees of this repository are best made: another repository has another place, so that a project
-    /// that was moved does not find what it cannot use.
+    /// Where worktrees are best made: `worktrees/<session>/` in the data directory, with a name of its own for each
+    /// repository, so that a session can change its project and find the work in the first one again.
     pub fn worktree_path(&self, session: &SessionId, slot: AgentSlot) -> PathBuf {
-        let directory = self.data().join("worktrees").join(self.private().name());
-        directory.join(name(session, slot))
+        let name = format!("{}-{}", self.private().name().display(), slot.number());
+        self.data().join("worktrees").join(session.as_str()).join(name)
     }
 
     /// Makes the worktree at `path`, which must not be there or be ours. One that is there is brought to the

@@ -277,8 +277,7 @@ async fn work_that_was_not_chosen_yet_outlives_a_restart_and_ends_with_the_sessi
     let picture = scene.panes[0].until("output_file").await["ファイル名"].clone();
     assert!(picture.as_str().unwrap().starts_with("temp/output/"), "{picture}");
 
-    let worktrees = scene.gateway.home.data.path().join("worktrees");
-    let places = std::fs::read_dir(&worktrees).unwrap().next().unwrap().unwrap().path();
+    let places = scene.gateway.home.data.path().join("worktrees");
     assert_eq!(std::fs::read_dir(&places).unwrap().count(), 1);
     let gone = delete(&format!("/api/sessions/{session}")).local();
     assert_eq!(gone.send(scene.gateway.addr).await.status, 204);

@@ -251,3 +251,21 @@ fn a_data_directory_can_be_moved_and_a_worktree_too() {
     assert!(repository.ensure(&session(), slot, &elsewhere).unwrap().is_fresh());
     assert!(!path.exists());
 }
+
+#[test]
+fn a_session_that_changes_its_project_finds_its_work_again() {
+    let (one, two) = (Fixture::new(), Fixture::new());
+    let slot = AgentSlot::new(1).unwrap();
+    let place = |project: &Fixture| {
+        let repository = Repository::discover(&project.top(), &one.data()).unwrap().unwrap();
+        let path = repository.worktree_path(&session(), slot);
+        repository.ensure(&session(), slot, &path).unwrap()
+    };
+    write(place(&one).top(), "a", "mine\n");
+    let second = place(&two);
+    assert!(second.is_fresh());
+    assert_eq!(told(&second.changes().unwrap()), Vec::<String>::new());
+    let first = place(&one);
+    assert!(!first.is_fresh());
+    assert_eq!(told(&first.changes().unwrap()), ["M a +1 -10"]);
+}
