@@ -24,6 +24,8 @@ pub(super) struct Tools {
 struct Entry {
     tool: Tool,
     told: Option<Told>,
+    /// What its terminal printed after the last line end; `None`: it has none.
+    printing: Option<String>,
 }
 
 /// What of a tool was told last.
@@ -60,6 +62,27 @@ impl Tools {
         self.merge(&update.tool_call_id.to_string(), update.fields, update.meta.as_ref()).news()
     }
 
+    /// Whole lines that the call's terminal has printed: they are told as they come, not with the call.
+    pub(super) fn printed(&mut self, update: &ToolCallUpdate) -> Vec<String> {
+        let meta = update.meta.as_ref();
+        let more = meta.and_then(|meta| meta.get("terminal_output_delta")).and_then(delta);
+        let at = self.position(&update.tool_call_id.to_string());
+        let entry = &mut self.known[at];
+        if let Some(more) = more {
+            entry.printing.get_or_insert_default().push_str(more);
+        }
+        let Some(printing) = &mut entry.printing else { return Vec::new() };
+        let is_over = matches!(
+            update.fields.status,
+            Some(ToolCallStatus::Completed | ToolCallStatus::Failed)
+        );
+        let whole = printing.rfind('\n').map_or(0, |end| end + 1);
+        let end = if is_over || printing.len() > LONGEST_TEXT { printing.len() } else { whole };
+        let rest = printing.split_off(end);
+        let lines = std::mem::replace(printing, rest);
+        lines.lines().map(str::to_owned).collect()
+    }
+
     /// The call that a question is about; it may not have been told before.
     pub(super) fn ask(&mut self, update: ToolCallUpdate) -> Tool {
         let entry =
@@ -92,7 +115,7 @@ impl Tools {
         if self.known.len() >= REMEMBERED {
             self.known.pop_front();
         }
-        self.known.push_back(Entry { tool: empty(id), told: None });
+        self.known.push_back(Entry { tool: empty(id), told: None, printing: None });
         self.known.len() - 1
     }
 }
@@ -144,7 +167,7 @@ impl Entry {
         let known = self.told.as_ref().is_some_and(|told| {
             let grown = size.abs_diff(told.output);
             let same = Tool { output: told.tool.output.clone(), ..self.tool.clone() } == told.tool;
-            same && grown < WORTH_TELLING
+            same && (self.printing.is_some() || grown < WORTH_TELLING)
         });
         if known {
             return None;
@@ -268,6 +291,23 @@ mod tests {
         let output = told.output.unwrap();
         assert!(output.len() <= LONGEST_TEXT && output.ends_with("xx") && output.contains("99x"));
         assert_eq!(told.error, Some(output));
+    }
+
+    #[test]
+    fn what_a_terminal_prints_is_told_line_by_line() {
+        let mut tools = Tools::default();
+        let mut told = Vec::new();
+        for (piece, status) in [("one\ntw", None), ("o\r\n\n", None), ("end", Some("completed"))] {
+            let mut piece =
+                json!({"toolCallId": "t", "_meta": {"terminal_output_delta": {"data": piece}}});
+            if let Some(status) = status {
+                piece["status"] = json!(status);
+            }
+            told.extend(tools.printed(&update(piece.clone())));
+            tools.update(update(piece));
+        }
+        assert_eq!(told, ["one", "two", "", "end"]);
+        assert!(tools.printed(&update(json!({"toolCallId": "u"}))).is_empty());
     }
 
     #[test]

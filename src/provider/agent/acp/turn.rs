@@ -102,6 +102,9 @@ impl Agent {
                 self.tell_tool(news);
             }
             SessionUpdate::ToolCallUpdate(update) => {
+                for line in self.tools.printed(&update) {
+                    self.tell(AgentOutput::Line(line));
+                }
                 let news = self.tools.update(update);
                 self.tell_tool(news);
             }
