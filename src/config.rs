@@ -17,7 +17,10 @@ pub use agent::known_agents;
 pub use check::CheckCommand;
 pub use exposure::{Exposed, Exposure};
 pub use raw::{Listen, Models};
-pub use settings::{CHAT_SETTING, PROJECT_SETTING, agent_model_of, chat_model, check_setting};
+pub use settings::{
+    BUILT_IN_NAME, CHAT_SETTING, PROJECT_SETTING, SCRIPTED_NAME, agent_model_of, chat_model,
+    check_setting,
+};
 pub use tls::TlsFiles;
 pub use user::{User, check_name};
 
@@ -283,7 +286,17 @@ impl Config {
         (mode & FOR_OTHERS != 0).then_some((file, mode))
     }
 
-    /// The defaults on a free port, for tests.
+    /// Agents that do what a test says.
+    fn script_agents(&mut self) {
+        let scripted = |(name, value): &(&'static str, SettingValue)| {
+            let is_agent = name.starts_with("CODE_AI") && name.ends_with("_NAME");
+            let scripted = SettingValue::Text(SCRIPTED_NAME.to_owned());
+            (*name, if is_agent { scripted } else { value.clone() })
+        };
+        self.settings = Arc::new(self.settings.iter().map(scripted).collect());
+    }
+
+    /// The defaults on a free port and with scripted agents, for tests.
     pub fn for_test(project: impl Into<PathBuf>, data: impl Into<PathBuf>) -> Self {
         let raw = RawConfig::default();
         let mut config = Self {
@@ -315,6 +328,7 @@ impl Config {
         };
         // The defaults can be had with any models.
         let _ = config.settle();
+        config.script_agents();
         config
     }
 }

@@ -117,7 +117,7 @@ struct Flags {
     /// Settings [default: kakehashi.toml in the platform's configuration directory, if it exists]
     #[arg(long, global = true, env = "KAKEHASHI_CONFIG", value_name = "FILE", value_parser = any_path())]
     config: Option<PathBuf>,
-    /// Which models answer [default: scripted]
+    /// Which models answer: auto or scripted [default: auto]
     #[arg(long, global = true, env = "KAKEHASHI_MODELS", value_name = "NAME")]
     models: Option<String>,
     /// Do not open a browser when started on a terminal

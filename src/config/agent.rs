@@ -3,8 +3,8 @@
 use crate::message::{AgentKind, AgentRow, CommandFormat};
 use serde::Deserialize;
 
-/// What every session has without any row.
-const BUILT_IN: &str = "scripted";
+/// What every session has without any row, and what stands for one of them.
+const TAKEN: [&str; 3] = ["builtin", "scripted", "auto"];
 const PLACE: &str = "{prompt}";
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -58,10 +58,14 @@ impl TryFrom<RawAgent> for Agent {
 
     fn try_from(raw: RawAgent) -> Result<Self, String> {
         let simple = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if raw.name.is_empty() || !raw.name.chars().all(simple) || raw.name == BUILT_IN {
+        if raw.name.is_empty()
+            || !raw.name.chars().all(simple)
+            || TAKEN.contains(&raw.name.as_str())
+        {
             let name = raw.name.escape_debug();
             return Err(format!(
-                "`{name}` is not a name for an agent: letters, digits, - and _, and not `{BUILT_IN}`"
+                "`{name}` is not a name for an agent: letters, digits, - and _, and none of {}",
+                TAKEN.join(", ")
             ));
         }
         if raw.command.first().is_none_or(String::is_empty) {

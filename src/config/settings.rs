@@ -67,7 +67,9 @@ const KINDS: [(&str, Kind); 32] = [
 
 /// Who answers in the chat.
 pub const CHAT_SETTING: &str = "CHAT_AI_NAME";
-const SCRIPTED_NAME: &str = "scripted";
+pub const SCRIPTED_NAME: &str = "scripted";
+/// The code agent that needs no program; with scripted models there is only the scripted one.
+pub const BUILT_IN_NAME: &str = "builtin";
 const AUTO_NAME: &str = "auto";
 const LONGEST_MODEL: usize = 200;
 
@@ -174,12 +176,19 @@ pub fn chat_model(config: &Config, settings: &Settings) -> Option<ChatModel> {
 
 /// The name of an agent that is there.
 fn agent(config: &Config, asked: &str) -> Result<String, SettingProblem> {
-    let rows = agents(config);
-    if asked == SCRIPTED_NAME || rows.iter().any(|row| row.name == asked) {
+    let own = match config.models {
+        Models::Auto => &[BUILT_IN_NAME, SCRIPTED_NAME][..],
+        Models::Scripted => &[SCRIPTED_NAME],
+    };
+    if asked == AUTO_NAME {
+        return Ok(own[0].to_owned());
+    }
+    let known = agents(config).iter().map(|row| row.name.as_str()).chain(own.iter().copied());
+    let known: Vec<&str> = known.collect();
+    if known.contains(&asked) {
         return Ok(asked.to_owned());
     }
-    let known = rows.iter().map(|row| row.name.as_str()).chain([SCRIPTED_NAME]);
-    let known = known.collect::<Vec<_>>().join(", ");
+    let known = known.join(", ");
     Err(SettingProblem::UnknownModel { value: asked.to_owned(), known })
 }
 
@@ -269,10 +278,9 @@ fn default(kind: Kind) -> SettingValue {
     match kind {
         Kind::Text(text) => SettingValue::Text(text.to_owned()),
         Kind::Number(number) => SettingValue::Number(number),
-        Kind::Chat | Kind::ChatModel(_) | Kind::AgentModel | Kind::Place => {
+        Kind::Chat | Kind::ChatModel(_) | Kind::Agent | Kind::AgentModel | Kind::Place => {
             SettingValue::Text(AUTO_NAME.to_owned())
         }
-        Kind::Agent => SettingValue::Text(SCRIPTED_NAME.to_owned()),
     }
 }
 

@@ -62,7 +62,14 @@ fn agents_are_known_by_name() {
     let row = "[[agents]]\nname = \"goose\"\nkind = \"acp\"\ncommand = [\"goose\", \"acp\"]\n";
     let chosen = "[settings]\nCODE_AI2_NAME = \"goose\"\n";
     assert_eq!(load(&format!("{row}{chosen}")).unwrap().agents[0].label, "goose");
-    check_refused(chosen, "[settings] CODE_AI2_NAME: there is no `goose`; there are scripted");
+    let own = "[settings] CODE_AI2_NAME: there is no `goose`; there are";
+    check_refused(chosen, &format!("{own} builtin, scripted"));
+    let scripted = format!("models = \"scripted\"\n{row}");
+    check_refused(&format!("{scripted}{chosen}"), &format!("{own} scripted"));
+    for (file, expected) in [("", "builtin"), (&*scripted, "scripted")] {
+        let name = ("CODE_AI4_NAME", SettingValue::Text(expected.to_owned()));
+        assert!(load(file).unwrap().settings.contains(&name), "{expected}");
+    }
     check_refused(&format!("{row}{row}"), "agent `goose` is there twice");
     check_refused(&format!("{row}port = 1"), "DIR/kakehashi.toml:5: ");
 }

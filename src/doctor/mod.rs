@@ -78,8 +78,9 @@ fn models(config: &Config) -> Vec<Finding> {
     if rows.is_empty() {
         return vec![Finding::ok(
             CHECK,
-            "scripted: they echo, play the microphone back and carry out simple lines; no network, no key, and no \
-             real answers; [[chat]] in the configuration or a running Ollama brings a real chat model",
+            "scripted: the chat echoes and the microphone is played back; no network, no key, and no real answers; \
+             the built-in agent takes exact commands; [[chat]] in the configuration or a running Ollama brings a \
+             real chat model",
         )];
     }
     let missing = |model: &&ChatModel| model.key.as_ref().is_some_and(|key| key.secret.is_none());

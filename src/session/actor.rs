@@ -118,7 +118,7 @@ impl Session {
         let Inboxes { commands, urgent, microphone } = inboxes;
         let providers = Providers::of(&env, &settled.settings);
         let agent = |slot| {
-            let chosen = models::agent(&env.config, &settled.settings, slot);
+            let chosen = models::agent(&env, &settled.settings, &id, &record.principal, slot);
             Lane::agent(slot, chosen, Place::open(env.files.project()))
         };
         let [one, two, three, four] = AgentSlot::ALL.map(agent);

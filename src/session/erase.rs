@@ -4,11 +4,13 @@
 use super::actor::Session;
 use super::job::JobDone;
 use super::lane::Lane;
+use super::models;
 use super::site;
 use super::{Env, SessionHandle, Urgent};
 use crate::files::{FileError, SavedFile};
 use crate::message::{Principal, RunOutcome, SessionId};
 use crate::store::{SessionKey, StoreError};
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -101,9 +103,16 @@ pub(super) async fn remove(
     let mut paths = env.store.mentioned_alone(key, move |path| belongings.holds(path)).await?;
     paths.extend(more);
     let (files, principal) = (env.files.clone(), principal.clone());
+    let conversations = models::conversations(&env.config.data, id);
     let (config, id) = (Arc::clone(&env.config), id.clone());
     let removed = tokio::task::spawn_blocking(move || {
         site::remove(&config, &id);
+        if let Err(err) = std::fs::remove_dir_all(&conversations)
+            && err.kind() != ErrorKind::NotFound
+        {
+            let path = conversations.display();
+            warn!(%err, %path, "what agents of a deleted session remember is left behind");
+        }
         for path in paths {
             if let Err(err) = files.remove(&principal, &path) {
                 warn!(%err, "a file of a deleted session is left until it is too old");

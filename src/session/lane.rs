@@ -249,15 +249,18 @@ impl Lane {
         }
     }
 
-    /// Which program has the channel, and where it works; `None` if it is none that remembers anything.
+    /// Which program has the channel, and where it works; `None` if it is none, or none that has to be
+    /// reminded.
     pub(super) fn program(&self) -> Option<(&str, &Path)> {
         match &self.worker {
             Worker::Agent { config: AgentConfig::Program(program), place, .. } => {
                 Some((&program.row.name, &place.directory))
             }
-            Worker::Agent { config: AgentConfig::Scripted { .. }, .. } | Worker::Chat { .. } => {
-                None
+            Worker::Agent {
+                config: AgentConfig::Scripted { .. } | AgentConfig::BuiltIn(_),
+                ..
             }
+            | Worker::Chat { .. } => None,
         }
     }
 

@@ -1,11 +1,15 @@
 //! Which providers a session talks to, as the operator chose, and which it could choose.
 
-use super::{Env, Registry};
-use crate::config::{self, Config, Models};
-use crate::message::{AgentRow, AgentSlot, ModelOffer, Offered, SettingValue, Settings};
-use crate::provider::agent::{self, AgentConfig, Program};
+use super::{Env, Registry, talk};
+use crate::config::{self, Models};
+use crate::locale::Locale;
+use crate::message::{
+    AgentRow, AgentSlot, ModelOffer, Offered, Principal, SessionId, SettingValue, Settings,
+};
+use crate::provider::agent::{self, AgentConfig, Asking, BuiltIn, Program, Texts};
 use crate::provider::chat::ChatConfig;
 use crate::provider::live::LiveConfig;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Providers that existing frontends ask for by name; an entry without models is one that cannot be chosen.
@@ -21,10 +25,12 @@ impl Registry {
         let others = config.projects.iter();
         let others = others.map(|(name, path)| (path.display().to_string(), name.clone()));
         let agents = match config.models {
-            Models::Auto => config.agents.as_slice(),
-            Models::Scripted => &[],
+            Models::Auto => {
+                let own = offered(config::BUILT_IN_NAME, &[("auto", "Built-in agent")]);
+                std::iter::once(own).chain(config.agents.iter().map(offered_agent)).collect()
+            }
+            Models::Scripted => Vec::new(),
         };
-        let agents = agents.iter().map(offered_agent);
         let rows = |names: &[&str]| {
             let empty = names.iter().map(|name| offered(name, &[]));
             empty.chain([offered("scripted", &[("auto", "Scripted")])]).collect::<Vec<_>>()
@@ -82,11 +88,21 @@ pub(super) fn chat(env: &Env, settings: &Settings) -> ChatConfig {
     }
 }
 
-/// The agent that the settings choose for a slot; the scripted one if that does not exist any more.
-pub(super) fn agent(config: &Config, settings: &Settings, slot: AgentSlot) -> AgentConfig {
+/// The agent that the settings choose for a slot; our own if that does not exist any more.
+pub(super) fn agent(
+    env: &Env,
+    settings: &Settings,
+    session: &SessionId,
+    principal: &Principal,
+    slot: AgentSlot,
+) -> AgentConfig {
+    let config = &env.config;
     let owner = agent::owner(&config.data);
-    let row = agent_name(settings, slot)
-        .and_then(|name| config.agents.iter().find(|row| row.name == *name));
+    let chosen = agent_name(settings, slot);
+    if chosen == Some(config::SCRIPTED_NAME) {
+        return AgentConfig::Scripted { owner };
+    }
+    let row = chosen.and_then(|name| config.agents.iter().find(|row| row.name == *name));
     match row.cloned() {
         Some(row) => AgentConfig::Program(Arc::new(Program {
             row,
@@ -95,7 +111,17 @@ pub(super) fn agent(config: &Config, settings: &Settings, slot: AgentSlot) -> Ag
             model: config::agent_model_of(settings, slot).map(str::to_owned),
             resume: None,
         })),
-        None => AgentConfig::Scripted { owner },
+        None => {
+            let memory =
+                conversations(&config.data, session).join(format!("{}.jsonl", slot.number()));
+            let private = std::iter::once(config.data.clone()).chain(config.private_files());
+            let agent =
+                BuiltIn::new(config.supervisor.clone(), owner, memory, texts(config.language))
+                    .with_chat(chat(env, settings))
+                    .with_asking(asking(env, principal))
+                    .with_private(private.collect());
+            AgentConfig::BuiltIn(Arc::new(agent))
+        }
     }
 }
 
@@ -106,4 +132,23 @@ pub(super) fn agent_name(settings: &Settings, slot: AgentSlot) -> Option<&str> {
         SettingValue::Text(text) if **name == *setting => Some(text.as_str()),
         SettingValue::Text(_) | SettingValue::Number(_) => None,
     })
+}
+
+/// What agents ask of a chat model counts like what the chat asks.
+fn asking(env: &Env, principal: &Principal) -> Asking {
+    let (env, principal) = (env.clone(), principal.clone());
+    Asking::new(move |config, request| talk::ask_for_agent(&env, &principal, config, request))
+}
+
+/// Where the built-in agents of a session keep what was said.
+pub(super) fn conversations(data: &Path, session: &SessionId) -> PathBuf {
+    data.join("conversations").join(session.as_str())
+}
+
+fn texts(locale: Locale) -> Texts {
+    let help = match locale {
+        Locale::Ja => include_str!("../../config/prompts/agent_help.ja.txt"),
+        Locale::En => include_str!("../../config/prompts/agent_help.en.txt"),
+    };
+    Texts { help: help.to_owned(), no_model: locale.say("agent", "no_model", &[]) }
 }

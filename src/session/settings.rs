@@ -167,7 +167,7 @@ impl Session {
     /// An agent that is at work finishes first: its successor is chosen when the channel is free.
     pub(super) fn choose_agents(&mut self) {
         for slot in AgentSlot::ALL {
-            let chosen = models::agent(&self.env.config, &self.settings, slot);
+            let chosen = models::agent(&self.env, &self.settings, &self.id, &self.principal, slot);
             let lane = &mut self.lanes[usize::from(slot.number())];
             if lane.current.is_none() {
                 lane.give_to(chosen);

@@ -36,14 +36,89 @@ pub(super) struct Place {
 pub(super) fn ask(env: &Env, place: Place, config: &ChatConfig, request: ChatRequest) -> ChatTurn {
     let ChatConfig::Remote { model, .. } = config else { return chat::ask(config, request) };
     let (output, incoming) = mpsc::channel(CHAT_OUTPUT_CAPACITY);
-    let turn = Turn { env: env.clone(), place, model: model.clone(), output };
+    let purse = Purse { env: env.clone(), principal: place.principal.clone() };
+    let turn = Turn { purse, place, model: model.clone(), output };
     let config = config.clone();
     task::spawn("chat", async move { turn.run(&config, request).await });
     ChatTurn { output: incoming }
 }
 
-struct Turn {
+/// The same for an agent, which brings its own conversation along.
+pub(super) fn ask_for_agent(
+    env: &Env,
+    principal: &Principal,
+    config: &ChatConfig,
+    request: ChatRequest,
+) -> ChatTurn {
+    let (output, incoming) = mpsc::channel(CHAT_OUTPUT_CAPACITY);
+    let purse = Purse { env: env.clone(), principal: principal.clone() };
+    let config = config.clone();
+    task::spawn("chat", async move { purse.converse(&config, request, &output).await });
+    ChatTurn { output: incoming }
+}
+
+/// Who pays for a turn.
+struct Purse {
     env: Env,
+    principal: Principal,
+}
+
+impl Purse {
+    async fn converse(
+        &self,
+        config: &ChatConfig,
+        request: ChatRequest,
+        output: &mpsc::Sender<ChatOutput>,
+    ) {
+        if let Err(error) = self.check().await {
+            // Nobody is left to tell if this fails.
+            let _ = output.send(ChatOutput::Failed(error)).await;
+            return;
+        }
+        let mut turn = chat::ask(config, request);
+        loop {
+            tokio::select! {
+                piece = turn.output.recv() => match piece {
+                    Some(piece) => {
+                        self.count(&piece).await;
+                        if output.send(piece).await.is_err() {
+                            return;
+                        }
+                    }
+                    None => return,
+                },
+                () = output.closed() => return,
+            }
+        }
+    }
+
+    async fn check(&self) -> Result<(), ChatError> {
+        let limit = self.env.config.limits.chat_tokens;
+        if limit > 0 {
+            let used = self.env.store.tokens_today(&self.principal).await.map_err(unavailable)?;
+            if used >= limit {
+                return Err(ChatError::Budget { limit });
+            }
+        }
+        Ok(())
+    }
+
+    async fn count(&self, output: &ChatOutput) {
+        if let ChatOutput::Usage(usage) = output {
+            let tokens = usage.input.saturating_add(usage.output);
+            if let Err(err) = self.env.store.add_tokens(&self.principal, tokens).await {
+                warn!(%err, "what a chat has cost is not written down");
+            }
+        }
+    }
+}
+
+fn unavailable(err: StoreError) -> ChatError {
+    ChatError::Unavailable(err.to_string())
+}
+
+struct Turn {
+    purse: Purse,
     place: Place,
     model: std::sync::Arc<ChatModel>,
     output: mpsc::Sender<ChatOutput>,
@@ -51,39 +126,18 @@ struct Turn {
 
 impl Turn {
     async fn run(self, config: &ChatConfig, mut request: ChatRequest) {
-        if let Err(error) = self.prepare(&mut request).await {
-            // Nobody is left to tell if this fails.
-            let _ = self.output.send(ChatOutput::Failed(error)).await;
-            return;
-        }
-        let mut turn = chat::ask(config, request);
-        loop {
-            tokio::select! {
-                output = turn.output.recv() => match output {
-                    Some(output) => {
-                        self.count(&output).await;
-                        if self.output.send(output).await.is_err() {
-                            return;
-                        }
-                    }
-                    None => return,
-                },
-                () = self.output.closed() => return,
+        match self.prepare(&mut request).await {
+            Ok(()) => self.purse.converse(config, request, &self.output).await,
+            Err(error) => {
+                // Nobody is left to tell if this fails.
+                let _ = self.output.send(ChatOutput::Failed(error)).await;
             }
         }
     }
 
     async fn prepare(&self, request: &mut ChatRequest) -> Result<(), ChatError> {
-        let stored = |err: StoreError| ChatError::Unavailable(err.to_string());
-        let limit = self.env.config.limits.chat_tokens;
-        if limit > 0 {
-            let used = self.env.store.tokens_today(&self.place.principal).await.map_err(stored)?;
-            if used >= limit {
-                return Err(ChatError::Budget { limit });
-            }
-        }
-        request.system = Some(prompt(self.env.config.language).to_owned());
-        let said = self.said().await.map_err(stored)?;
+        request.system = Some(prompt(self.purse.env.config.language).to_owned());
+        let said = self.said().await.map_err(unavailable)?;
         request.history = fitting(without(said, &request.text), self.room(request));
         Ok(())
     }
@@ -100,23 +154,15 @@ impl Turn {
     /// What both sides have said, oldest first.
     async fn said(&self) -> Result<Vec<ChatMessage>, StoreError> {
         let Place { key, upto, .. } = self.place;
-        let mut after = self.env.store.before_last(key, Channel::Chat, upto, LOOKED_BACK).await?;
+        let store = &self.purse.env.store;
+        let mut after = store.before_last(key, Channel::Chat, upto, LOOKED_BACK).await?;
         let mut said = Vec::new();
         while after < upto {
-            let page = self.env.store.page(key, Channel::Chat, after, upto).await?;
+            let page = store.page(key, Channel::Chat, after, upto).await?;
             said.extend(page.entries.iter().filter_map(|entry| message(&entry.event)));
             after = page.reached;
         }
         Ok(said)
-    }
-
-    async fn count(&self, output: &ChatOutput) {
-        if let ChatOutput::Usage(usage) = output {
-            let tokens = usage.input.saturating_add(usage.output);
-            if let Err(err) = self.env.store.add_tokens(&self.place.principal, tokens).await {
-                warn!(%err, "what a chat has cost is not written down");
-            }
-        }
     }
 }
 

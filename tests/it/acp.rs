@@ -678,7 +678,7 @@ async fn a_command_and_its_family_end_with_a_cancel() {
 fn settings() -> String {
     format!(
         "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\ncommand = [\"python3\", \"{AGENT}\", \
-         \"--modes\"]\nmode = \"ask\"\n[settings]\nCODE_AI1_NAME = \"test\"\n"
+         \"--modes\"]\nmode = \"ask\"\n[settings]\nCODE_AI1_NAME = \"test\"\nCODE_AI2_NAME = \"scripted\"\n"
     )
 }
 
@@ -711,7 +711,7 @@ async fn an_agent_works_in_its_channel_and_its_user_decides() {
         assert!(packets.iter().any(|packet| packet[BODY] == line), "no {line:?} in {packets:?}");
     }
     assert_eq!(front.agents[0].until("output_text").await[BODY], "askthe-reject_once");
-    // The other slots have the scripted agent.
+    // Another slot has another agent.
     front.type_in("2", "say as ever").await;
     assert_eq!(front.agents[1].until("output_text").await[BODY], "as ever");
 }

@@ -10,6 +10,7 @@ mod acp;
 mod agreement;
 mod asyncapi;
 mod backups;
+mod builtin;
 mod chat_anthropic;
 mod chat_faults;
 mod chat_gemini;

@@ -20,6 +20,7 @@ impl Process {
         Self::start_under(home, "exec \"$0\" \"$@\"", settings)
     }
 
+    /// Models and agents are scripted unless the settings say something about them.
     pub(crate) fn start_under(home: &Home, script: &str, settings: &str) -> Self {
         let file = home.data.path().join("settings.toml");
         std::fs::write(&file, settings).unwrap();
@@ -27,6 +28,12 @@ impl Process {
         command.args(["-c", script, env!("CARGO_BIN_EXE_kakehashi"), "--listen", "127.0.0.1:0"]);
         command.arg("--project").arg(home.project.path());
         command.arg("--data").arg(home.data.path()).arg("--config").arg(file);
+        if !["[[agents]]", "[[chat]]", "CODE_AI", "models"]
+            .iter()
+            .any(|word| settings.contains(word))
+        {
+            command.args(["--models", "scripted"]);
+        }
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();

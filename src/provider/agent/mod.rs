@@ -2,6 +2,7 @@
 //! prompt at a time. Dropping the link ends the agent and every process it started.
 
 mod acp;
+mod builtin;
 mod check;
 mod command;
 mod line;
@@ -14,6 +15,7 @@ mod supervisor;
 mod tool;
 
 pub use crate::message::{AgentState, Cost, PlanStep, PlanStepState, Usage};
+pub use builtin::{Asking, BuiltIn, Texts};
 pub use check::Checker;
 pub use place::Place;
 pub use program::{Program, installed};
@@ -39,6 +41,8 @@ pub enum AgentConfig {
         /// Marks every process, so that the next gateway finds what this one could not end.
         owner: Arc<str>,
     },
+    /// Our own, which needs no program.
+    BuiltIn(Arc<BuiltIn>),
     /// A program that a row of the configuration describes.
     Program(Arc<Program>),
 }
@@ -51,14 +55,15 @@ impl AgentConfig {
             Self::Program(program) if conversation.is_some() => {
                 Self::Program(Arc::new(Program { resume: conversation, ..Program::clone(program) }))
             }
-            Self::Scripted { .. } | Self::Program(_) => self.clone(),
+            // Our own remembers by itself.
+            Self::Scripted { .. } | Self::BuiltIn(_) | Self::Program(_) => self.clone(),
         }
     }
 
     /// It asks before it does what needs approval; otherwise it must be kept where it can do no harm.
     pub fn has_approvals(&self) -> bool {
         match self {
-            Self::Scripted { .. } => true,
+            Self::Scripted { .. } | Self::BuiltIn(_) => true,
             Self::Program(program) => program.has_approvals(),
         }
     }
@@ -154,6 +159,7 @@ pub fn end_all(owner: &str) -> usize {
 pub fn start(config: &AgentConfig, place: &Place) -> AgentLink {
     match config {
         AgentConfig::Scripted { owner } => scripted::start(place.directory.clone(), owner),
+        AgentConfig::BuiltIn(agent) => acp::start_inside(Arc::clone(agent), place.clone()),
         AgentConfig::Program(program) => program::start(program, place),
     }
 }

@@ -137,6 +137,11 @@ impl Stderr {
         Self { lines, last: VecDeque::new(), size: 0 }
     }
 
+    /// Of an agent that has none.
+    pub(super) fn none() -> Self {
+        Self { lines: None, last: VecDeque::new(), size: 0 }
+    }
+
     /// The next line; waits for ever when there is none to come. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> String {
         while let Some(lines) = &mut self.lines {

@@ -39,6 +39,19 @@ pub enum ChatConfig {
     },
 }
 
+/// The client is the same for all, so only the model counts.
+impl PartialEq for ChatConfig {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Scripted, Self::Scripted) => true,
+            (Self::Remote { model, .. }, Self::Remote { model: another, .. }) => model == another,
+            (Self::Scripted, Self::Remote { .. }) | (Self::Remote { .. }, Self::Scripted) => false,
+        }
+    }
+}
+
+impl Eq for ChatConfig {}
+
 /// What a model can do besides text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
@@ -151,6 +164,12 @@ pub fn ask(config: &ChatConfig, request: ChatRequest) -> ChatTurn {
             remote::ask(Arc::clone(model), client.clone(), request)
         }
     }
+}
+
+/// The text with what is to be said about these files, and the pictures among them, if the model sees any. Reads
+/// files, so it belongs on a thread of its own.
+pub fn with_files(text: String, paths: &[PathBuf], images: bool) -> (String, Vec<Picture>) {
+    attachment::read(text, paths, images)
 }
 
 pub fn capabilities(config: &ChatConfig) -> Capabilities {

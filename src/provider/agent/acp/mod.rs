@@ -1,5 +1,6 @@
-//! Agents that speak the Agent Client Protocol, version 1, over their stdin and stdout. The process is started at
-//! the first prompt, kept for the next, and started again when it died; its conversation goes on if it can.
+//! Agents that speak the Agent Client Protocol, version 1, over their stdin and stdout, or from within this process.
+//! They are started at the first prompt, kept for the next, and started again when they died; the conversation goes on
+//! if it can.
 
 mod content;
 mod opening;
@@ -8,10 +9,11 @@ mod peer;
 mod question;
 mod tools;
 mod turn;
-mod wire;
+pub(super) mod wire;
 
+use super::builtin::BuiltIn;
 use super::program::Program;
-use super::supervised::{Stderr, Supervised, described};
+use super::supervised::{Stderr, described};
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
     AgentPrompt, AgentState, Place,
@@ -37,11 +39,20 @@ const LONGEST_PIECE: usize = 64 * 1024;
 const LAST_WORDS_LIMIT: Duration = Duration::from_millis(500);
 
 pub(super) fn start(program: Arc<Program>, place: Place) -> AgentLink {
+    link(program, None, place)
+}
+
+pub(super) fn start_inside(agent: Arc<BuiltIn>, place: Place) -> AgentLink {
+    link(Arc::clone(&agent.program), Some(agent), place)
+}
+
+fn link(program: Arc<Program>, inside: Option<Arc<BuiltIn>>, place: Place) -> AgentLink {
     let (input, inbox) = mpsc::channel(AGENT_INPUT_CAPACITY);
     let (output, answers) = mpsc::channel(AGENT_OUTPUT_CAPACITY);
     let agent = Agent {
         session: program.resume.clone(),
         program,
+        inside,
         place,
         inbox,
         held: VecDeque::new(),
@@ -62,6 +73,8 @@ pub(super) fn start(program: Arc<Program>, place: Place) -> AgentLink {
 #[derive(Debug)]
 struct Agent {
     program: Arc<Program>,
+    /// Our own agent, which is no program of its own.
+    inside: Option<Arc<BuiltIn>>,
     place: Place,
     inbox: mpsc::Receiver<AgentInput>,
     /// Prompts that came too early, at most [`AGENT_INPUT_CAPACITY`].
@@ -153,7 +166,7 @@ impl Agent {
         loop {
             let told = self.outbox.is_empty();
             let (writer, speaker) = match &mut self.peer {
-                Some(peer) => (Some(&mut peer.writer), Some((&mut peer.reader, &mut peer.process))),
+                Some(peer) => (Some(&mut peer.writer), Some((&mut peer.reader, &mut peer.host))),
                 None => (None, None),
             };
             let crowded = writer.as_ref().is_some_and(|writer| writer.is_crowded());
@@ -286,21 +299,21 @@ impl Agent {
     /// Ends the process and everything it started, and returns how it ended. A second cancel does not wait.
     async fn bury(&mut self) -> Result<Option<Buried>, Halt> {
         let Some(peer) = self.peer.take() else { return Ok(None) };
-        let Peer { mut process, writer, reader, .. } = peer;
+        let Peer { mut host, writer, reader, .. } = peer;
         // Its pipes stay open until it is gone, so that it ends by the signal.
-        process.end();
+        host.end();
         let mut halt = None;
         let mut link_open = true;
         let status = loop {
             tokio::select! {
-                status = process.gone() => break status,
+                status = host.gone() => break status,
                 input = self.inbox.recv(), if link_open => match input {
                     Some(AgentInput::Prompt(prompt)) => self.hold(prompt),
                     Some(AgentInput::Cancel) => {
                         halt = Some(Halt::Cancelled);
-                        process.kill();
+                        host.kill();
                     }
-                    Some(AgentInput::CancelNow) => process.kill(),
+                    Some(AgentInput::CancelNow) => host.kill(),
                     Some(AgentInput::Answer { .. }) => (),
                     None => {
                         halt = Some(Halt::LinkDropped);
@@ -363,10 +376,10 @@ async fn flush(writer: Option<&mut peer::Writer>) {
 
 /// A supervisor that was killed leaves processes behind that keep the pipe open: its end is an end too, once what was
 /// said before is heard.
-async fn hear(speaker: Option<(&mut peer::Reader, &mut Supervised)>) -> Said {
-    let Some((reader, process)) = speaker else { return std::future::pending().await };
+async fn hear(speaker: Option<(&mut peer::Reader, &mut peer::Host)>) -> Said {
+    let Some((reader, host)) = speaker else { return std::future::pending().await };
     let silence = async {
-        process.exited().await;
+        host.exited().await;
         sleep(LAST_WORDS_LIMIT).await;
     };
     tokio::select! {

@@ -4,7 +4,7 @@ use super::option::{Choices, Switch};
 use super::peer::{Peer, Said};
 use super::wire::{Incoming, RpcError};
 use super::{Agent, Halt, Happening};
-use crate::provider::agent::{AgentInput, AgentOutput, AgentState, installed};
+use crate::provider::agent::{AgentInput, AgentOutput, AgentState, BuiltIn, installed};
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, AuthMethod, ClientCapabilities, Implementation, InitializeRequest,
@@ -15,6 +15,7 @@ use agent_client_protocol_schema::v1::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -47,21 +48,33 @@ impl Agent {
     /// Leaves either a session that takes prompts, or no process.
     pub(super) async fn open(&mut self) -> Result<(), Halt> {
         self.tell_state(AgentState::Starting);
-        let row = &self.program.row;
-        if installed(row).is_none() {
-            let command = row.command.first().map_or("", String::as_str);
-            let reason = format!("{}: `{command}` is not installed. {}", row.label, row.install);
-            return Err(Halt::Failed(reason.trim_end().to_owned()));
-        }
-        let peer = Peer::start(&self.program, &self.place)
-            .map_err(|err| Halt::Failed(format!("{} cannot be started: {err}", row.label)))?;
-        self.peer = Some(peer);
+        self.peer = Some(match self.inside.clone() {
+            Some(agent) => self.invite(&agent).await,
+            None => self.start_program()?,
+        });
         let start = Start { limit: Instant::now() + START_LIMIT, complaints: SHOWN_COMPLAINTS };
         let opened = self.introduce(start).await;
         if opened.is_err() {
             self.bury().await?;
         }
         opened
+    }
+
+    fn start_program(&self) -> Result<Peer, Halt> {
+        let row = &self.program.row;
+        if installed(row).is_none() {
+            let command = row.command.first().map_or("", String::as_str);
+            let reason = format!("{}: `{command}` is not installed. {}", row.label, row.install);
+            return Err(Halt::Failed(reason.trim_end().to_owned()));
+        }
+        Peer::start(&self.program, &self.place)
+            .map_err(|err| Halt::Failed(format!("{} cannot be started: {err}", row.label)))
+    }
+
+    /// Our own agent says by its file whether there is a conversation to go on with.
+    async fn invite(&mut self, agent: &Arc<BuiltIn>) -> Peer {
+        self.session = agent.remembered().await;
+        Peer::start_inside(agent, &self.place)
     }
 
     async fn introduce(&mut self, mut start: Start) -> Result<(), Halt> {

@@ -1,5 +1,6 @@
-//! The other end of the protocol: the agent's process with what is on its way to and from it.
+//! The other end of the protocol, and what is on its way to and from it: a process, or our own agent in this one.
 
+use super::super::builtin::{self, BuiltIn, Guest};
 use super::super::line::{LineError, Lines};
 use super::super::program::Program;
 use super::super::supervised::{self, Stderr, Supervised};
@@ -7,7 +8,11 @@ use super::super::{AgentStdin, Place, supervised::Pipes};
 use super::wire::{self, Incoming};
 use bytes::BytesMut;
 use std::io;
-use tokio::io::AsyncWriteExt;
+use std::pin::Pin;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWriteExt, DuplexStream, ReadBuf, ReadHalf, WriteHalf};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
@@ -20,10 +25,54 @@ const WAITING_LIMIT: usize = 1024 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Peer {
-    pub(super) process: Supervised,
+    pub(super) host: Host,
     pub(super) writer: Writer,
     pub(super) reader: Reader,
     last_id: u64,
+}
+
+/// Where the other end lives.
+#[derive(Debug)]
+pub(super) enum Host {
+    Process(Box<Supervised>),
+    BuiltIn(Guest),
+}
+
+impl Host {
+    /// It is asked to leave with everything it started, and killed two seconds later.
+    pub(super) fn end(&mut self) {
+        match self {
+            Self::Process(process) => process.end(),
+            Self::BuiltIn(guest) => guest.end(),
+        }
+    }
+
+    /// Everything is killed now.
+    pub(super) fn kill(&mut self) {
+        match self {
+            Self::Process(process) => process.kill(),
+            Self::BuiltIn(guest) => guest.kill(),
+        }
+    }
+
+    /// Returns when nothing more can be said. Dropping the future loses nothing.
+    pub(super) async fn exited(&mut self) {
+        match self {
+            Self::Process(process) => process.exited().await,
+            Self::BuiltIn(guest) => guest.gone().await,
+        }
+    }
+
+    /// Returns when nothing of it is left. Dropping the future loses nothing.
+    pub(super) async fn gone(&mut self) -> Option<ExitStatus> {
+        match self {
+            Self::Process(process) => process.gone().await,
+            Self::BuiltIn(guest) => {
+                guest.gone().await;
+                None
+            }
+        }
+    }
 }
 
 /// What the other end does.
@@ -52,9 +101,21 @@ impl Peer {
         let (process, pipes) =
             supervised::spawn(program, &program.row.command, place, AgentStdin::Passed)?;
         let Pipes { stdin, stdout, stderr } = pipes;
-        let writer = Writer { stdin, waiting: BytesMut::new() };
-        let lines = Lines::new(stdout, LONGEST_MESSAGE);
-        Ok(Self { process, writer, reader: Reader { lines, stderr, parsing: None }, last_id: 0 })
+        let host = Host::Process(Box::new(process));
+        Ok(Self::new(host, Sink::Process(stdin), Source::Process(stdout), stderr))
+    }
+
+    pub(super) fn start_inside(agent: &Arc<BuiltIn>, place: &Place) -> Self {
+        let (guest, stream) = builtin::start(agent, place);
+        let (source, sink) = tokio::io::split(stream);
+        let (sink, source) = (Sink::Memory(sink), Source::Memory(source));
+        Self::new(Host::BuiltIn(guest), sink, source, Stderr::none())
+    }
+
+    fn new(host: Host, sink: Sink, source: Source, stderr: Stderr) -> Self {
+        let writer = Writer { sink, waiting: BytesMut::new() };
+        let lines = Lines::new(source, LONGEST_MESSAGE);
+        Self { host, writer, reader: Reader { lines, stderr, parsing: None }, last_id: 0 }
     }
 
     pub(super) fn fresh_id(&mut self) -> u64 {
@@ -64,8 +125,33 @@ impl Peer {
 }
 
 #[derive(Debug)]
+enum Sink {
+    Process(ChildStdin),
+    Memory(WriteHalf<DuplexStream>),
+}
+
+#[derive(Debug)]
+enum Source {
+    Process(ChildStdout),
+    Memory(ReadHalf<DuplexStream>),
+}
+
+impl AsyncRead for Source {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Process(pipe) => Pin::new(pipe).poll_read(context, into),
+            Self::Memory(half) => Pin::new(half).poll_read(context, into),
+        }
+    }
+}
+
+#[derive(Debug)]
 pub(super) struct Writer {
-    stdin: ChildStdin,
+    sink: Sink,
     waiting: BytesMut,
 }
 
@@ -82,7 +168,11 @@ impl Writer {
     /// Writes what waits; never ends. Dropping the future loses nothing.
     pub(super) async fn flush(&mut self) {
         while !self.waiting.is_empty() {
-            if self.stdin.write_buf(&mut self.waiting).await.is_err() {
+            let written = match &mut self.sink {
+                Sink::Process(pipe) => pipe.write_buf(&mut self.waiting).await,
+                Sink::Memory(half) => half.write_buf(&mut self.waiting).await,
+            };
+            if written.is_err() {
                 // Its reader notices that the agent is gone.
                 self.waiting.clear();
             }
@@ -93,7 +183,7 @@ impl Writer {
 
 #[derive(Debug)]
 pub(super) struct Reader {
-    lines: Lines<ChildStdout>,
+    lines: Lines<Source>,
     pub(super) stderr: Stderr,
     /// A large message.
     parsing: Option<JoinHandle<Incoming>>,

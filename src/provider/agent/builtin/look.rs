@@ -1,0 +1,236 @@
+//! Tools that only look: parts of files, lists and searches, all of limited length. They block.
+
+use super::tool::Call;
+use super::workplace::{Workplace, WorkplaceError};
+use ignore::{DirEntry, WalkBuilder};
+use regex::{Regex, RegexBuilder};
+use std::fmt::Write;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use tokio_util::sync::CancellationToken;
+
+/// So much of a file is shown at once.
+const LONGEST_PART: usize = 64 * 1024;
+/// A list of a directory.
+const DEPTH: usize = 3;
+const MOST_ENTRIES: usize = 1_000;
+const MOST_MATCHES: usize = 200;
+/// Of a line that matches.
+const LONGEST_LINE: usize = 300;
+/// A pattern that needs more is refused.
+const LARGEST_PATTERN: usize = 1024 * 1024;
+
+/// `None`: this call does more than to look.
+pub(super) fn look(
+    place: &Workplace,
+    call: &Call,
+    stop: &CancellationToken,
+) -> Option<Result<String, String>> {
+    match call {
+        Call::Read { path, lines } => Some(read(place, path, lines.as_ref())),
+        Call::List { path } => Some(list(place, path, stop)),
+        Call::Search { pattern, path } => Some(search(place, pattern, path, stop)),
+        Call::Write { .. } | Call::Replace { .. } | Call::Run { .. } => None,
+    }
+}
+
+fn told(err: WorkplaceError) -> String {
+    err.to_string()
+}
+
+fn read(
+    place: &Workplace,
+    path: &str,
+    lines: Option<&RangeInclusive<usize>>,
+) -> Result<String, String> {
+    let text = place.text(path).map_err(told)?;
+    let count = text.lines().count();
+    let wanted = lines.cloned().unwrap_or(1..=usize::MAX);
+    if *wanted.start() > count.max(1) {
+        return Err(format!("{path} has only {count} lines"));
+    }
+    let mut shown = String::new();
+    for (number, line) in (1..).zip(text.lines()).filter(|(number, _)| wanted.contains(number)) {
+        if shown.len() + line.len() > LONGEST_PART {
+            if shown.is_empty() {
+                shown.extend(line.chars().take(LONGEST_PART / 4));
+            }
+            let _ = write!(shown, "\n[{path} has {count} lines; go on with line {number}]");
+            return Ok(shown);
+        }
+        // Writing to a text cannot fail.
+        let _ = writeln!(shown, "{number:>5}  {line}");
+    }
+    if shown.is_empty() { Ok(format!("[{path} is empty]")) } else { Ok(shown) }
+}
+
+fn list(place: &Workplace, path: &str, stop: &CancellationToken) -> Result<String, String> {
+    let start = place.start(path).map_err(told)?;
+    let mut entries = Vec::new();
+    let mut more = false;
+    for entry in walk(place, &start, Some(DEPTH)).filter(|entry| entry.depth() > 0) {
+        if entries.len() == MOST_ENTRIES || stop.is_cancelled() {
+            more = true;
+            break;
+        }
+        let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
+        entries.push(format!("{}{slash}", shown(place, entry.path())));
+    }
+    if entries.is_empty() {
+        return Ok("[nothing]".to_owned());
+    }
+    if more {
+        entries.push(format!("[more than {MOST_ENTRIES}; list a directory below]"));
+    }
+    Ok(entries.join("\n"))
+}
+
+fn search(
+    place: &Workplace,
+    pattern: &str,
+    path: &str,
+    stop: &CancellationToken,
+) -> Result<String, String> {
+    let pattern = RegexBuilder::new(pattern).size_limit(LARGEST_PATTERN).build();
+    let pattern = pattern.map_err(|err| format!("this is no regular expression: {err}"))?;
+    let start = place.start(path).map_err(told)?;
+    let mut found = Vec::new();
+    let files = walk(place, &start, None)
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    for entry in files {
+        if stop.is_cancelled() {
+            break;
+        }
+        search_file(place, &entry, &pattern, &mut found);
+        if found.len() >= MOST_MATCHES {
+            found.push(format!("[more than {MOST_MATCHES} lines; search for less]"));
+            break;
+        }
+    }
+    if found.is_empty() { Ok("[nothing found]".to_owned()) } else { Ok(found.join("\n")) }
+}
+
+/// What is no text, too large or gone meanwhile has nothing to be found in it.
+fn search_file(place: &Workplace, entry: &DirEntry, pattern: &Regex, found: &mut Vec<String>) {
+    let path = shown(place, entry.path());
+    let Ok(text) = place.text(&path) else { return };
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| pattern.is_match(line)) {
+        if found.len() == MOST_MATCHES {
+            return;
+        }
+        let line: String = line.chars().take(LONGEST_LINE).collect();
+        found.push(format!("{path}:{number}: {line}"));
+    }
+}
+
+/// In the order of names, without links to elsewhere and what the project itself leaves out.
+fn walk(
+    place: &Workplace,
+    start: &Path,
+    depth: Option<usize>,
+) -> impl Iterator<Item = DirEntry> + use<> {
+    let judge = place.clone();
+    WalkBuilder::new(start)
+        .max_depth(depth)
+        .hidden(false)
+        .require_git(false)
+        .git_global(false)
+        .follow_links(false)
+        .sort_by_file_name(Ord::cmp)
+        .filter_entry(move |entry| entry.file_name() != ".git" && !judge.is_private(entry.path()))
+        .build()
+        .filter_map(Result::ok)
+}
+
+fn shown(place: &Workplace, path: &Path) -> String {
+    path.strip_prefix(place.root()).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    struct Fixture {
+        directory: tempfile::TempDir,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            Self { directory: tempfile::tempdir().unwrap() }
+        }
+
+        fn add(&self, path: &str, content: impl AsRef<[u8]>) {
+            let path = self.directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+
+        fn look(&self, name: &str, arguments: &str) -> Result<String, String> {
+            let place =
+                Workplace::new(self.directory.path(), &[self.directory.path().join("private")]);
+            let call = Call::parse(name, arguments).unwrap();
+            look(&place, &call, &CancellationToken::new()).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_file_is_shown_in_parts() {
+        let fixture = Fixture::new();
+        fixture.add("a.txt", "one\ntwo\nthree\n");
+        fixture.add("empty", "");
+        assert_eq!(
+            fixture.look("read", r#"{"path":"a.txt","from":2,"to":9}"#).unwrap(),
+            "    2  two\n    3  three\n"
+        );
+        assert_eq!(fixture.look("read", r#"{"path":"empty"}"#).unwrap(), "[empty is empty]");
+        let beyond = fixture.look("read", r#"{"path":"a.txt","from":4}"#).unwrap_err();
+        assert_eq!(beyond, "a.txt has only 3 lines");
+        fixture.add("long", "0123456789\n".repeat(20_000));
+        let part = fixture.look("read", r#"{"path":"long"}"#).unwrap();
+        assert!(part.len() < LONGEST_PART + 200, "{}", part.len());
+        assert!(part.ends_with("]") && part.contains("[long has 20000 lines; go on with line "));
+        fixture.add("wide", "x".repeat(LONGEST_PART * 2));
+        assert!(fixture.look("read", r#"{"path":"wide"}"#).unwrap().len() < LONGEST_PART);
+    }
+
+    #[test]
+    fn lists_and_searches_leave_out_what_the_project_leaves_out() {
+        let fixture = Fixture::new();
+        for path in ["src/a.rs", "src/b/c.rs", "target/x", ".git/config", "private/token", ".env"] {
+            fixture.add(path, "let needle = 1;\nother\n");
+        }
+        fixture.add(".gitignore", "target\n");
+        fixture.add("binary", b"needle\0");
+        std::os::unix::fs::symlink("/etc", fixture.directory.path().join("link")).unwrap();
+        assert_eq!(
+            fixture.look("list", "{}").unwrap(),
+            ".env\n.gitignore\nbinary\nlink\nsrc/\nsrc/a.rs\nsrc/b/\nsrc/b/c.rs"
+        );
+        assert_eq!(
+            fixture.look("search", r#"{"pattern":"need.e"}"#).unwrap(),
+            ".env:1: let needle = 1;\nsrc/a.rs:1: let needle = 1;\nsrc/b/c.rs:1: let needle = 1;"
+        );
+        let below = fixture.look("search", r#"{"pattern":"needle","path":"src/b"}"#).unwrap();
+        assert_eq!(below, "src/b/c.rs:1: let needle = 1;");
+        let file = fixture.look("search", r#"{"pattern":"other","path":"src/a.rs"}"#).unwrap();
+        assert_eq!(file, "src/a.rs:2: other");
+        assert_eq!(fixture.look("search", r#"{"pattern":"nowhere"}"#).unwrap(), "[nothing found]");
+        let wrong = fixture.look("search", r#"{"pattern":"("}"#).unwrap_err();
+        assert!(wrong.contains("no regular expression"), "{wrong}");
+        assert!(fixture.look("list", r#"{"path":".."}"#).unwrap_err().contains("outside"));
+        assert!(fixture.look("list", r#"{"path":"private"}"#).unwrap_err().contains("there is no"));
+    }
+
+    #[test]
+    fn lists_and_searches_have_an_end() {
+        let fixture = Fixture::new();
+        for number in 0..=MOST_ENTRIES {
+            fixture.add(&format!("many/{number}"), "x\n");
+        }
+        let list = fixture.look("list", "{}").unwrap();
+        assert_eq!(list.lines().count(), MOST_ENTRIES + 1);
+        let found = fixture.look("search", r#"{"pattern":"x"}"#).unwrap();
+        assert_eq!(found.lines().count(), MOST_MATCHES + 1);
+    }
+}

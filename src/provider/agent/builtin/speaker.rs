@@ -1,0 +1,181 @@
+//! What the agent says while it works on a prompt, in the protocol's words.
+
+use super::super::acp::wire;
+use super::tool::Call;
+use agent_client_protocol_schema::v1::{
+    ContentBlock, ContentChunk, Diff, PermissionOption, PermissionOptionKind,
+    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+    SessionNotification, SessionUpdate, TextContent, ToolCall, ToolCallContent, ToolCallLocation,
+    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use tokio::sync::mpsc;
+
+/// Messages that wait to be written. Full: the work waits.
+pub(super) const OUTBOX_CAPACITY: usize = 64;
+/// Answers on their way to the work, which asks one question at a time. Full: nobody asked for it, and it is lost.
+pub(super) const ANSWER_CAPACITY: usize = 4;
+
+const ALLOW: &str = "allow";
+const REJECT: &str = "reject";
+
+/// An answer of the client to our request of this number; `None`: it was refused or cannot be read.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) id: u64,
+    pub(super) result: Option<Value>,
+}
+
+/// Nobody listens any more.
+#[derive(Debug)]
+pub(super) struct Unheard;
+
+/// What was decided about a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Permission {
+    Granted,
+    Refused,
+    /// The prompt is over.
+    Cancelled,
+}
+
+#[derive(Debug)]
+pub(super) struct Speaker {
+    pub(super) session: String,
+    pub(super) outbox: mpsc::Sender<String>,
+    pub(super) answers: mpsc::Receiver<Answer>,
+    pub(super) last_question: u64,
+    pub(super) last_tool: u64,
+}
+
+impl Speaker {
+    /// The next piece of the answer.
+    pub(super) async fn say(&self, text: &str) -> Result<(), Unheard> {
+        let text = ContentBlock::Text(TextContent::new(text));
+        self.update(SessionUpdate::AgentMessageChunk(ContentChunk::new(text))).await
+    }
+
+    pub(super) async fn tell_usage(&self, used: u64, size: u64) -> Result<(), Unheard> {
+        self.update(SessionUpdate::UsageUpdate(UsageUpdate::new(used, size))).await
+    }
+
+    pub(super) fn fresh_tool(&mut self) -> String {
+        self.last_tool += 1;
+        format!("tool-{}", self.last_tool)
+    }
+
+    /// A tool that needs no permission begins.
+    pub(super) async fn begin(&self, id: &str, call: &Call, place: &Path) -> Result<(), Unheard> {
+        let tool = tool(id, call, place).status(ToolCallStatus::InProgress);
+        self.update(SessionUpdate::ToolCall(tool)).await
+    }
+
+    /// A tool fails before it has begun, so that nobody takes it for one that went on unasked.
+    pub(super) async fn fail(
+        &self,
+        id: &str,
+        call: &Call,
+        place: &Path,
+        reason: &str,
+    ) -> Result<(), Unheard> {
+        let why = ContentBlock::Text(TextContent::new(reason));
+        let tool = tool(id, call, place).status(ToolCallStatus::Failed).content(vec![why.into()]);
+        self.update(SessionUpdate::ToolCall(tool)).await
+    }
+
+    /// The next piece of what a command prints.
+    pub(super) async fn tell_output(&self, id: &str, piece: &str) -> Result<(), Unheard> {
+        let mut meta = Map::new();
+        meta.insert("terminal_output_delta".to_owned(), json!({ "data": piece }));
+        let update = ToolCallUpdate::new(id.to_owned(), ToolCallUpdateFields::new()).meta(meta);
+        self.update(SessionUpdate::ToolCallUpdate(update)).await
+    }
+
+    pub(super) async fn finish(
+        &self,
+        id: &str,
+        outcome: &Result<String, String>,
+    ) -> Result<(), Unheard> {
+        let (status, text) = match outcome {
+            Ok(text) => (ToolCallStatus::Completed, text),
+            Err(reason) => (ToolCallStatus::Failed, reason),
+        };
+        let content = ContentBlock::Text(TextContent::new(text.as_str()));
+        let fields = ToolCallUpdateFields::new().status(status).content(vec![content.into()]);
+        self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id.to_owned(), fields))).await
+    }
+
+    /// Asks and waits. The call is told with the question, so that it counts as one that was asked about.
+    pub(super) async fn ask(
+        &mut self,
+        id: &str,
+        call: &Call,
+        diff: Option<Diff>,
+        place: &Path,
+    ) -> Result<Permission, Unheard> {
+        let content: Option<Vec<ToolCallContent>> = diff.map(|diff| vec![diff.into()]);
+        let fields = ToolCallUpdateFields::new()
+            .title(call.title())
+            .name(call.name().to_owned())
+            .kind(call.kind())
+            .status(ToolCallStatus::Pending)
+            .content(content)
+            .locations(locations(call, place))
+            .raw_input(call.input());
+        let options = vec![
+            PermissionOption::new(ALLOW, "Allow", PermissionOptionKind::AllowOnce),
+            PermissionOption::new(REJECT, "Reject", PermissionOptionKind::RejectOnce),
+        ];
+        let tool = ToolCallUpdate::new(id.to_owned(), fields);
+        let question = RequestPermissionRequest::new(self.session.clone(), tool, options);
+        self.last_question += 1;
+        let message = wire::call(self.last_question, "session/request_permission", &question);
+        self.send(message).await?;
+        loop {
+            let answer = self.answers.recv().await.ok_or(Unheard)?;
+            if answer.id == self.last_question {
+                return Ok(decided(answer.result));
+            }
+        }
+    }
+
+    async fn update(&self, update: SessionUpdate) -> Result<(), Unheard> {
+        let update = SessionNotification::new(self.session.clone(), update);
+        self.notify("session/update", &update).await
+    }
+
+    async fn notify(&self, method: &str, params: &impl Serialize) -> Result<(), Unheard> {
+        self.send(wire::notify(method, params)).await
+    }
+
+    async fn send(&self, message: serde_json::Result<String>) -> Result<(), Unheard> {
+        self.outbox.send(message.map_err(|_| Unheard)?).await.map_err(|_| Unheard)
+    }
+}
+
+/// What cannot be read is no permission.
+fn decided(result: Option<Value>) -> Permission {
+    let answer = result.and_then(|value| serde_json::from_value(value).ok());
+    match answer.map(|answer: RequestPermissionResponse| answer.outcome) {
+        Some(RequestPermissionOutcome::Selected(chosen)) if *chosen.option_id.0 == *ALLOW => {
+            Permission::Granted
+        }
+        Some(RequestPermissionOutcome::Cancelled) => Permission::Cancelled,
+        Some(_) | None => Permission::Refused,
+    }
+}
+
+fn tool(id: &str, call: &Call, place: &Path) -> ToolCall {
+    ToolCall::new(id.to_owned(), call.title())
+        .name(call.name().to_owned())
+        .kind(call.kind())
+        .locations(locations(call, place))
+        .raw_input(call.input())
+}
+
+fn locations(call: &Call, place: &Path) -> Vec<ToolCallLocation> {
+    let at = |path: &str| ToolCallLocation::new(place.join(path)).line(call.line());
+    call.path().map(at).into_iter().collect()
+}

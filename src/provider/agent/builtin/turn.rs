@@ -1,0 +1,226 @@
+//! One prompt: who works on it, and what every use of a tool goes through.
+
+use super::super::Place;
+use super::command::{self, Command};
+use super::conversation::Conversation;
+use super::edit::{self, Edit};
+use super::look;
+use super::prompt::Prompt;
+use super::shell::Shell;
+use super::speaker::{Permission, Speaker, Unheard};
+use super::tool::Call;
+use super::workplace::Workplace;
+use super::{BuiltIn, Guest};
+use crate::provider::chat::ChatMessage;
+use agent_client_protocol_schema::v1::{Diff, StopReason};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+/// So much of what a command came to is remembered for the model.
+const LONGEST_NOTE: usize = 8 * 1024;
+/// What a model is told about a refusal.
+const REFUSED: &str =
+    "this was not allowed, by the user or by the rules of the gateway; do not try it again";
+
+/// Work on one prompt, and all that it needs.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) agent: Arc<BuiltIn>,
+    /// Where its commands run, in the same box as every agent.
+    pub(super) place: Place,
+    pub(super) workplace: Workplace,
+    pub(super) speaker: Speaker,
+    pub(super) conversation: Conversation,
+    pub(super) guest: Guest,
+    pub(super) stop: CancellationToken,
+}
+
+/// Why a prompt ends early.
+#[derive(Debug)]
+pub(super) enum Halt {
+    Cancelled,
+    /// For people, with what they can do.
+    Failed(String),
+    Unheard,
+}
+
+impl From<Unheard> for Halt {
+    fn from(_: Unheard) -> Self {
+        Self::Unheard
+    }
+}
+
+/// What a tool said, or why it did not work.
+pub(super) type Outcome = Result<String, String>;
+
+impl Turn {
+    /// Whatever happens, the conversation is whole and on disk afterwards.
+    pub(super) async fn run(&mut self, prompt: Prompt) -> Result<StopReason, Halt> {
+        let ended = self.work(prompt).await;
+        self.conversation.settle();
+        self.save().await;
+        ended
+    }
+
+    async fn work(&mut self, prompt: Prompt) -> Result<StopReason, Halt> {
+        let has_model = self.agent.chat.is_some();
+        let is_command = prompt.text.trim_start().starts_with('/');
+        if is_command && (!has_model || command::is_command(&prompt.text)) {
+            return self.commands(&prompt.text).await;
+        }
+        match self.agent.chat.clone() {
+            Some(chat) => self.converse(&chat, prompt).await,
+            None => {
+                self.speaker.say(&self.agent.texts.no_model).await?;
+                Ok(StopReason::EndTurn)
+            }
+        }
+    }
+
+    /// One after the other, up to the first that does not work.
+    async fn commands(&mut self, text: &str) -> Result<StopReason, Halt> {
+        let commands = match command::parse(text) {
+            Ok(commands) => commands,
+            Err(wrong) => {
+                let hint = format!("{wrong}\n/help tells all of them.");
+                self.speaker.say(&hint).await?;
+                return Ok(StopReason::EndTurn);
+            }
+        };
+        let count = commands.len();
+        for (at, command) in commands.into_iter().enumerate() {
+            let left = count - at - 1;
+            let call = match command {
+                Command::Help => {
+                    self.speaker.say(&self.agent.texts.help).await?;
+                    continue;
+                }
+                Command::New => {
+                    self.conversation.clear();
+                    self.speaker.say("What was said before is forgotten.\n").await?;
+                    continue;
+                }
+                Command::Tool(call) => call,
+            };
+            let outcome = self.perform(&call).await?;
+            self.answer_command(&call, &outcome, count > 1).await?;
+            if outcome.is_err() {
+                if left > 0 {
+                    let skipped = format!("The {left} commands after it were not carried out.\n");
+                    self.speaker.say(&skipped).await?;
+                }
+                break;
+            }
+        }
+        Ok(StopReason::EndTurn)
+    }
+
+    async fn answer_command(
+        &mut self,
+        call: &Call,
+        outcome: &Outcome,
+        with_title: bool,
+    ) -> Result<(), Halt> {
+        let (Ok(text) | Err(text)) = outcome;
+        let title = if with_title { format!("[{}]\n", call.title()) } else { String::new() };
+        self.speaker.say(&format!("{title}{}\n", text.trim_end_matches('\n'))).await?;
+        let short: String = text.chars().take(LONGEST_NOTE).collect();
+        let note = format!("[I used {} with {}]\n{short}", call.name(), call.input());
+        let note: String = note.chars().take(2 * LONGEST_NOTE).collect();
+        self.conversation.push(ChatMessage::User { text: note, images: Vec::new() });
+        Ok(())
+    }
+
+    /// Announced, asked about where it changes anything, done, and told.
+    pub(super) async fn perform(&mut self, call: &Call) -> Result<Outcome, Halt> {
+        let id = self.speaker.fresh_tool();
+        let outcome = match call {
+            Call::Read { .. } | Call::List { .. } | Call::Search { .. } => {
+                self.speaker.begin(&id, call, self.workplace.root()).await?;
+                self.look(call).await?
+            }
+            Call::Write { .. } | Call::Replace { .. } => match self.plan(call).await? {
+                Ok(edit) => self.edit(&id, call, edit).await?,
+                // What cannot be done is not asked about.
+                Err(reason) => {
+                    self.speaker.fail(&id, call, self.workplace.root(), &reason).await?;
+                    return Ok(Err(reason));
+                }
+            },
+            Call::Run { command, seconds } => match self.ask(&id, call, None).await? {
+                Permission::Granted => {
+                    let limit = Duration::from_secs(*seconds);
+                    self.shell().run(command, limit, &self.speaker, &id).await?
+                }
+                Permission::Refused => Err(REFUSED.to_owned()),
+                Permission::Cancelled => return Err(Halt::Cancelled),
+            },
+        };
+        self.speaker.finish(&id, &outcome).await?;
+        if self.stop.is_cancelled() { Err(Halt::Cancelled) } else { Ok(outcome) }
+    }
+
+    /// Nobody may be left to answer, so a stop ends the waiting.
+    async fn ask(&mut self, id: &str, call: &Call, diff: Option<Diff>) -> Result<Permission, Halt> {
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => Err(Halt::Cancelled),
+            asked = self.speaker.ask(id, call, diff, self.workplace.root()) => Ok(asked?),
+        }
+    }
+
+    async fn look(&self, call: &Call) -> Result<Outcome, Halt> {
+        let (place, call, stop) = (self.workplace.clone(), call.clone(), self.stop.clone());
+        let looked = blocking(move || look::look(&place, &call, &stop)).await?;
+        looked.ok_or_else(|| Halt::Failed("this tool does not look".to_owned()))
+    }
+
+    async fn plan(&self, call: &Call) -> Result<Result<Edit, String>, Halt> {
+        let (place, call) = (self.workplace.clone(), call.clone());
+        match blocking(move || edit::plan(&place, &call)).await? {
+            Ok(Some(edit)) => Ok(Ok(edit)),
+            Ok(None) => Err(Halt::Failed("this tool does not edit".to_owned())),
+            Err(reason) => Ok(Err(reason)),
+        }
+    }
+
+    async fn edit(&mut self, id: &str, call: &Call, edit: Edit) -> Result<Outcome, Halt> {
+        let diff = Some(edit.diff(&self.workplace));
+        match self.ask(id, call, diff).await? {
+            Permission::Granted => {
+                let place = self.workplace.clone();
+                blocking(move || edit.make(&place)).await
+            }
+            Permission::Refused => Ok(Err(REFUSED.to_owned())),
+            Permission::Cancelled => Err(Halt::Cancelled),
+        }
+    }
+
+    fn shell(&self) -> Shell<'_> {
+        Shell {
+            program: &self.agent.program,
+            place: &self.place,
+            stop: &self.stop,
+            hurry: &self.guest.hurry,
+        }
+    }
+
+    /// A conversation that cannot be kept is no reason not to work.
+    pub(super) async fn save(&self) {
+        let copy = self.conversation.copy();
+        if let Ok(Err(err)) = tokio::task::spawn_blocking(move || copy.save()).await {
+            warn!(%err, "the conversation of the built-in agent is not kept over a restart");
+        }
+    }
+}
+
+/// A failed join means that the runtime is ending.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Halt> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| Halt::Failed("the gateway is shutting down".to_owned()))
+}

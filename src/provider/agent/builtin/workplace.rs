@@ -1,0 +1,362 @@
+//! Files below the place of work. Links are followed below it first; then every directory on the way is opened by
+//! itself and no link any more, so that the way that was judged is the way that was taken. All of this blocks.
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use rustix::fs::{Mode, OFlags, fstat, mkdirat, openat};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Larger files are not read.
+pub(super) const LARGEST_FILE: u64 = 4 * 1024 * 1024;
+
+#[derive(Debug, Clone)]
+pub(super) struct Workplace {
+    root: PathBuf,
+    private: Vec<PathBuf>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WorkplaceError {
+    #[error("{path} leads outside the place of work; only paths below it can be used")]
+    Outside { path: String },
+    #[error("{path} is not a file")]
+    NotAFile { path: String },
+    #[error("there is no {path}")]
+    Missing { path: String },
+    #[error("{path} is larger than {} MiB", LARGEST_FILE / (1024 * 1024))]
+    TooLarge { path: String },
+    #[error("{path} is not text ({size} bytes)")]
+    Binary { path: String, size: usize },
+    #[error("{path} has changed meanwhile; read it again")]
+    Changed { path: String },
+    #[error("{path}: {reason}")]
+    Io { path: String, reason: io::Error },
+}
+
+/// A place in an open directory.
+struct Spot {
+    directory: OwnedFd,
+    name: OsString,
+}
+
+impl Workplace {
+    pub(super) fn new(root: &Path, private: &[PathBuf]) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let root = real(root);
+        // A worktree lies in the gateway's own directory. Nothing leads up from there, so what holds it does not count.
+        let private = private.iter().map(|path| real(path)).filter(|path| !root.starts_with(path));
+        Self { private: private.collect(), root }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether this path, without links, is none of the agent's business.
+    pub(super) fn is_private(&self, path: &Path) -> bool {
+        self.private.iter().any(|private| path.starts_with(private))
+    }
+
+    /// `None`: there is no such file.
+    pub(super) fn text_if_there(&self, path: &str) -> Result<Option<String>, WorkplaceError> {
+        match self.text(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(WorkplaceError::Missing { .. }) => Ok(None),
+            Err(err) => Err(err),
+        }
+    }
+
+    pub(super) fn text(&self, path: &str) -> Result<String, WorkplaceError> {
+        let bytes = self.bytes(path)?;
+        let size = bytes.len();
+        let binary = || WorkplaceError::Binary { path: path.to_owned(), size };
+        if bytes.contains(&0) {
+            return Err(binary());
+        }
+        String::from_utf8(bytes).map_err(|_| binary())
+    }
+
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, WorkplaceError> {
+        let failed = |err: io::Error| failure(path, err);
+        let Some(spot) = self.spot(path, Make::Nothing)? else {
+            return Err(WorkplaceError::Missing { path: path.to_owned() });
+        };
+        let file = spot.open(OFlags::RDONLY | OFlags::NONBLOCK).map_err(failed)?;
+        self.check_file(path, &file)?;
+        let mut bytes = Vec::new();
+        file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > LARGEST_FILE {
+            return Err(WorkplaceError::TooLarge { path: path.to_owned() });
+        }
+        Ok(bytes)
+    }
+
+    /// Writes the file and the directories it needs, if it still says what was there before.
+    pub(super) fn write(
+        &self,
+        path: &str,
+        before: Option<&str>,
+        text: &str,
+    ) -> Result<(), WorkplaceError> {
+        if self.text_if_there(path)?.as_deref() != before {
+            return Err(WorkplaceError::Changed { path: path.to_owned() });
+        }
+        let failed = |err: io::Error| failure(path, err);
+        let spot = self.spot(path, Make::Directories)?;
+        let spot = spot.ok_or_else(|| WorkplaceError::NotAFile { path: path.to_owned() })?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK;
+        let mut file = spot.open(flags).map_err(failed)?;
+        self.check_file(path, &file)?;
+        file.set_len(0).map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)
+    }
+
+    /// Where a listing or a search begins, without links.
+    pub(super) fn start(&self, path: &str) -> Result<PathBuf, WorkplaceError> {
+        let below = self.real(&self.open_root()?, path)?;
+        let start = self.root.join(&below);
+        if self.is_private(&start) || !start.exists() {
+            return Err(WorkplaceError::Missing { path: path.to_owned() });
+        }
+        Ok(start)
+    }
+
+    fn check_file(&self, path: &str, file: &File) -> Result<(), WorkplaceError> {
+        let about = file.metadata().map_err(|err| failure(path, err))?;
+        if self.identities().contains(&(about.dev(), about.ino())) {
+            return Err(WorkplaceError::Missing { path: path.to_owned() });
+        }
+        if about.is_file() {
+            Ok(())
+        } else {
+            Err(WorkplaceError::NotAFile { path: path.to_owned() })
+        }
+    }
+
+    /// Which directories and files are private, whatever they are called. Asked anew, because files are replaced.
+    fn identities(&self) -> Vec<(u64, u64)> {
+        let there = self.private.iter().filter_map(|path| std::fs::metadata(path).ok());
+        there.map(|about| (about.dev(), about.ino())).collect()
+    }
+
+    fn open_root(&self) -> Result<Dir, WorkplaceError> {
+        Dir::open_ambient_dir(&self.root, ambient_authority()).map_err(|err| failure(".", err))
+    }
+
+    /// `None`: a directory on the way is missing.
+    fn spot(&self, path: &str, make: Make) -> Result<Option<Spot>, WorkplaceError> {
+        let root = self.open_root()?;
+        let real = self.real(&root, path)?;
+        let Some(name) = real.file_name().map(OsString::from) else {
+            return Err(WorkplaceError::NotAFile { path: path.to_owned() });
+        };
+        let private = self.identities();
+        let mut directory = OwnedFd::from(root.into_std_file());
+        for part in real.parent().into_iter().flatten() {
+            if make == Make::Directories {
+                match mkdirat(&directory, part, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(err) => return Err(failure(path, err.into())),
+                }
+            }
+            directory = match open_at(&directory, Path::new(part), OFlags::DIRECTORY) {
+                Ok(next) => next,
+                Err(Errno::NOENT) => return Ok(None),
+                Err(err) => return Err(failure(path, err.into())),
+            };
+            let about = fstat(&directory).map_err(|err| failure(path, err.into()))?;
+            if private.contains(&(about.st_dev, about.st_ino)) {
+                return Err(WorkplaceError::Missing { path: path.to_owned() });
+            }
+        }
+        Ok(Some(Spot { directory, name }))
+    }
+
+    /// The path below the root without links, as far as it exists.
+    fn real(&self, root: &Dir, path: &str) -> Result<PathBuf, WorkplaceError> {
+        let below = self.below(path)?;
+        let mut existing = below.clone();
+        let mut missing = Vec::new();
+        let found = loop {
+            if existing.as_os_str().is_empty() {
+                break PathBuf::new();
+            }
+            match root.canonicalize(&existing) {
+                Ok(found) => break found,
+                Err(err) if err.kind() == ErrorKind::NotFound => {
+                    missing.extend(existing.file_name().map(OsString::from));
+                    existing.pop();
+                }
+                Err(err) => return Err(failure(path, err)),
+            }
+        };
+        let mut real: PathBuf = found.components().filter(is_name).collect();
+        real.extend(missing.iter().rev());
+        Ok(real)
+    }
+
+    /// Models like absolute paths; those below the root are as good as others.
+    fn below(&self, path: &str) -> Result<PathBuf, WorkplaceError> {
+        let asked = Path::new(path);
+        let below = asked.strip_prefix(&self.root).unwrap_or(asked);
+        let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        if !below.components().all(plain) || path.contains('\0') {
+            return Err(WorkplaceError::Outside { path: path.to_owned() });
+        }
+        Ok(below.components().filter(is_name).collect())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Make {
+    Nothing,
+    Directories,
+}
+
+impl Spot {
+    fn open(&self, flags: OFlags) -> io::Result<File> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let mode = Mode::from_raw_mode(0o666);
+        Ok(File::from(openat(&self.directory, Path::new(&self.name), flags, mode)?))
+    }
+}
+
+fn is_name(part: &Component<'_>) -> bool {
+    matches!(part, Component::Normal(_))
+}
+
+fn open_at(directory: &impl AsFd, name: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
+    openat(directory, name, flags, Mode::empty())
+}
+
+fn failure(path: &str, err: io::Error) -> WorkplaceError {
+    let path = path.to_owned();
+    match (err.kind(), err.raw_os_error().map(Errno::from_raw_os_error)) {
+        (ErrorKind::NotFound, _) => WorkplaceError::Missing { path },
+        // cap-std's own refusal of a path that leads out has no number; a link that leads nowhere is refused here.
+        (ErrorKind::PermissionDenied, None) | (_, Some(Errno::XDEV | Errno::LOOP)) => {
+            WorkplaceError::Outside { path }
+        }
+        (ErrorKind::IsADirectory | ErrorKind::NotADirectory, _)
+        | (_, Some(Errno::NXIO | Errno::NODEV)) => WorkplaceError::NotAFile { path },
+        _ => WorkplaceError::Io { path, reason: err },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, mkfifoat};
+    use std::os::unix::fs::symlink;
+
+    struct Fixture {
+        directory: tempfile::TempDir,
+        place: Workplace,
+    }
+
+    /// A project that holds the gateway's own directory.
+    fn fixture() -> Fixture {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("project");
+        std::fs::create_dir_all(root.join("data")).unwrap();
+        std::fs::write(root.join("data/token"), "secret").unwrap();
+        std::fs::write(root.join("settings.toml"), "secret").unwrap();
+        std::fs::write(directory.path().join("outside"), "secret").unwrap();
+        let private = [root.join("data"), root.join("settings.toml")];
+        let place = Workplace::new(&root, &private);
+        Fixture { directory, place }
+    }
+
+    #[test]
+    fn what_is_written_is_read_by_any_name_below_the_root() {
+        let fixture = fixture();
+        let place = &fixture.place;
+        place.write("a/b/c.txt", None, "hi").unwrap();
+        symlink("a", place.root().join("alias")).unwrap();
+        let absolute = place.root().join("a/b/c.txt").display().to_string();
+        for path in ["a/b/c.txt", "./a/./b/c.txt", "alias/b/c.txt", &absolute] {
+            assert_eq!(place.text(path).unwrap(), "hi", "{path}");
+        }
+        place.write("alias/b/c.txt", Some("hi"), "ho").unwrap();
+        assert_eq!(place.text("a/b/c.txt").unwrap(), "ho");
+        assert!(matches!(
+            place.write("a/b/c.txt", Some("hi"), "x"),
+            Err(WorkplaceError::Changed { .. })
+        ));
+        assert_eq!(place.text_if_there("a/none").unwrap(), None);
+    }
+
+    #[test]
+    fn nothing_leads_outside_and_nothing_private_is_there() {
+        let Fixture { directory, place } = &fixture();
+        let root = place.root().to_owned();
+        symlink(directory.path(), root.join("door")).unwrap();
+        symlink(directory.path().join("outside"), root.join("window")).unwrap();
+        symlink(directory.path().join("new"), root.join("hatch")).unwrap();
+        symlink("data", root.join("alias")).unwrap();
+        std::fs::hard_link(root.join("settings.toml"), root.join("copy")).unwrap();
+        let absolute = directory.path().join("outside").display().to_string();
+        let outside =
+            ["../outside", "a/../../outside", "door/outside", "door/x/y", "window", "hatch"];
+        for path in outside.into_iter().chain(["/etc/passwd", &absolute, "a\0b"]) {
+            for refused in [place.text(path).map(drop), place.write(path, None, "x")] {
+                let refused = refused.unwrap_err();
+                let missing = path == "hatch" && matches!(refused, WorkplaceError::Missing { .. });
+                assert!(
+                    missing || matches!(refused, WorkplaceError::Outside { .. }),
+                    "{path}: {refused}"
+                );
+            }
+        }
+        for path in ["data/token", "data/new", "alias/token", "settings.toml", "copy"] {
+            assert!(matches!(place.text(path), Err(WorkplaceError::Missing { .. })), "{path}");
+            assert!(place.write(path, None, "x").is_err(), "{path}");
+        }
+        for path in ["data", "alias", "../project", "door"] {
+            assert!(place.start(path).is_err(), "{path}");
+        }
+        assert_eq!(std::fs::read_to_string(directory.path().join("outside")).unwrap(), "secret");
+        assert!(!directory.path().join("new").exists() && !root.join("data/new").exists());
+    }
+
+    #[test]
+    fn a_place_within_the_gateways_own_directory_can_be_worked_in() {
+        let data = tempfile::tempdir().unwrap();
+        let root = data.path().join("worktrees/1");
+        std::fs::create_dir_all(&root).unwrap();
+        std::fs::write(data.path().join("token"), "secret").unwrap();
+        std::os::unix::fs::symlink("../../token", root.join("link")).unwrap();
+        let place = Workplace::new(&root, &[data.path().to_owned()]);
+        place.write("src/a.txt", None, "hi").unwrap();
+        assert_eq!(place.text("src/a.txt").unwrap(), "hi");
+        assert_eq!(place.start("src").unwrap(), place.root().join("src"));
+        assert!(matches!(place.text("link"), Err(WorkplaceError::Outside { .. })));
+        assert!(matches!(place.text("../../token"), Err(WorkplaceError::Outside { .. })));
+    }
+
+    #[test]
+    fn what_is_no_text_is_told() {
+        let fixture = fixture();
+        let place = &fixture.place;
+        let root = place.root();
+        std::fs::write(root.join("binary"), b"a\0b").unwrap();
+        std::fs::write(root.join("latin"), b"caf\xe9").unwrap();
+        let huge = File::create(root.join("huge")).unwrap();
+        huge.set_len(LARGEST_FILE + 1).unwrap();
+        mkfifoat(CWD, root.join("pipe"), Mode::from_raw_mode(0o600)).unwrap();
+        let told = |path: &str| place.text(path).unwrap_err().to_string();
+        assert_eq!(told("binary"), "binary is not text (3 bytes)");
+        assert_eq!(told("latin"), "latin is not text (4 bytes)");
+        assert_eq!(told("huge"), "huge is larger than 4 MiB");
+        assert_eq!(told("pipe"), "pipe is not a file");
+        assert_eq!(told(""), " is not a file");
+        assert!(matches!(place.write("pipe", None, "x"), Err(WorkplaceError::NotAFile { .. })));
+    }
+}
