@@ -1,14 +1,20 @@
 // Wires the page: which packet goes to which part, and which part sends what.
 
 import { keepLanguage, keepSession, readAddress, withoutSession } from "./address.js";
+import { createBranch } from "./branch.js";
 import { PICTURE_MIME } from "./camera.js";
+import { createCompare } from "./compare.js";
 import { createCounters } from "./counters.js";
+import { createDiffView } from "./diffview.js";
 import { createEntry, createLogEntry, lineCount } from "./entry.js";
 import { createFiles } from "./files.js";
+import { createInbox } from "./inbox.js";
 import { chooseLanguage, otherLanguage, setLanguage, text } from "./language.js";
 import { createLiveView } from "./liveview.js";
 import { createPane } from "./pane.js";
 import * as aicore from "./protocol/aicore.js";
+import { verdictKey } from "./questionline.js";
+import { agentsIn, createRecipients } from "./recipients.js";
 import { openSession } from "./session.js";
 import { createStatus } from "./status.js";
 import { createSwitches } from "./switches.js";
@@ -16,11 +22,22 @@ import { createToasts } from "./toasts.js";
 import { createTranscript } from "./transcript.js";
 import { FILE_LIMIT_MIB, isTooLarge, readBase64 } from "./upload.js";
 import { createVoice } from "./voice.js";
+import { createWork } from "./work.js";
 
 const find = (selector) => document.querySelector(selector);
 const address = readAddress(window.location);
 const counters = createCounters();
-const FILE_CHANGES = new Set(["input_file", "output_file", "update_info"]);
+const FILE_CHANGES = new Set(["input_file", "output_file", "update_info", "accept", "restore"]);
+const CHOSEN = new Set(["accept", "discard", "restore"]);
+const TITLE = document.title;
+/** What can be done with an agent's work, wherever it is shown. */
+const choices = {
+  diff: (agent) => diffView.open(agent),
+  accept: (agent) => session.send(aicore.accept(agent)),
+  branch: (agent) => branch.open(agent),
+  discard: (agent) => session.send(aicore.discard(agent)),
+  restore: (agent, run) => session.send(aicore.restore(agent, run)),
+};
 
 buildAgentPanes();
 setLanguage(chooseLanguage(address.language, navigator.language));
@@ -35,6 +52,20 @@ const status = createStatus({
   unsent: find("#unsent"),
 });
 const log = createTranscript(find("#log .transcript"));
+const inbox = createInbox(find("#inbox"), {
+  answer: (id, decision) => session.send(aicore.answer(id, decision)),
+  reveal: revealAgent,
+  count: (count) => (document.title = count === 0 ? TITLE : `(${count}) ${TITLE}`),
+});
+const compare = createCompare(find("#compare"), {
+  ...choices,
+  compare: (check) => session.send(aicore.compare(aicore.AGENTS, check), "compare"),
+});
+const diffView = createDiffView(find("#diff"), {
+  ask: (agent, path) => session.send(aicore.showDiff(agent, path), "diff"),
+});
+const branch = createBranch(find("#branch"), (agent, chosen) => session.send(aicore.accept(agent, chosen)));
+const recipients = createRecipients(find("#mode"), find("#some-agents"), (mode) => switches.setByUser("mode", mode));
 const panes = new Map([aicore.CHAT, ...aicore.AGENTS].map((channel) => [channel, openPane(channel)]));
 const files = createFiles(find("#files"), { ask: askFiles, counters });
 const voice = createVoice({
@@ -65,7 +96,7 @@ const session = openSession({
   counters,
   listeners: {
     onPacket: route,
-    onReset: (channel) => panes.get(channel)?.clear(),
+    onReset: (channel) => (channel === "input" ? inbox.clear() : panes.get(channel)?.clear()),
     onState: status.setState,
     onSession: showSession,
     onUnsent: status.setUnsent,
@@ -93,19 +124,29 @@ function buildAgentPanes() {
 
 function openPane(channel) {
   const root = channel === aicore.CHAT ? find("#chat") : find(`#agent${channel}`);
-  const pane = createPane(root, {
+  const actions = {
     send: (words) => (channel === aicore.CHAT ? sendChat(pane, words) : sendToAgent(root, channel, words)),
     upload: (chosen) => chosen.forEach((file) => upload(channel, file)),
     cancel: (run) => session.send(aicore.cancelRun(channel, run)),
-  });
+  };
+  const agentWork = (transcript) => createWork(root, channel, transcript, choices);
+  const pane = createPane(root, actions, channel === aicore.CHAT ? undefined : agentWork);
   return pane;
 }
 
 function sendChat(pane, words) {
-  const mode = switches.get("mode");
+  const mode = recipients.mode();
+  const agents = agentsIn(mode);
+  if (agents !== null) return sendToSome(agents, words);
   const request = session.send(aicore.chatText(mode, words));
   if (mode === "chat") pane.awaitAnswer(request);
   return request;
+}
+
+function sendToSome(agents, words) {
+  if (agents.length > 0) return session.send(aicore.agentsText(agents, words));
+  toasts.show(text("nobodyChosen"), "error");
+  return undefined;
 }
 
 function sendToAgent(root, channel, words) {
@@ -140,11 +181,10 @@ function route(packet, socket) {
     case "files_backup":
     case "files_temp":
       return files.receive(packet);
-    // The agent's own pane asks in words, and is answered there; here it is only written down.
-    case "confirm_request":
-      return logLine("system", text("asksPermission", packet.body));
-    case "confirm_result":
-      return logLine("system", text(packet.body.approved ? "allowed" : "notAllowed", packet.body));
+    case "compare":
+      return compare.receive(packet);
+    case "diff":
+      return diffView.receive(packet);
     case "error":
       return failed(packet);
     case "system_info":
@@ -163,11 +203,18 @@ function greeted(packet, socket) {
 }
 
 function failed({ code, body, request }) {
-  if (request !== null) panes.forEach((pane) => pane.refused(request));
+  if (request !== null) refuse(request, code);
   toasts.show(body, "error");
   logLine("error", body);
   // Every further chunk would be refused as well.
   if (code === "not_holder" && switches.get("microphone")) switches.setByUser("microphone", false);
+}
+
+function refuse(request, code) {
+  panes.forEach((pane) => pane.refused(request));
+  inbox.refused(request, code);
+  compare.refused(request);
+  diffView.refused(request);
 }
 
 // Every socket brings the same words of the operator; one toast is enough.
@@ -179,12 +226,33 @@ function announce(words, socket) {
 
 function show(packet, socket) {
   if (FILE_CHANGES.has(packet.kind)) files.refreshSoon();
+  if (CHOSEN.has(packet.kind)) compare.chosen(packet);
+  if (packet.kind === "state") inbox.agentState(socket, packet.body.state);
   const pane = panes.get(socket);
   if (pane !== undefined) return pane.receive(packet);
-  // What the gateway tells the live model on `input` was not typed by anybody here.
+  showElsewhere(packet);
+}
+
+// What comes on `input` belongs to no pane.
+function showElsewhere(packet) {
+  if (packet.kind === "confirm_request") return asked(packet.body);
+  if (packet.kind === "confirm_result") return decided(packet.body);
+  if (packet.kind === "welcome_text") inbox.live();
+  // What the gateway tells the live model was not typed by anybody here.
   if (packet.kind === "input_text") return logLine("toLive", packet.body);
   const entry = createEntry(packet);
   if (entry !== null) log.append(entry, lineCount(packet));
+}
+
+function asked(body) {
+  inbox.ask(body);
+  logLine("system", text("asksPermission", { agent: body.agent, tool: body.tool }));
+}
+
+function decided(body) {
+  inbox.settle(body);
+  const verdict = text(verdictKey(body), { tool: "" });
+  logLine("system", text("decided", { agent: body.agent, verdict }));
 }
 
 function logLine(heading, words) {
@@ -194,9 +262,16 @@ function logLine(heading, words) {
 function applySwitch(name, value) {
   if (name === "microphone") return voice.setMicrophone(value);
   if (name === "speaker") return voice.setSpeaker(value);
-  if (name === "mode") return void (find("#mode").value = value);
+  if (name === "mode") return recipients.show(value);
   find(`#${name}`).hidden = !value;
   if (name === "files" && value && session !== undefined) files.refresh();
+}
+
+function revealAgent(agent) {
+  const name = `agent${agent}`;
+  if (!switches.get(name)) switches.setByUser(name, true);
+  find(`#${name}`).scrollIntoView({ block: "nearest" });
+  panes.get(agent).focus();
 }
 
 function microphoneFailed(error) {
@@ -232,7 +307,7 @@ async function logOut() {
 
 function wireHeader() {
   find("#logout").addEventListener("click", logOut);
-  find("#mode").addEventListener("change", (event) => switches.setByUser("mode", event.target.value));
+  find("#compare-open").addEventListener("click", compare.open);
   find("#hush").addEventListener("click", voice.hush);
   find("#copy").addEventListener("click", copySession);
   find("#language").addEventListener("click", changeLanguage);

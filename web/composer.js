@@ -1,13 +1,13 @@
 // A text box that sends: Enter sends, Shift+Enter breaks the line.
 
+/** `onText(words)` may answer false: then the words stay where they are. */
 export function createComposer(form, onText) {
   const box = form.querySelector("textarea");
 
   function submit() {
     const words = box.value.trim();
     if (words === "") return;
-    onText(words);
-    box.value = "";
+    if (onText(words) !== false) box.value = "";
   }
 
   box.addEventListener("keydown", (event) => {

@@ -1,5 +1,6 @@
 // Turns one packet into the element that shows it. Everything from outside becomes text, never markup.
 
+import { element } from "./element.js";
 import { label, text } from "./language.js";
 
 const HEADINGS = {
@@ -21,8 +22,8 @@ const MARKER_TEXTS = {
 /** So many paths are shown at once; more wait for a click. */
 const FEW_FILES = 3;
 
-/** Null for packets that have nothing to show in a pane. */
-export function createEntry(packet) {
+/** Null for packets that have nothing to show in a pane. A notice is the gateway's word about a run, no answer. */
+export function createEntry(packet, { notice = false } = {}) {
   switch (packet.kind) {
     case "welcome_info":
     case "welcome_text":
@@ -38,7 +39,7 @@ export function createEntry(packet) {
     case "output_file":
       return fileMessage(packet);
     case "output_text":
-      return packet.run === null ? message(packet) : note(packet);
+      return notice ? note(packet) : message(packet);
     default:
       return packet.kind in HEADINGS ? message(packet) : null;
   }
@@ -58,6 +59,15 @@ export function lineCount(packet) {
 
 function note(packet) {
   return packet.body === "" ? null : mark(element("div", "entry note", packet.body), packet);
+}
+
+/** An answer on its way; `body` grows until the whole takes its place. */
+export function createDraft(packet) {
+  const node = message({ ...packet, kind: "output_text", body: "" });
+  node.classList.add("draft");
+  // It is read out when it is whole.
+  node.setAttribute("aria-live", "off");
+  return { node, body: node.querySelector(".body") };
 }
 
 function streamLine(packet) {
@@ -105,15 +115,9 @@ function thumbnail(packet) {
   return image;
 }
 
-function mark(node, packet) {
+/** What a packet left on the page can be found again by its kind and number. */
+export function mark(node, packet) {
   node.dataset.kind = packet.kind;
   if (packet.seq !== null) node.dataset.seq = packet.seq;
-  return node;
-}
-
-function element(tag, className = "", words = "") {
-  const node = document.createElement(tag);
-  node.className = className;
-  node.textContent = words;
   return node;
 }

@@ -35,16 +35,26 @@ export function label(element, key, values = {}) {
   return element;
 }
 
+/** The same for the name of an element that shows no words, or too few of them. */
+export function name(element, key, values = {}) {
+  element.dataset.label = key;
+  element.dataset.values = JSON.stringify(values);
+  nameAgain(element);
+  return element;
+}
+
+function nameAgain(element) {
+  const words = text(element.dataset.label, valuesOf(element));
+  element.setAttribute("aria-label", words);
+  // A tooltip helps on what can be clicked, and only gets in the way of what is read.
+  if (element.matches("button, label, li.dot, span")) element.title = words;
+}
+
 function translate(root) {
   for (const element of root.querySelectorAll("[data-text]")) {
     element.textContent = text(element.dataset.text, valuesOf(element));
   }
-  for (const element of root.querySelectorAll("[data-label]")) {
-    const words = text(element.dataset.label, valuesOf(element));
-    element.setAttribute("aria-label", words);
-    // A tooltip helps on what can be clicked, and only gets in the way of what is read.
-    if (element.matches("button, label, li, span")) element.title = words;
-  }
+  root.querySelectorAll("[data-label]").forEach(nameAgain);
   for (const element of root.querySelectorAll("[data-hint]")) {
     element.placeholder = text(element.dataset.hint, valuesOf(element));
   }

@@ -1,16 +1,23 @@
 // One conversation on the page: transcript, run state, stop buttons and the box to write in.
 
 import { createComposer } from "./composer.js";
+import { createDrafts } from "./draft.js";
 import { createEntry, lineCount } from "./entry.js";
-import { label, text } from "./language.js";
-import { IDLE, advance, isBusy } from "./run.js";
+import { label, name } from "./language.js";
+import { IDLE, advance, isBusy, isNotice } from "./run.js";
 import { createTranscript } from "./transcript.js";
 import { acceptChosen, acceptDropsAndPastes } from "./upload.js";
 
-/** `actions`: send(text) to a request number, upload(files), cancel(run) with null for the current run or "all". */
-export function createPane(root, actions) {
+/**
+ * `actions`: send(text) to a request number, or undefined to keep the words; upload(files); cancel(run) with null for
+ * the current run or "all". `createWork(transcript)` makes what shows an agent at work: receive(packet, replayed) is
+ * true for what it has shown.
+ */
+export function createPane(root, actions, createWork = () => null) {
   const log = root.querySelector(".transcript");
   const transcript = createTranscript(log, root.querySelector(".latest"));
+  const drafts = createDrafts(transcript);
+  const work = createWork(transcript);
   const stop = root.querySelector(".stop");
   const waiting = root.querySelector(".waiting");
   let runs = IDLE;
@@ -29,7 +36,7 @@ export function createPane(root, actions) {
     if (!busy && document.activeElement === stop) composer.focus();
     stop.disabled = !busy;
     root.dataset.busy = String(busy);
-    label(root.querySelector(".run-state"), busy ? "running" : "idle");
+    if (work === null) label(root.querySelector(".run-state"), busy ? "running" : "idle");
     drawQueue();
   }
 
@@ -48,12 +55,24 @@ export function createPane(root, actions) {
     else if (!waiting.contains(document.activeElement)) waiting.querySelector("button").focus();
   }
 
+  function show(packet) {
+    if (isPiece(packet)) return drafts.add(packet);
+    const draft = packet.kind === "output_text" ? drafts.take(packet.run) : null;
+    const entry = createEntry(packet, { notice: draft === null && isNotice(runs, packet) });
+    if (entry === null) return;
+    if (draft === null) transcript.append(entry, lineCount(packet));
+    else transcript.replace(draft, entry, lineCount(packet));
+  }
+
   function cancelCurrent() {
     if (!stop.disabled) actions.cancel(null);
   }
 
   function send(words) {
-    sent = { request: actions.send(words), words };
+    const request = actions.send(words);
+    if (request === undefined) return false;
+    sent = { request, words };
+    return true;
   }
 
   const composer = createComposer(root.querySelector(".composer"), send);
@@ -68,8 +87,8 @@ export function createPane(root, actions) {
 
   return {
     receive(packet) {
-      const entry = createEntry(packet);
-      if (entry !== null) transcript.append(entry, lineCount(packet));
+      const replayed = log.getAttribute("aria-busy") === "true";
+      if (!work?.receive(packet, replayed)) show(packet);
       if (packet.kind === "welcome_text") log.setAttribute("aria-busy", "false");
       become(advance(runs, packet), endsWaiting(packet) ? null : awaited);
     },
@@ -83,12 +102,20 @@ export function createPane(root, actions) {
       composer.restore(sent.words);
       if (awaited === request) become(runs, null);
     },
+    focus: () => composer.focus(),
     clear() {
       log.setAttribute("aria-busy", "true");
       transcript.clear();
+      drafts.clear();
+      work?.clear();
       become(IDLE, null);
     },
   };
+}
+
+// Lines of agents are numbered and kept; pieces of a chat's answer are not.
+function isPiece(packet) {
+  return packet.kind === "output_stream" && packet.seq === null && packet.run !== null && packet.marker === null;
 }
 
 function endsWaiting(packet) {
@@ -101,10 +128,7 @@ function createChip(run, place, onCancel) {
   chip.type = "button";
   chip.className = "chip";
   chip.dataset.run = run;
-  chip.dataset.label = "queueCancel";
-  chip.dataset.values = JSON.stringify({ run, place });
-  chip.setAttribute("aria-label", text("queueCancel", { run, place }));
-  chip.title = chip.getAttribute("aria-label");
+  name(chip, "queueCancel", { run, place });
   chip.textContent = String(place);
   chip.addEventListener("click", onCancel);
   item.append(chip);

@@ -1,6 +1,6 @@
 // Eight dots, one per socket, and the age of the last heartbeat.
 
-import { label, text } from "./language.js";
+import { label, name as nameElement } from "./language.js";
 import { SOCKETS } from "./protocol/aicore.js";
 
 const STATE_TEXTS = {
@@ -49,8 +49,5 @@ function createDot(name) {
 
 function show(dot, name, state) {
   dot.dataset.state = state;
-  dot.dataset.label = STATE_TEXTS[state];
-  dot.dataset.values = JSON.stringify({ socket: name });
-  dot.setAttribute("aria-label", text(STATE_TEXTS[state], { socket: name }));
-  dot.title = dot.getAttribute("aria-label");
+  nameElement(dot, STATE_TEXTS[state], { socket: name });
 }

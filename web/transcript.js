@@ -66,6 +66,17 @@ export function createTranscript(element, latestButton = null) {
       trimWaiting();
       schedule();
     },
+    /** Puts a node in the place of an older one. */
+    replace(old, node, size = 1) {
+      node.dataset.lines = size;
+      lines += size - Number(old.dataset.lines);
+      const entry = waiting.find((entry) => entry.node === old);
+      if (entry === undefined) old.replaceWith(node);
+      else Object.assign(entry, { node, lines: size });
+      schedule();
+    },
+    /** Something in here has grown; a reader at the end stays there. */
+    grown: schedule,
     clear() {
       waiting = [];
       lines = 0;

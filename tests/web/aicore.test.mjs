@@ -50,11 +50,85 @@ function checkFixture(name) {
   }
 }
 
+/** What this side makes of a golden frame of the gateway. */
+function read(name) {
+  return aicore.decode(readFileSync(new URL(`server_${name}.json`, FIXTURES), "utf8"), "input");
+}
+
+/** The golden frame of a client, which this side has to make. */
+function wanted(name) {
+  return JSON.parse(readFileSync(new URL(`client_${name}.json`, FIXTURES), "utf8"));
+}
+
+test("what the page says about agents is what the gateway reads", () => {
+  const branch = { name: "agent/fix", message: "Fix the parser" };
+  assert.deepEqual(aicore.answer("c0ffee", { approved: true, always: false }), wanted("confirm_answer"));
+  assert.deepEqual(aicore.agentsText(["1", "2", "4"], "\u76f4\u3057\u3066"), wanted("fan_out"));
+  assert.deepEqual(aicore.chatText("codeAll", "\u76f4\u3057\u3066"), wanted("code_all"));
+  assert.deepEqual(aicore.compare(["1", "2", "4"], true), wanted("compare"));
+  assert.deepEqual(aicore.showDiff("2", "src/main.rs"), wanted("diff"));
+  assert.deepEqual(aicore.accept("2", branch), wanted("accept"));
+  assert.deepEqual(aicore.discard("2"), wanted("discard"));
+  const { [KEYS.body]: body, ...restored } = wanted("restore");
+  assert.deepEqual(aicore.restore("2", 3), { ...restored, [KEYS.body]: { [KEYS.run]: body[KEYS.run] } });
+  assert.ok(!(KEYS.body in aicore.accept("2")) && !(KEYS.body in aicore.showDiff("2")));
+});
+
+test("questions and their answers are read whole", () => {
+  assert.deepEqual(read("confirm_request").body, {
+    id: "c0ffee",
+    agent: "2",
+    tool: "Write src/main.rs",
+    input: '{"path":"src/main.rs"}',
+    diff: "-old\n+new\n",
+    level: "WARN",
+    reason: "risk: state_modifying",
+    seconds: 300,
+  });
+  assert.deepEqual(read("confirm_result").body, { id: "c0ffee", agent: "2", approved: true, by: "user" });
+});
+
+test("steps of an agent are read whole", () => {
+  const { name, state, output, ungated, paths } = read("tool").body;
+  assert.deepEqual([name, state, output, ungated, paths], ["Write src/main.rs", "completed", "12 bytes", false, ["src/main.rs"]]);
+  assert.deepEqual(read("plan").body.steps.map((step) => step.state), ["pending", "started", "completed"]);
+  assert.deepEqual([read("state").body.state, read("state").run], ["executing_tool", 3]);
+  assert.deepEqual(read("usage").body, { used: 12000, most: 200000, cost: { amount: 0.25, currency: "USD" } });
+});
+
+test("results, comparisons and choices are read whole", () => {
+  const file = { path: "src/main.rs", oldPath: null, status: "modified", added: 10, removed: 3 };
+  const overlaps = [{ path: "src/main.rs", agents: ["3"] }];
+  const result = read("result");
+  assert.deepEqual([result.run, result.body.files, result.body.overlaps], [3, [file], overlaps]);
+  const [row] = read("compare").body.rows;
+  assert.deepEqual([row.agent, row.name, row.fileCount, row.check], ["2", "goose", 1, { code: 0, output: "ok" }]);
+  assert.deepEqual(row.overlaps, overlaps);
+  assert.deepEqual(read("diff").body.files, [file]);
+  assert.deepEqual(read("accept").body.conflicts, [{ path: "src/main.rs", sort: "content" }]);
+  assert.deepEqual(read("discard").body.files, ["src/main.rs"]);
+  assert.equal(read("restore").body.reason, "there is no backup of run 3");
+});
+
+test("agents' packets without content are empty, not fatal", () => {
+  for (const kind of ["tool", "plan", "result", "compare", "diff", "accept", "confirm_request", "usage"]) {
+    for (const body of [null, "text", { [KEYS.rows]: [null], [KEYS.steps]: "x", [KEYS.changes]: [null] }]) {
+      assert.equal(aicore.decode(server(kind, { [KEYS.body]: body }), "1").kind, kind);
+    }
+  }
+});
+
+test("a piece of a chat answer is no mark, whatever it says", () => {
+  const piece = (channel) => aicore.decode(server("output_stream", { [KEYS.channel]: channel, [KEYS.body]: "!" }), channel);
+  assert.deepEqual([piece("0").marker, piece("1").marker], [null, "failed"]);
+});
+
 test("the first frame carries the cursor only when there is one", () => {
   const common = { language: "ja", historyLimit: 50 };
   const fresh = aicore.connect({ ...common, session: null, socket: "input", epoch: null, lastSeq: 0, view: false });
   assert.equal(fresh.type, "connect");
   assert.equal(fresh[KEYS.session], null);
+  for (const feature of ["stream", "confirm", "agents"]) assert.ok(fresh[KEYS.features].includes(feature), feature);
   assert.ok(!(KEYS.epoch in fresh) && !(KEYS.lastSeq in fresh));
   const again = aicore.connect({ ...common, session: "ws-1", socket: "2", epoch: "a0", lastSeq: 7, view: true });
   assert.equal(again[KEYS.epoch], "a0");

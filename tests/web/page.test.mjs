@@ -1,33 +1,31 @@
 // The page as a person uses it, in a real browser, against a running gateway with scripted models.
-// KAKEHASHI_URL names the gateway with its token, as it prints it; CHROMIUM the browser (default /usr/bin/chromium).
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { chromium } from "playwright-core";
-import { SESSION_PARAMETER } from "../../web/protocol/aicore.js";
+import {
+  GATEWAY,
+  PATIENCE_MS,
+  connected,
+  counted,
+  counter,
+  entry,
+  launch,
+  onPage,
+  sessionOf,
+  settled,
+  token,
+  type,
+  withToken,
+} from "./browser.mjs";
 import { openLine } from "./line.mjs";
 import { picture } from "./picture.mjs";
 import { speech } from "./speech.mjs";
 
-const GATEWAY = process.env.KAKEHASHI_URL;
-const PATIENCE_MS = 15_000;
 /** The gateway's default for one channel. */
 const QUEUE_LIMIT = 16;
-const ARGUMENTS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--use-fake-ui-for-media-stream",
-  "--use-fake-device-for-media-stream",
-  "--autoplay-policy=no-user-gesture-required",
-];
 
 let browser;
 let folder;
@@ -39,15 +37,10 @@ before(async () => {
   const recording = join(folder, "speech.wav");
   writeFileSync(recording, speech());
   line = await openLine(GATEWAY);
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    headless: true,
-    args: [
-      ...ARGUMENTS,
-      `--use-file-for-fake-audio-capture=${recording}`,
-      `--host-resolver-rules=${line.resolverRule}`,
-    ],
-  });
+  browser = await launch([
+    `--use-file-for-fake-audio-capture=${recording}`,
+    `--host-resolver-rules=${line.resolverRule}`,
+  ]);
 });
 
 after(async () => {
@@ -56,59 +49,8 @@ after(async () => {
   if (folder) rmSync(folder, { recursive: true });
 });
 
-/** Runs `body` with a fresh page and fails on anything the page complains about. */
-async function withPage(body, { complaintsExpected = [] } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1500, height: 900 } });
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-  try {
-    await page.goto(withToken("/?lang=en"));
-    await connected(page);
-    await body(page);
-    assert.deepEqual(complaints.filter((words) => !complaintsExpected.some((part) => words.includes(part))), []);
-  } finally {
-    await context.close();
-  }
-}
-
-/** The address as the gateway prints it: whoever opens it is logged in. */
-function withToken(path) {
-  const url = new URL(path, GATEWAY);
-  url.searchParams.set("token", token());
-  return url.href;
-}
-
-function token() {
-  return new URL(GATEWAY).searchParams.get("token");
-}
-
-function connected(page) {
-  return page.waitForFunction(() => document.querySelectorAll('.dot[data-state="ready"]').length === 8);
-}
-
-function settled(page) {
-  return page.waitForFunction(() => document.querySelector("#unsent").hidden);
-}
-
-async function type(page, pane, words) {
-  const box = page.locator(`#${pane} .composer textarea`);
-  await box.fill(words);
-  await box.press("Enter");
-}
-
-function entry(page, pane, kind, words) {
-  return page.locator(`#${pane} [data-kind="${kind}"]`, { hasText: words }).first();
-}
-
-function counter(page, name) {
-  return page.evaluate((key) => window.kakehashi[key], name);
-}
-
-function counted(page, name, least) {
-  return page.waitForFunction(([key, value]) => window.kakehashi[key] >= value, [name, least]);
+function withPage(body, options) {
+  return onPage(browser, body, options);
 }
 
 /** The numbers of everything shown in a pane, in order. */
@@ -119,10 +61,6 @@ function numbers(page, pane) {
 async function assertNoRepeats(page, pane) {
   const shown = await numbers(page, pane);
   assert.deepEqual(shown, [...new Set(shown)].sort((a, b) => a - b), `${pane} shows something twice or out of order`);
-}
-
-function sessionOf(page) {
-  return new URL(page.url()).searchParams.get(SESSION_PARAMETER);
 }
 
 test("eight sockets connect and the address names the session", () =>
@@ -519,12 +457,3 @@ test("without a login there is only the form, and a wrong token is explained", a
     await context.close();
   }
 });
-
-test("an agent asks for permission in its pane and goes on after a yes", () =>
-  withPage(async (page) => {
-    await type(page, "agent1", "ask write the file\nsay it went on");
-    await entry(page, "agent1", "output_text", "asks for permission").waitFor();
-    await type(page, "agent1", "yes");
-    await entry(page, "agent1", "output_text", "Allowed.").waitFor();
-    await entry(page, "agent1", "output_text", "it went on").waitFor();
-  }));

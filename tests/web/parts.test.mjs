@@ -1,14 +1,19 @@
 // The parts of the page that need no browser.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
+import { clock, money, short, signed } from "../../web/amount.js";
 import { fromBase64, toBase64 } from "../../web/base64.js";
+import { countsOf, partsOf } from "../../web/diff.js";
 import en from "../../web/locales/en.js";
 import ja from "../../web/locales/ja.js";
 import { createOutbox } from "../../web/outbox.js";
+import { readable } from "../../web/payload.js";
+import { verdictKey } from "../../web/questionline.js";
+import { agentsIn } from "../../web/recipients.js";
 import { createResampler } from "../../web/resampler.js";
-import { IDLE, advance, isBusy } from "../../web/run.js";
+import { IDLE, advance, isBusy, isNotice } from "../../web/run.js";
 import { delayBefore, mayReconnect } from "../../web/socket.js";
 
 const started = { kind: "output_stream", marker: "started", run: null };
@@ -54,6 +59,61 @@ test("a chat has no markers: each answer ends one run and starts the next", () =
 
 test("an agent's answer does not move its queue", () => {
   assert.deepEqual(runsAfter(started, queued(5, 1), finished, queued(null, null)).queue, [5]);
+});
+
+test("an answer is told from the gateway's words about a run", () => {
+  const answer = (run) => queued(run, null);
+  const cancelled = { kind: "output_stream", marker: "cancelled", run: null };
+  assert.equal(isNotice(runsAfter(started, finished), answer(1)), false);
+  assert.equal(isNotice(IDLE, answer(1)), false, "a chat's answer");
+  assert.equal(isNotice(IDLE, queued(5, 1)), true, "a place in the queue");
+  assert.equal(isNotice(runsAfter(queued(5, 1)), answer(5)), true, "out of the queue");
+  assert.equal(isNotice(runsAfter(started, { kind: "cancel_run" }, cancelled), answer(1)), true, "stopped");
+  const stopped = runsAfter({ kind: "cancel_run" }, answer(4));
+  assert.equal(isNotice(stopped, answer(4)), true, "what there was of an answer, and then that it was stopped");
+  assert.equal(isNotice(stopped, answer(5)), false, "the next answer is one again");
+  assert.equal(isNotice(runsAfter({ kind: "cancel_run" }, queued(null, null)), answer(5)), false, "nothing to cancel");
+});
+
+test("a diff knows its lines, also removed ones that look like a head", () => {
+  const text = "--- a/x\n+++ b/x\n@@ -1,3 +1,2 @@\n same\n--- gone\n+++ new\n-old\ndiff --git a/y b/y\n+z\n";
+  assert.deepEqual(partsOf(text).map(({ kind, lines }) => [kind, lines.length]), [
+    ["head", 2],
+    ["hunk", 1],
+    ["same", 1],
+    ["removed", 1],
+    ["added", 1],
+    ["removed", 1],
+    ["head", 1],
+    ["added", 1],
+  ]);
+  assert.deepEqual(countsOf("-old\n+new\n+er\n"), { added: 2, removed: 1 });
+});
+
+test("figures are short", () => {
+  assert.deepEqual([0, 7.9, 754, 3723].map(clock), ["0:00", "0:07", "12:34", "1:02:03"]);
+  assert.deepEqual([950, 1_000, 1_250, 12_900, 1_200_000].map(short), ["950", "1k", "1.3k", "12k", "1.2M"]);
+  assert.equal(money({ amount: 0.25, currency: "USD" }), "$0.25");
+  assert.equal(money({ amount: 0.0123, currency: "USD" }), "$0.0123");
+  assert.equal(money({ amount: 3, currency: "no such" }), "3 no such");
+  assert.deepEqual([signed(10, 3), signed(null, null), signed(2, null)], ["+10 \u22123", "", "+2 \u22120"]);
+});
+
+test("one-line JSON is spread out, anything else stays as it is", () => {
+  assert.equal(readable('{"a":1}'), '{\n  "a": 1\n}');
+  for (const words of ['{"cut', "ls -l", '"text"', ""]) assert.equal(readable(words), words);
+});
+
+test("a mode names some agents, in their order, or none", () => {
+  assert.deepEqual(agentsIn("some:4,1,9"), ["1", "4"]);
+  assert.deepEqual(agentsIn("some:"), []);
+  assert.equal(agentsIn("codeAll"), null);
+});
+
+test("every decision has its words", () => {
+  for (const by of ["user", "time", "end", "rule", "nobody"]) {
+    for (const approved of [true, false]) assert.ok(verdictKey({ approved, by }) in en, by);
+  }
 });
 
 test("close codes say whether to come back", () => {
@@ -123,6 +183,17 @@ test("every text that the page names exists", () => {
   const html = readFileSync(new URL("../../web/index.html", import.meta.url), "utf8");
   const named = [...html.matchAll(/data-(?:text|label|hint)="(\w+)"/g)].map(([, key]) => key);
   assert.deepEqual(named.filter((key) => !(key in en)), []);
+});
+
+test("every text that a part names exists", () => {
+  const folder = new URL("../../web/", import.meta.url);
+  const sources = readdirSync(folder).filter((name) => name.endsWith(".js"));
+  const named = /\b(?:text\(|(?:label|name)\([\w.]+(?:\([^)]*\))?, |worded\("\w+", "[^"]*", |button\("[^"]*", )"(\w+)"/g;
+  const missing = sources.flatMap((name) => {
+    const source = readFileSync(new URL(name, folder), "utf8");
+    return [...source.matchAll(named)].map(([, key]) => key).filter((key) => !(key in en));
+  });
+  assert.deepEqual(missing, []);
 });
 
 test("both languages have the same texts and the same places to fill", () => {

@@ -1,5 +1,11 @@
 // Owns the words of the AI Core dialect: builds packets for the gateway and turns its frames into neutral objects.
-// The only file here that may know a wire key; it knows nothing of sockets or of the page.
+// Only this folder may know a wire key; it knows nothing of sockets or of the page.
+
+import * as agents from "./agents.js";
+import { KEYS } from "./keys.js";
+
+export { accept, answer, compare, discard, restore, showDiff } from "./agents.js";
+export { KEYS };
 
 export const SOCKET_PATH = "/core/ws/AIコア";
 export const SESSION_PARAMETER = "セッションID";
@@ -14,45 +20,6 @@ export const LOGGED_OUT = 3506;
 export const SOCKETS = Object.freeze(["input", "audio", "file", "0", "1", "2", "3", "4"]);
 export const CHAT = "0";
 export const AGENTS = Object.freeze(["1", "2", "3", "4"]);
-
-export const KEYS = Object.freeze({
-  session: "セッションID",
-  socket: "ソケット番号",
-  channel: "チャンネル",
-  kind: "メッセージ識別",
-  body: "メッセージ内容",
-  fileName: "ファイル名",
-  thumbnail: "サムネイル画像",
-  target: "出力先チャンネル",
-  mode: "送信モード",
-  language: "言語",
-  epoch: "世代",
-  lastSeq: "最終連番",
-  seq: "連番",
-  historyLimit: "履歴件数",
-  view: "閲覧",
-  features: "機能",
-  resumed: "再開",
-  request: "要求番号",
-  tool: "ツール名",
-  approved: "承認",
-  repeated: "重複",
-  code: "コード",
-  run: "実行番号",
-  place: "待ち順",
-  controls: "ボタン",
-  models: "モデル設定",
-  count: "カウント",
-  time: "時刻",
-  projectPath: "プロジェクトパス",
-  backupPath: "バックアップベースパス",
-  lastBackup: "最終ファイル日時",
-  newestTemp: "作業ファイル日時",
-  files: "ファイルリスト",
-  unchanged: "変化なし",
-  path: "パス",
-  modified: "更新日時",
-});
 
 const CONTROLS = Object.freeze({
   microphone: "マイク",
@@ -92,6 +59,9 @@ const PLAIN_KINDS = new Set([
   "system_info",
 ]);
 
+/** What this page can show besides texts. */
+const FEATURES = Object.freeze(["resume", "ack", "history", "view", "system", "stream", "confirm", "agents"]);
+
 const DEFAULT_OUTPUT_RATE = 24000;
 
 export function connect({ session, socket, language, epoch, lastSeq, historyLimit, view }) {
@@ -102,7 +72,7 @@ export function connect({ session, socket, language, epoch, lastSeq, historyLimi
     [KEYS.language]: language,
     [KEYS.historyLimit]: historyLimit,
     [KEYS.view]: view,
-    [KEYS.features]: ["resume", "ack", "history", "view", "system"],
+    [KEYS.features]: FEATURES,
   };
   if (epoch !== null) {
     packet[KEYS.epoch] = epoch;
@@ -123,6 +93,11 @@ export function chatText(mode, text) {
 
 export function agentText(channel, text) {
   return inputText(channel, text);
+}
+
+/** One request to each of these agents, told in the chat. */
+export function agentsText(channels, text) {
+  return { ...inputText("input", text), [KEYS.target]: channels.join(",") };
 }
 
 /** Reaches the live model without being shown in any pane. */
@@ -243,15 +218,12 @@ function special(packet) {
     case "heartbeat":
       return { body: { count: body?.[KEYS.count] ?? 0, time: body?.[KEYS.time] ?? 0 } };
     case "output_stream":
-      return { marker: MARKERS[body] ?? null };
+      // The chat streams pieces of its answer, and a piece may look like a mark.
+      return { marker: packet[KEYS.channel] === CHAT ? null : (MARKERS[body] ?? null) };
     case "output_audio":
       return { rate: rateOf(body), base64: packet[KEYS.fileName] ?? "" };
     case "update_info":
       return { body: { files: strings(body?.update_files) } };
-    case "confirm_request":
-      return { body: { agent: body?.[KEYS.channel] ?? "", tool: String(body?.[KEYS.tool] ?? "") } };
-    case "confirm_result":
-      return { body: { agent: body?.[KEYS.channel] ?? "", approved: body?.[KEYS.approved] === true } };
     case "files_backup":
       return { unchanged: isUnchanged(body), body: backupList(body) };
     case "files_temp":
@@ -260,8 +232,14 @@ function special(packet) {
         body: { newest: body?.[KEYS.newestTemp] ?? null, files: listed(body) },
       };
     default:
-      return PLAIN_KINDS.has(packet[KEYS.kind]) ? {} : { kind: "unknown", name: String(packet[KEYS.kind]) };
+      return other(packet[KEYS.kind], body);
   }
+}
+
+function other(kind, body) {
+  if (PLAIN_KINDS.has(kind)) return {};
+  const read = agents.reader(kind);
+  return read === null ? { kind: "unknown", name: String(kind) } : { body: read(isObject(body) ? body : {}) };
 }
 
 function greeting(packet) {

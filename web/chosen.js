@@ -1,0 +1,34 @@
+// What came of a choice: done, in conflict with the project, or failed.
+
+import { box, element, worded } from "./element.js";
+
+const DONE_TEXTS = { accept: "acceptDone", discard: "discardDone", restore: "restoreDone" };
+const FAILED_TEXTS = { accept: "acceptFailed", discard: "discardFailed", restore: "restoreFailed" };
+
+export function createChosen({ kind, body }) {
+  const node = box("section", "entry chosen", ...contents(kind, body));
+  node.dataset.outcome = body.outcome;
+  return node;
+}
+
+function contents(kind, body) {
+  if (body.outcome === "conflict") return conflict(body);
+  if (body.outcome !== "done") return [worded("p", "", FAILED_TEXTS[kind], { reason: body.reason ?? "" })];
+  return [title(kind, body), files(body.files)];
+}
+
+function title(kind, { files, branch }) {
+  if (branch !== null) return worded("p", "", "branchDone", { branch });
+  return worded("p", "", DONE_TEXTS[kind], { count: files.length });
+}
+
+function files(paths) {
+  return paths.length === 0 ? null : box("ul", "", ...paths.map((path) => element("li", "path", path)));
+}
+
+function conflict({ conflicts }) {
+  const rows = conflicts.map(({ path, sort }) => {
+    return box("li", "", element("span", "path", path), element("span", "note", ` ${sort}`));
+  });
+  return [worded("p", "", "acceptConflict", { count: conflicts.length }), box("ul", "", ...rows)];
+}

@@ -1,0 +1,193 @@
+// The part of the AI Core dialect that is about agents at work: their questions, their steps and their results.
+
+import { KEYS } from "./keys.js";
+
+/** What the gateway tells, by kind; each takes the content of a packet. */
+const READERS = Object.freeze({
+  confirm_request: question,
+  confirm_result: verdict,
+  tool,
+  plan: (body) => ({ steps: listOf(body[KEYS.steps], planStep) }),
+  state: (body) => ({ state: textOf(body[KEYS.state]) }),
+  usage,
+  result,
+  compare: (body) => ({ rows: listOf(body[KEYS.rows], comparison) }),
+  diff,
+  accept: chosen,
+  discard: chosen,
+  restore: chosen,
+});
+
+export function reader(kind) {
+  return Object.hasOwn(READERS, kind) ? READERS[kind] : null;
+}
+
+/** What a person decided about a question of an agent. */
+export function answer(id, { approved, always }) {
+  const body = { id, [KEYS.approved]: approved, [KEYS.always]: always };
+  return { [KEYS.kind]: "confirm_answer", [KEYS.body]: body };
+}
+
+export function compare(channels, check) {
+  return { [KEYS.kind]: "compare", [KEYS.target]: channels.join(","), [KEYS.body]: { [KEYS.check]: check } };
+}
+
+/** `path` is null for all files. */
+export function showDiff(channel, path = null) {
+  const packet = about(channel, "diff");
+  return path === null ? packet : { ...packet, [KEYS.body]: { [KEYS.path]: path } };
+}
+
+/** `branch` is { name, message } or null for the project's own files. */
+export function accept(channel, branch = null) {
+  const packet = about(channel, "accept");
+  if (branch === null) return packet;
+  return { ...packet, [KEYS.body]: { [KEYS.branch]: branch.name, [KEYS.comment]: branch.message } };
+}
+
+export function discard(channel) {
+  return about(channel, "discard");
+}
+
+export function restore(channel, run) {
+  return { ...about(channel, "restore"), [KEYS.body]: { [KEYS.run]: run } };
+}
+
+function about(channel, kind) {
+  return { [KEYS.channel]: channel, [KEYS.kind]: kind };
+}
+
+function question(body) {
+  const warning = body[KEYS.warning] ?? {};
+  return {
+    id: textOf(body.id),
+    agent: textOf(body[KEYS.channel]),
+    tool: textOf(body[KEYS.tool]),
+    input: textOf(body[KEYS.input]),
+    diff: body[KEYS.diff] ?? null,
+    level: textOf(warning.level),
+    reason: textOf(warning.message),
+    seconds: numberOf(body[KEYS.limit]),
+  };
+}
+
+function verdict(body) {
+  return {
+    id: textOf(body.id),
+    agent: textOf(body[KEYS.channel]),
+    approved: body[KEYS.approved] === true,
+    by: textOf(body[KEYS.decider]),
+  };
+}
+
+function tool(body) {
+  return {
+    id: textOf(body.id),
+    name: textOf(body[KEYS.name]),
+    sort: textOf(body[KEYS.sort]),
+    state: textOf(body[KEYS.state]),
+    input: body[KEYS.input] ?? null,
+    output: body[KEYS.output] ?? null,
+    error: body[KEYS.error] ?? null,
+    paths: listOf(body[KEYS.path], String),
+    ungated: body[KEYS.ungated] === true,
+  };
+}
+
+function planStep(entry) {
+  return { text: textOf(entry[KEYS.text]), state: textOf(entry[KEYS.state]) };
+}
+
+function usage(body) {
+  return { used: numberOf(body[KEYS.tokensUsed]), most: numberOf(body[KEYS.tokensMost]), cost: costOf(body) };
+}
+
+function result(body) {
+  return {
+    outcome: textOf(body[KEYS.state]),
+    seconds: numberOf(body[KEYS.seconds]),
+    tokens: numberOf(body[KEYS.tokens]),
+    cost: costOf(body),
+    files: listOf(body[KEYS.changes], change),
+    more: body[KEYS.more] === true,
+    overlaps: listOf(body[KEYS.overlaps], overlap),
+  };
+}
+
+function comparison(row) {
+  return {
+    agent: textOf(row[KEYS.channel]),
+    name: textOf(row[KEYS.agent]),
+    place: textOf(row[KEYS.workplace]),
+    run: row[KEYS.run] ?? null,
+    outcome: row[KEYS.state] ?? null,
+    fileCount: numberOf(row[KEYS.changeCount]) ?? 0,
+    added: numberOf(row[KEYS.added]) ?? 0,
+    removed: numberOf(row[KEYS.removed]) ?? 0,
+    seconds: numberOf(row[KEYS.seconds]),
+    tokens: numberOf(row[KEYS.tokens]),
+    cost: costOf(row),
+    check: checkOf(row[KEYS.check]),
+    overlaps: listOf(row[KEYS.overlaps], overlap),
+    reason: row[KEYS.reason] ?? null,
+  };
+}
+
+function checkOf(check) {
+  if (check === null || check === undefined) return null;
+  return { code: numberOf(check[KEYS.exitCode]), output: textOf(check[KEYS.output]) };
+}
+
+function diff(body) {
+  return {
+    path: body[KEYS.path] ?? null,
+    files: listOf(body[KEYS.changes], change),
+    text: textOf(body[KEYS.diff]),
+    truncated: body[KEYS.more] === true,
+  };
+}
+
+function chosen(body) {
+  return {
+    outcome: textOf(body[KEYS.outcome]),
+    files: listOf(body[KEYS.changes], String),
+    branch: body[KEYS.branch] ?? null,
+    conflicts: listOf(body[KEYS.conflicts], (entry) => ({
+      path: textOf(entry[KEYS.path]),
+      sort: textOf(entry[KEYS.sort]),
+    })),
+    reason: body[KEYS.reason] ?? null,
+  };
+}
+
+function change(entry) {
+  return {
+    path: textOf(entry[KEYS.path]),
+    oldPath: entry[KEYS.oldPath] ?? null,
+    status: textOf(entry[KEYS.state]),
+    added: numberOf(entry[KEYS.added]),
+    removed: numberOf(entry[KEYS.removed]),
+  };
+}
+
+function overlap(entry) {
+  return { path: textOf(entry[KEYS.path]), agents: listOf(entry[KEYS.channel], String) };
+}
+
+function costOf(body) {
+  const cost = body[KEYS.cost];
+  if (cost === null || cost === undefined) return null;
+  return { amount: numberOf(cost[KEYS.amount]) ?? 0, currency: textOf(cost[KEYS.currency]) };
+}
+
+function listOf(value, read) {
+  return Array.isArray(value) ? value.map((entry) => read(entry ?? {})) : [];
+}
+
+function textOf(value) {
+  return value === null || value === undefined ? "" : String(value);
+}
+
+function numberOf(value) {
+  return typeof value === "number" ? value : null;
+}
