@@ -4,6 +4,7 @@
 mod agent;
 mod chat;
 mod check;
+mod confine;
 mod exposure;
 mod origin;
 mod project;
@@ -15,6 +16,7 @@ mod webhook;
 
 pub use agent::known_agents;
 pub use check::CheckCommand;
+pub use confine::{BoxRules, at_home, home};
 pub use exposure::{Exposed, Exposure};
 pub use raw::{Listen, Models};
 pub use settings::{
@@ -78,6 +80,7 @@ pub struct Config {
     pub check: Option<CheckCommand>,
     /// Names differ. Besides these there is always the scripted one.
     pub agents: Vec<AgentRow>,
+    pub box_rules: BoxRules,
     /// Our own binary, which supervises agents.
     pub supervisor: PathBuf,
     /// Name and absolute path; each a directory when the gateway started.
@@ -233,6 +236,7 @@ impl Config {
             login: login_rules(&raw.login),
             check: raw.check.checked(),
             agents,
+            box_rules: raw.confine.rules(),
             supervisor: own_binary(),
             projects: projects(raw.projects)?,
             file,
@@ -279,6 +283,11 @@ impl Config {
         all.filter_map(|path| std::path::absolute(path).ok()).collect()
     }
 
+    /// Agents of several users must not get at each other's things.
+    pub fn needs_box(&self) -> bool {
+        self.users.len() > 1 && !self.agents.is_empty()
+    }
+
     /// The rights of the file, if it says who may log in and others could read or change that.
     pub fn open_to_others(&self) -> Option<(&Path, u32)> {
         let file = self.file.as_deref().filter(|_| !self.users.is_empty())?;
@@ -317,6 +326,8 @@ impl Config {
             login: login_rules(&raw.login),
             check: raw.check.checked(),
             agents: Vec::new(),
+            // Tests within this crate have no binary that could enter a box.
+            box_rules: BoxRules { enabled: false, hidden: Vec::new() },
             supervisor: own_binary(),
             projects: Vec::new(),
             file: None,
@@ -387,6 +398,11 @@ pub fn users(path: &Path) -> Result<Vec<User>, ConfigError> {
 
 fn platform_path() -> Option<PathBuf> {
     platform().map(|dirs| dirs.config_dir().join("kakehashi.toml"))
+}
+
+/// Where the settings are, unless they are elsewhere.
+pub fn settings_directory() -> Option<PathBuf> {
+    platform().map(|dirs| dirs.config_dir().to_owned())
 }
 
 fn platform() -> Option<ProjectDirs> {

@@ -14,6 +14,7 @@ use kakehashi::data_dir::{self, DataDir};
 use kakehashi::doctor::{self, Screen};
 use kakehashi::provider::agent::{self, AgentStdin};
 use kakehashi::provider::chat::{self, Candidates};
+use kakehashi::sandbox;
 use kakehashi::server::{self, control};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::ffi::OsString;
@@ -96,7 +97,20 @@ enum Command {
         /// The process of the supervisor, whose end is the agent's too.
         #[arg(long, value_name = "PID")]
         child_of: Option<u32>,
+        /// What the agent is confined to, as JSON.
+        #[arg(long, value_name = "JSON")]
+        confinement: Option<String>,
         /// The agent and its arguments.
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+    /// Become a command within a box; the gateway starts this itself.
+    #[command(hide = true)]
+    Boxed {
+        /// What the command is confined to, as JSON.
+        #[arg(value_name = "JSON")]
+        confinement: String,
+        /// The command and its arguments.
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },
@@ -176,12 +190,15 @@ fn main() -> ExitCode {
             session(cli.flags.into(), command).map(|()| ExitCode::SUCCESS)
         }
         Some(Command::Doctor { json }) => doctor(cli.flags.into(), json),
-        Some(Command::Supervise { child_of: Some(supervisor), command, .. }) => {
-            Ok(agent::become_agent(supervisor, &command))
+        Some(Command::Supervise { child_of: Some(supervisor), command, confinement, .. }) => {
+            Ok(agent::become_agent(supervisor, &command, confinement.as_deref()))
         }
-        Some(Command::Supervise { no_input, child_of: None, command }) => {
+        Some(Command::Supervise { no_input, child_of: None, command, confinement }) => {
             let stdin = if no_input { AgentStdin::Empty } else { AgentStdin::Passed };
-            Ok(agent::supervise(&command, stdin))
+            Ok(agent::supervise(&command, stdin, confinement.as_deref()))
+        }
+        Some(Command::Boxed { confinement, command }) => {
+            Ok(agent::become_command(&command, Some(&confinement)))
         }
     };
     match done {
@@ -236,6 +253,7 @@ fn serve(flags: Flags) -> Result<()> {
     let browser = if flags.no_open { Browser::Closed } else { Browser::Open };
     let overrides = Overrides::from(flags);
     let mut config = Config::load(overrides)?;
+    refuse_without_box(&config)?;
     let filter = log_filter()?;
     let _owned = DataDir::open(&config.data)?;
     let runtime = Runtime::new()?;
@@ -259,6 +277,24 @@ fn serve(flags: Flags) -> Result<()> {
     // Everything that matters has been waited for; what still blocks a thread must not keep the process.
     runtime.shutdown_background();
     served
+}
+
+/// Without a box an agent of one user could read what every other has.
+fn refuse_without_box(config: &Config) -> Result<()> {
+    if !config.needs_box() {
+        return Ok(());
+    }
+    let why = match config.box_rules.enabled {
+        true => sandbox::probe(&config.supervisor).err(),
+        false => Some("[box] enabled = false"),
+    };
+    match why {
+        None => Ok(()),
+        Some(why) => anyhow::bail!(
+            "agents of several users have to be boxed, and there is no box: {why}; see `kakehashi doctor`, or leave one \
+             user or no [[agents]]"
+        ),
+    }
 }
 
 fn log_filter() -> Result<EnvFilter> {

@@ -1,5 +1,6 @@
 //! `[[agents]]`: the code agents that sessions may choose, and those that the shipped file has as comments.
 
+use super::confine::BoxPath;
 use crate::message::{AgentKind, AgentRow, CommandFormat};
 use serde::Deserialize;
 
@@ -27,6 +28,8 @@ struct RawAgent {
     models: Vec<String>,
     #[serde(default = "yes")]
     network: bool,
+    #[serde(default)]
+    writable: Vec<BoxPath>,
     #[serde(default)]
     install: String,
     format: Option<RawFormat>,
@@ -96,6 +99,7 @@ impl TryFrom<RawAgent> for Agent {
             model_option: raw.model_option,
             models: raw.models,
             network: raw.network,
+            writable: raw.writable.into_iter().map(|BoxPath(text)| text).collect(),
             install: raw.install,
         }))
     }

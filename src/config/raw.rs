@@ -4,6 +4,7 @@
 use super::agent::Agent;
 use super::chat::RawChat;
 use super::check::RawCheck;
+use super::confine::RawBox;
 use super::exposure::Proxy;
 use super::origin::{Host, Origin};
 use super::project::ProjectName;
@@ -35,6 +36,8 @@ pub(super) struct RawConfig {
     pub(super) agents: Vec<Agent>,
     pub(super) check: RawCheck,
     pub(super) webhook: RawWebhook,
+    #[serde(rename = "box")]
+    pub(super) confine: RawBox,
     pub(super) login: RawLogin,
     pub(super) projects: BTreeMap<ProjectName, PathBuf>,
     pub(super) trusted_proxy: Vec<Proxy>,
@@ -61,6 +64,7 @@ impl Default for RawConfig {
             agents: Vec::new(),
             check: RawCheck::default(),
             webhook: RawWebhook::default(),
+            confine: RawBox::default(),
             login: RawLogin::default(),
             projects: BTreeMap::new(),
             trusted_proxy: Vec::new(),
@@ -255,7 +259,7 @@ mod tests {
     fn the_shipped_file_lists_every_key() {
         let shipped: toml::Table = SHIPPED.parse().unwrap();
         assert_eq!(sorted(shipped.keys()), known_keys(""));
-        for section in ["webhook", "login", "tls", "limits", "files", "settings"] {
+        for section in ["webhook", "login", "box", "tls", "limits", "files", "settings"] {
             let keys = sorted(shipped[section].as_table().unwrap().keys());
             assert_eq!(keys, known_keys(&format!("[{section}]\n")));
         }

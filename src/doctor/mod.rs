@@ -3,6 +3,7 @@
 
 mod agents;
 mod certificate;
+mod confine;
 mod data;
 mod exposure;
 mod limits;
@@ -43,6 +44,7 @@ pub fn examine(overrides: Overrides, screen: &Screen) -> Report {
         findings.push(limits::watches(directories));
         findings.push(limits::open_files(config.limits.connections));
         findings.extend(models(&config));
+        findings.push(confine::finding(&config));
         findings.extend(agents::findings(&config.agents));
         let scheme = if config.tls.is_some() { "https" } else { "http" };
         findings.extend(screen.findings(config.listen, scheme));

@@ -111,6 +111,16 @@ impl Files {
         &self.places.data
     }
 
+    /// What this user has sent and what was made for it; agents that work for it may read that.
+    pub fn uploads(&self, principal: &Principal) -> PathBuf {
+        self.temp(principal)
+    }
+
+    /// Where an agent that works for this user keeps its own things.
+    pub fn agent_home(&self, principal: &Principal, agent: &str) -> PathBuf {
+        self.data().join("agents").join(name::principal_dir(principal)).join(agent)
+    }
+
     /// Where one user's uploads (`input`) and results (`output`) are; shown to that user as `temp`.
     fn temp(&self, principal: &Principal) -> PathBuf {
         self.data().join("temp").join(name::principal_dir(principal))

@@ -22,6 +22,9 @@ pub struct AgentRow {
     pub models: Vec<String>,
     /// Whether it may reach the network from within its box.
     pub network: bool,
+    /// What it may change besides its place of work and its own home: absolute, or `~/` and a path below our home,
+    /// which it then finds in its own.
+    pub writable: Vec<String>,
     /// How to get it.
     pub install: String,
 }

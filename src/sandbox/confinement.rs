@@ -1,7 +1,9 @@
 //! What one agent is confined to, as plain data. Paths are absolute; those that do not exist are passed over.
 
-use serde::{Deserialize, Serialize};
+use super::error::BoxError;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
@@ -14,13 +16,33 @@ pub struct Confinement {
     pub readable: Vec<PathBuf>,
     /// To be seen and not to be changed, although it is in something writable.
     pub protected: Vec<PathBuf>,
-    /// Files and directories that are empty for it.
-    pub hidden: Vec<PathBuf>,
+    /// Files and directories that are empty for it; many, and the same for all agents.
+    #[serde(serialize_with = "tell", deserialize_with = "take")]
+    pub hidden: Arc<[PathBuf]>,
     /// Hidden files that must not have a second name by which they could be read.
     pub secrets: Vec<PathBuf>,
     pub network: Network,
     /// TCP ports that it can neither reach nor take.
     pub closed_ports: Vec<u16>,
+}
+
+fn tell<S: Serializer>(shared: &Arc<[PathBuf]>, serializer: S) -> Result<S::Ok, S::Error> {
+    shared.as_ref().serialize(serializer)
+}
+
+fn take<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[PathBuf]>, D::Error> {
+    Vec::deserialize(deserializer).map(Into::into)
+}
+
+impl Confinement {
+    /// For the process that enters. A path that is no text cannot be told to it.
+    pub fn to_text(&self) -> Result<String, BoxError> {
+        serde_json::to_string(self).map_err(|err| BoxError::Text(err.to_string()))
+    }
+
+    pub fn from_text(text: &str) -> Result<Self, BoxError> {
+        serde_json::from_str(text).map_err(|err| BoxError::Text(err.to_string()))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

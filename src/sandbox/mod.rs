@@ -1,5 +1,30 @@
-//! The box around code agents: what a process and all that comes out of it may see, change and reach.
+//! The box around code agents: what a process and all that comes out of it may see, change and reach. No layer is
+//! enough alone: namespaces hide, Landlock and a read-only view refuse writing, a filter refuses system calls.
 
 mod confinement;
+#[cfg(target_os = "linux")]
+mod enter;
+mod error;
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod namespace;
+mod probe;
+#[cfg(target_os = "linux")]
+mod ruleset;
+mod secret;
+#[cfg(target_os = "linux")]
+mod view;
 
 pub use confinement::{Confinement, Network};
+#[cfg(target_os = "linux")]
+pub use enter::enter;
+pub use error::BoxError;
+pub use probe::probe;
+pub use secret::secrets_of_others;
+
+/// Elsewhere there is no box.
+#[cfg(not(target_os = "linux"))]
+pub fn enter(_: &Confinement, _: &std::path::Path) -> Result<(), BoxError> {
+    Err(BoxError::NotLinux)
+}

@@ -87,7 +87,12 @@ pub async fn run(
     stop: CancellationToken,
     ready: impl FnOnce(&Auth),
 ) -> Result<(), RunError> {
-    let port = listener.local_addr()?.port();
+    let address = listener.local_addr()?;
+    let port = address.port();
+    // Agents must not reach it, so the port has to be known where it was left to the system.
+    let mut config = Config::clone(&config);
+    config.listen = address;
+    let config = Arc::new(config);
     let tls = config.tls.as_ref().map(Tls::load).transpose()?;
     let (metrics, tasks) = (Metrics::new(), Tasks::default());
     let registry = Registry::start(&config, &metrics, tasks.clone())

@@ -41,7 +41,8 @@ async fn measured(
     };
     let check = match check {
         Some((checker, quarters)) => {
-            Some(checker.run(&quarters.place(&Site::Worktree(worktree))).await)
+            let place = quarters.place(&Site::Worktree(worktree), Some(&checker.program.row));
+            Some(checker.run(&place).await)
         }
         None => None,
     };

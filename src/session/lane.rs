@@ -2,7 +2,7 @@
 
 use super::site::{Before, Changed};
 use crate::message::{
-    AgentSlot, AgentState, Channel, FileNote, Run, RunId, RunOutcome, ToolState, Usage,
+    AgentRow, AgentSlot, AgentState, Channel, FileNote, Run, RunId, RunOutcome, ToolState, Usage,
 };
 use crate::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AskId, Decision,
@@ -220,6 +220,16 @@ impl Lane {
             && *place != new
         {
             self.move_to(new);
+        }
+    }
+
+    /// Of the program that has the channel; `None` if it is none.
+    pub(super) fn row(&self) -> Option<&AgentRow> {
+        match &self.worker {
+            Worker::Agent { config: AgentConfig::Program(program), .. } => Some(&program.row),
+            Worker::Agent { config: AgentConfig::Scripted { .. }, .. } | Worker::Chat { .. } => {
+                None
+            }
         }
     }
 

@@ -63,6 +63,7 @@ use erase::Doom;
 use microphone::{Fed, Heard, Microphone};
 use reader::{Source, Start};
 use settings::{NewSettings, Taken};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
@@ -83,6 +84,10 @@ pub(crate) struct Env {
     pub(crate) metrics: Metrics,
     /// What agents may do.
     pub(crate) rules: Arc<Rules>,
+    /// Why agents are not boxed, if they are not.
+    pub(crate) no_box: Option<Arc<str>>,
+    /// What they do not see.
+    pub(crate) hidden: Arc<[PathBuf]>,
     /// One for all chats, so that connections are used again.
     pub(crate) chat: chat::Client,
     /// `None`: nobody wants to be called.

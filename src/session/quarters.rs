@@ -1,27 +1,123 @@
-//! What a place of work means to an agent's process: its directory, its home, and the box around it.
+//! What a place of work means to an agent's process: its directory, a home of its own, and the box around it, in which
+//! there is nothing of the gateway.
 
+use super::Env;
 use super::actor::Session;
 use super::site::Site;
-use crate::files::Files;
-use crate::message::{AgentKind, AgentRow, CommandFormat};
-use crate::provider::agent::{self, Checker, Place, Program};
+use crate::config::{self, Config};
+use crate::message::{AgentKind, AgentRow, CommandFormat, Principal};
+use crate::provider::agent::{self, AgentHome, Checker, Place, Program};
+use crate::sandbox::{self, Confinement, Network};
+use crate::store;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The home of the agent that every session has.
+const SCRIPTED: &str = "scripted";
+/// Of our home, so that commits have an author.
+const ALWAYS_LINKED: &str = "~/.gitconfig";
 
 /// Makes places of sites.
 #[derive(Debug, Clone)]
 pub(super) struct Quarters {
-    files: Files,
+    env: Env,
+    principal: Principal,
+}
+
+/// Why agents are not boxed, if they are not. Blocking.
+pub(super) fn no_box(config: &Config) -> Option<Arc<str>> {
+    if !config.box_rules.enabled {
+        return Some("[box] enabled = false".into());
+    }
+    sandbox::probe(&config.supervisor).err().map(Into::into)
+}
+
+/// What no agent sees, whoever it works for.
+pub(super) fn hidden(config: &Config) -> Arc<[PathBuf]> {
+    let mut hidden = sandbox::secrets_of_others(config::home().as_deref());
+    hidden.extend(config.box_rules.hidden.iter().chain([&config.data]).cloned());
+    hidden.extend(config::settings_directory());
+    hidden.into()
 }
 
 impl Quarters {
-    pub(super) fn place(&self, site: &Site) -> Place {
-        Place::open(site.directory(&self.files))
+    /// For the agent of this row, or the scripted one.
+    pub(super) fn place(&self, site: &Site, row: Option<&AgentRow>) -> Place {
+        let home = self.home(row);
+        let notice = self.env.no_box.as_ref().map(|why| {
+            format!(
+                "this agent is not boxed and can read and change whatever the gateway can: {why}"
+            )
+        });
+        let confinement = match self.env.no_box {
+            None => Some(Arc::new(self.confinement(site, row, &home))),
+            Some(_) => None,
+        };
+        let directory = site.directory(&self.env.files);
+        Place { directory, home: Some(home), confinement, notice }
     }
+
+    fn home(&self, row: Option<&AgentRow>) -> AgentHome {
+        let name = row.map_or(SCRIPTED, |row| &row.name);
+        let shared = row.into_iter().flat_map(|row| &row.writable).map(String::as_str);
+        let links = shared.chain([ALWAYS_LINKED]).filter_map(|text| {
+            Some((PathBuf::from(text.strip_prefix("~/")?), config::at_home(text)?))
+        });
+        let directory = self.env.files.agent_home(&self.principal, name);
+        AgentHome { directory, links: links.collect() }
+    }
+
+    fn confinement(&self, site: &Site, row: Option<&AgentRow>, home: &AgentHome) -> Confinement {
+        let config = &self.env.config;
+        let directory = site.directory(&self.env.files);
+        let mut writable = vec![directory.clone(), home.home(), home.temp()];
+        let shared = row.into_iter().flat_map(|row| &row.writable);
+        writable.extend(shared.filter_map(|text| config::at_home(text)));
+        let git = directory.join(".git");
+        let protected = match site {
+            Site::Worktree(worktree) => {
+                writable.extend(worktree.writable_git_paths());
+                vec![git]
+            }
+            Site::Shared(_) => {
+                // These are run by whoever uses git next, and that is somebody outside.
+                let run = ["hooks", "config"].map(|name| git.join(name)).to_vec();
+                // A mount of its own cannot be moved out of the way.
+                writable.push(git);
+                run
+            }
+        };
+        let own = ["token", store::FILE, "control.sock"].map(|name| config.data.join(name));
+        let network = match row {
+            Some(row) if row.network => Network::Open,
+            Some(_) | None => Network::None,
+        };
+        Confinement {
+            launcher: config.supervisor.clone(),
+            writable,
+            readable: named(row).chain([self.env.files.uploads(&self.principal)]).collect(),
+            protected,
+            hidden: Arc::clone(&self.env.hidden),
+            secrets: config.private_files().into_iter().chain(own).collect(),
+            network,
+            closed_ports: vec![config.listen.port()],
+        }
+    }
+}
+
+/// What the row's command names has to be seen, wherever it is.
+fn named(row: Option<&AgentRow>) -> impl Iterator<Item = PathBuf> {
+    let program = row.and_then(agent::installed).and_then(|path| path.canonicalize().ok());
+    let program = program.and_then(|path| path.parent().map(Path::to_owned));
+    let arguments = row.into_iter().flat_map(|row| row.command.iter().skip(1));
+    let arguments: Vec<_> =
+        arguments.map(PathBuf::from).filter(|path| path.is_absolute()).collect();
+    program.into_iter().chain(arguments)
 }
 
 impl Session {
     pub(super) fn quarters(&self) -> Quarters {
-        Quarters { files: self.env.files.clone() }
+        Quarters { env: self.env.clone(), principal: self.principal.clone() }
     }
 
     /// The operator's check command, if there is one.
@@ -38,6 +134,7 @@ impl Session {
             model_option: None,
             models: Vec::new(),
             network: check.network,
+            writable: Vec::new(),
             install: String::new(),
         };
         let config = &self.env.config;

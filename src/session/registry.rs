@@ -4,6 +4,7 @@ use super::actor::{Ended, Inboxes, Session};
 use super::keeping::EXPORTS;
 use super::library::{HANDED_OUT, READS, file_limits};
 use super::microphone::Microphone;
+use super::quarters;
 use super::{COMMAND_BYTES, COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
 use crate::config::Config;
 use crate::files::Files;
@@ -93,6 +94,8 @@ impl Registry {
             metrics: metrics.clone(),
             chat: client,
             rules: Arc::new(rules),
+            no_box: quarters::no_box(config),
+            hidden: quarters::hidden(config),
         };
         let registry = Arc::new(Self {
             sessions: DashMap::new(),

@@ -22,12 +22,13 @@ impl Session {
         before: Result<Box<Before>, String>,
     ) {
         let Some(index) = lane_index(channel) else { return };
-        let quarters = self.quarters();
+        let (quarters, row) = (self.quarters(), self.lanes[index].row().cloned());
         let current = self.lanes[index].current.as_mut();
         let Some(current) = current.filter(|current| current.run.id == run) else { return };
         match before {
             Ok(before) => {
-                let (place, fresh) = (quarters.place(&before.site), before.site.is_fresh());
+                let (place, fresh) =
+                    (quarters.place(&before.site, row.as_ref()), before.site.is_fresh());
                 current.before = Some(before);
                 if fresh {
                     self.lanes[index].move_to(place);

@@ -7,6 +7,7 @@ use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AgentState, Ask,
     AskId, Decision, Place, PlanStepState, Program, Tool, ToolStatus,
 };
+use kakehashi::sandbox::Confinement;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +40,7 @@ impl Post {
             model_option: None,
             models: Vec::new(),
             network: false,
+            writable: Vec::new(),
             install: "Ask a friend.".to_owned(),
         };
         Self::of(row)
@@ -61,7 +63,13 @@ impl Post {
 
     fn start(&self) -> Agent {
         let config = AgentConfig::Program(Arc::new(self.program.clone()));
-        Agent { link: agent::start(&config, &Place::open(self.path())) }
+        let mut place = Place::open(self.path());
+        if !config.has_approvals() {
+            let mut confinement = Confinement::closed(&self.program.supervisor);
+            confinement.writable.push(self.path());
+            place.confinement = Some(Arc::new(confinement));
+        }
+        Agent { link: agent::start(&config, &place) }
     }
 }
 

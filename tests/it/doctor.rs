@@ -95,6 +95,7 @@ fn a_machine_that_has_everything_is_healthy() {
         "agent goose",
         "agent opencode",
         "agent qwen",
+        "box",
         "browser",
         "config",
         "control",
@@ -119,6 +120,7 @@ fn a_machine_that_has_everything_is_healthy() {
     check(&found, "config", "ok", "settings.toml sets language");
     check(&found, "port", "ok", &format!("{address} is free"));
     check(&found, "git", "ok", "repository at ");
+    check(&found, "box", "ok", "agents work in a box");
     check(&found, "files", "ok", "1 files in 1 directories");
     check(&found, "gateway", "ok", "none is running");
     check(&found, "database", "ok", "there is none yet");

@@ -32,6 +32,7 @@ fn row(mark: &str) -> AgentRow {
         mode_option: None,
         model_option: None,
         models: Vec::new(),
+        writable: Vec::new(),
         network: false,
         install: String::new(),
     }

@@ -47,6 +47,8 @@ mod rawsocket;
 mod resume;
 mod routing;
 mod runs;
+mod sandbox;
+mod sandbox_work;
 mod sessions;
 mod shutdown;
 mod slow;

@@ -50,6 +50,10 @@ impl Process {
         (code, told.elapsed())
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// `kill -9`: no destructor of the gateway runs.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();

@@ -81,6 +81,9 @@ impl Gateway {
 
     pub(crate) async fn start_at(home: Arc<Home>, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::for_test(home.project.path(), home.data.path());
+        // This process is no gateway, so it cannot be started again as one.
+        config.supervisor = env!("CARGO_BIN_EXE_kakehashi").into();
+        config.box_rules.enabled = true;
         change(&mut config);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();

@@ -59,6 +59,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "data_dir",
             "auth",
             "store",
+            "sandbox",
             "provider",
             "workplace",
             "server",

@@ -75,7 +75,13 @@ impl Agent {
         let row = &self.program.row;
         let command = row.command.iter().map(|part| part.replace(PLACE, &text(prompt)));
         let command: Vec<String> = command.collect();
-        let started = if installed(row).is_some() {
+        let started = if self.place.confinement.is_none() {
+            let why = self.place.notice.as_deref().unwrap_or("there is none");
+            Err(format!(
+                "{} asks nobody before it acts, so it works in a box only: {why}",
+                row.label
+            ))
+        } else if installed(row).is_some() {
             supervised::spawn(&self.program, &command, &self.place, AgentStdin::Empty)
                 .map_err(|err| format!("{} cannot be started: {err}", row.label))
         } else {

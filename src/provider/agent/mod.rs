@@ -5,6 +5,7 @@ mod acp;
 mod builtin;
 mod check;
 mod command;
+mod home;
 mod line;
 mod place;
 mod process;
@@ -17,9 +18,10 @@ mod tool;
 pub use crate::message::{AgentState, Cost, PlanStep, PlanStepState, Usage};
 pub use builtin::{Asking, BuiltIn, Texts};
 pub use check::Checker;
+pub use home::AgentHome;
 pub use place::Place;
 pub use program::{Program, installed};
-pub use supervisor::{AgentStdin, become_agent, supervise};
+pub use supervisor::{AgentStdin, become_agent, become_command, supervise};
 pub use tool::{
     Ask, AskId, AskOption, AskOptionKind, FileDiff, Location, Tool, ToolKind, ToolStatus,
 };
@@ -158,7 +160,7 @@ pub fn end_all(owner: &str) -> usize {
 /// Starts an agent that works at this place. Returns at once; trouble arrives as a failed prompt.
 pub fn start(config: &AgentConfig, place: &Place) -> AgentLink {
     match config {
-        AgentConfig::Scripted { owner } => scripted::start(place.directory.clone(), owner),
+        AgentConfig::Scripted { owner } => scripted::start(place.clone(), owner),
         AgentConfig::BuiltIn(agent) => acp::start_inside(Arc::clone(agent), place.clone()),
         AgentConfig::Program(program) => program::start(program, place),
     }

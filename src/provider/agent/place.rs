@@ -1,5 +1,6 @@
 //! Where an agent works: its directory, its own home, and the box around it.
 
+use super::home::AgentHome;
 use crate::sandbox::Confinement;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 pub struct Place {
     pub directory: PathBuf,
     /// Where it keeps its own things; `None`: in ours.
-    pub home: Option<PathBuf>,
+    pub home: Option<AgentHome>,
     /// `None`: it is not boxed.
     pub confinement: Option<Arc<Confinement>>,
     /// Told in the channel whenever the agent is started.

@@ -4,10 +4,9 @@
 mod lines;
 pub(super) mod tree;
 
-use super::AgentOutput;
+use super::{AgentHome, AgentOutput, Place};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::io;
-use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -29,7 +28,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// Everything one agent started. Dropping it kills; [`Processes::end`] is the polite way.
 #[derive(Debug)]
 pub(super) struct Processes {
-    workplace: PathBuf,
+    place: Place,
     mark: String,
     /// Not reaped before its pipes are drained, so its number stays ours meanwhile.
     running: Option<Child>,
@@ -48,9 +47,9 @@ pub(super) enum RunError {
 }
 
 impl Processes {
-    pub(super) fn new(workplace: PathBuf, owner: &str) -> Self {
+    pub(super) fn new(place: Place, owner: &str) -> Self {
         Self {
-            workplace,
+            place,
             mark: fresh_mark(owner),
             running: None,
             known: Vec::new(),
@@ -65,9 +64,8 @@ impl Processes {
         command: &str,
         output: &mpsc::Sender<AgentOutput>,
     ) -> Result<ExitStatus, RunError> {
-        let child = self
-            .running
-            .insert(spawn(command, &self.workplace, &self.mark).map_err(RunError::Start)?);
+        let child =
+            self.running.insert(spawn(command, &self.place, &self.mark).map_err(RunError::Start)?);
         self.any_started = true;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         tokio::try_join!(lines::forward(stdout, output), lines::forward(stderr, output))
@@ -157,14 +155,26 @@ impl Drop for Processes {
     }
 }
 
-fn spawn(command: &str, workplace: &Path, mark: &str) -> io::Result<Child> {
+fn spawn(command: &str, place: &Place, mark: &str) -> io::Result<Child> {
     let passed_on = PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    Command::new("sh")
+    let home = place.home.as_ref();
+    home.map_or(Ok(()), AgentHome::make)?;
+    let mut shell = match &place.confinement {
+        Some(confinement) => {
+            let text = confinement.to_text().map_err(io::Error::other)?;
+            let mut launcher = Command::new(&confinement.launcher);
+            launcher.arg("boxed").arg(text).args(["--", "sh"]);
+            launcher
+        }
+        None => Command::new("sh"),
+    };
+    shell
         .arg("-c")
         .arg(command)
-        .current_dir(workplace)
+        .current_dir(&place.directory)
         .env_clear()
         .envs(passed_on)
+        .envs(home.into_iter().flat_map(AgentHome::variables))
         .env(MARK, mark)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

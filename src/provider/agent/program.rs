@@ -1,7 +1,7 @@
 //! An agent that is a program on this machine: which one, with what environment, and whether it is there.
 
 use super::process::PASSED_ON;
-use super::{AgentLink, Place, acp, command};
+use super::{AgentHome, AgentLink, Place, acp, command};
 use crate::message::{AgentKind, AgentRow};
 use rustix::fs::{Access, access};
 use std::ffi::OsString;
@@ -31,14 +31,15 @@ impl Program {
     }
 
     /// The only variables that the agent sees, besides its mark.
-    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+    pub(super) fn environment(&self, home: Option<&AgentHome>) -> Vec<(OsString, OsString)> {
         let always = PASSED_ON.into_iter().chain(["TERM"]).map(str::to_owned);
         let always = always.filter_map(|name| Some((name.clone().into(), std::env::var_os(name)?)));
         let listed = self.row.env.iter().filter_map(|entry| match entry.split_once('=') {
             Some((name, value)) => Some((name.into(), value.into())),
             None => Some((entry.into(), std::env::var_os(entry)?)),
         });
-        always.chain(listed).collect()
+        let own = home.into_iter().flat_map(AgentHome::variables);
+        always.chain(own).chain(listed).collect()
     }
 }
 

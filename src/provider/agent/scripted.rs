@@ -7,19 +7,18 @@ mod workplace;
 use super::process::{Processes, RunError};
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
-    AgentPrompt, Ask, AskId, AskOption, AskOptionKind, Decision, Tool, ToolKind, ToolStatus,
+    AgentPrompt, Ask, AskId, AskOption, AskOptionKind, Decision, Place, Tool, ToolKind, ToolStatus,
 };
 use crate::task;
 use std::collections::VecDeque;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
 use std::process::ExitStatus;
 use step::Step;
 use tokio::sync::mpsc;
 use tracing::error;
 use workplace::Workplace;
 
-pub(super) fn start(workplace: PathBuf, owner: &str) -> AgentLink {
+pub(super) fn start(place: Place, owner: &str) -> AgentLink {
     let (input, requests) = mpsc::channel(AGENT_INPUT_CAPACITY);
     let (answers, output) = mpsc::channel(AGENT_OUTPUT_CAPACITY);
     let (decided, decisions) = mpsc::channel(AGENT_INPUT_CAPACITY);
@@ -27,8 +26,9 @@ pub(super) fn start(workplace: PathBuf, owner: &str) -> AgentLink {
         inbox: Inbox { requests, held: VecDeque::new(), decided },
         answers,
         questions: Questions { decisions, last: 0 },
-        processes: Processes::new(workplace.clone(), owner),
-        workplace: Workplace::new(workplace),
+        notice: place.notice.clone(),
+        workplace: Workplace::new(place.directory.clone()),
+        processes: Processes::new(place, owner),
     };
     task::spawn("agent-scripted", agent.run());
     AgentLink { input, output }
@@ -48,6 +48,8 @@ struct Agent {
     questions: Questions,
     processes: Processes,
     workplace: Workplace,
+    /// Told before the first command.
+    notice: Option<String>,
 }
 
 impl Agent {
@@ -72,6 +74,7 @@ impl Agent {
             questions: &mut self.questions,
             processes: &mut self.processes,
             workplace: &self.workplace,
+            notice: &mut self.notice,
             said: Vec::new(),
             changed: Vec::new(),
         };
@@ -174,6 +177,7 @@ struct Script<'a> {
     questions: &'a mut Questions,
     processes: &'a mut Processes,
     workplace: &'a Workplace,
+    notice: &'a mut Option<String>,
     said: Vec<String>,
     changed: Vec<String>,
 }
@@ -246,6 +250,9 @@ impl Script<'_> {
     }
 
     async fn run_command(&mut self, command: &str) -> Result<(), Halt> {
+        if let Some(notice) = self.notice.take() {
+            self.line(notice).await?;
+        }
         let status = match self.processes.run(command, self.answers).await {
             Ok(status) => status,
             Err(RunError::LinkDropped) => return Err(Halt::LinkDropped),

@@ -3,7 +3,7 @@
 use super::line::{LineError, Lines};
 use super::process::{self, MARK, tree};
 use super::program::Program;
-use super::{AgentStdin, Place};
+use super::{AgentHome, AgentStdin, Place};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::VecDeque;
 use std::io;
@@ -42,14 +42,20 @@ pub(super) fn spawn(
     place: &Place,
     stdin: AgentStdin,
 ) -> io::Result<(Supervised, Pipes)> {
+    let home = place.home.as_ref();
+    home.map_or(Ok(()), AgentHome::make)?;
     let mark = process::fresh_mark(&program.owner);
     let mut supervisor = Command::new(&program.supervisor);
     supervisor.arg("supervise");
     if stdin == AgentStdin::Empty {
         supervisor.arg("--no-input");
     }
+    if let Some(confinement) = &place.confinement {
+        let confinement = confinement.to_text().map_err(io::Error::other)?;
+        supervisor.arg("--confinement").arg(confinement);
+    }
     supervisor.arg("--").args(command).current_dir(&place.directory);
-    supervisor.env_clear().envs(program.environment()).env(MARK, &mark);
+    supervisor.env_clear().envs(program.environment(home)).env(MARK, &mark);
     supervisor.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Not killed on drop: the supervisor has to outlive everybody below it.
     let mut child = supervisor.process_group(0).spawn()?;

@@ -6,6 +6,7 @@
 //! at the death of a parent is bound to the thread that started the child, and the gateway's threads come and go.
 
 use super::process::tree;
+use crate::sandbox::{self, BoxError, Confinement};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, wait};
 use std::ffi::OsString;
@@ -37,8 +38,8 @@ pub enum AgentStdin {
 }
 
 /// Runs the command until it and everything that came out of it is gone; the exit code is the command's.
-pub fn supervise(command: &[OsString], stdin: AgentStdin) -> ExitCode {
-    match run(command, stdin) {
+pub fn supervise(command: &[OsString], stdin: AgentStdin, confinement: Option<&str>) -> ExitCode {
+    match run(command, stdin, confinement) {
         Ok(code) => code,
         Err(err) => {
             complain(&format!("the agent cannot be supervised: {err}"));
@@ -48,17 +49,26 @@ pub fn supervise(command: &[OsString], stdin: AgentStdin) -> ExitCode {
 }
 
 /// The last step before the agent, in its own process: it is to die with its supervisor, and becomes the command.
-pub fn become_agent(supervisor: u32, command: &[OsString]) -> ExitCode {
+pub fn become_agent(supervisor: u32, command: &[OsString], confinement: Option<&str>) -> ExitCode {
     if let Err(err) = die_with_parent() {
         complain(&format!("the agent cannot be bound to its supervisor: {err}"));
         return ExitCode::from(NOT_SUPERVISED);
     }
     let parent = getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok());
+    if parent != Some(supervisor) {
+        return ExitCode::from(NOT_SUPERVISED);
+    }
+    become_command(command, confinement)
+}
+
+/// Becomes the command, in its box if it has one.
+pub fn become_command(command: &[OsString], confinement: Option<&str>) -> ExitCode {
     let Some((program, arguments)) = command.split_first() else {
         complain("there is no command");
         return ExitCode::from(NOT_STARTED);
     };
-    if parent != Some(supervisor) {
+    if let Err(err) = confinement.map_or(Ok(()), confine) {
+        complain(&format!("there is no box: {err}"));
         return ExitCode::from(NOT_SUPERVISED);
     }
     let err = Command::new(program).args(arguments).exec();
@@ -66,19 +76,26 @@ pub fn become_agent(supervisor: u32, command: &[OsString]) -> ExitCode {
     ExitCode::from(NOT_STARTED)
 }
 
+fn confine(text: &str) -> Result<(), BoxError> {
+    let directory =
+        std::env::current_dir().map_err(|reason| BoxError::Path { path: ".".into(), reason })?;
+    sandbox::enter(&Confinement::from_text(text)?, &directory)
+}
+
 fn complain(text: &str) {
     // Without a stderr there is nobody to tell; the exit code is all that is left.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-fn run(command: &[OsString], stdin: AgentStdin) -> io::Result<ExitCode> {
+fn run(command: &[OsString], stdin: AgentStdin, confinement: Option<&str>) -> io::Result<ExitCode> {
     adopt_orphans()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         // Listening comes before starting, so that no end is missed.
         let mut signals = Signals::listen()?;
         let gateway = watch_gateway();
-        let mut family = Family { agent: spawn(command, stdin)?, status: None, kill_at: None };
+        let mut family =
+            Family { agent: spawn(command, stdin, confinement)?, status: None, kill_at: None };
         release_output()?;
         family.watch(&mut signals, gateway).await;
         Ok(family.exit_code())
@@ -106,12 +123,15 @@ fn die_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-fn spawn(command: &[OsString], stdin: AgentStdin) -> io::Result<Pid> {
+fn spawn(command: &[OsString], stdin: AgentStdin, confinement: Option<&str>) -> io::Result<Pid> {
     // By this name the binary is found also when it was replaced meanwhile.
     let own =
         if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
     let mut agent = Command::new(own);
     agent.arg("supervise").arg("--child-of").arg(std::process::id().to_string());
+    if let Some(confinement) = confinement {
+        agent.arg("--confinement").arg(confinement);
+    }
     agent.arg("--").args(command);
     if stdin == AgentStdin::Empty {
         agent.stdin(Stdio::null());

@@ -52,6 +52,9 @@ impl Agent {
             Some(agent) => self.invite(&agent).await,
             None => self.start_program()?,
         });
+        if let Some(notice) = self.place.notice.clone() {
+            self.tell(AgentOutput::Line(notice));
+        }
         let start = Start { limit: Instant::now() + START_LIMIT, complaints: SHOWN_COMPLAINTS };
         let opened = self.introduce(start).await;
         if opened.is_err() {

@@ -26,7 +26,7 @@ async fn stream_is_complete_and_in_order() {
 
 #[tokio::test]
 async fn files_are_written_read_and_told() {
-    let place = Place::new();
+    let place = Post::new();
     let outputs =
         place.all("write a/b.txt x\\ny\nread a/b.txt\nwrite a/b.txt z\nimage p/i.png").await;
     let made = AgentOutput::FileMade("p/i.png".to_owned());
@@ -38,7 +38,7 @@ async fn files_are_written_read_and_told() {
 
 #[tokio::test]
 async fn failure_ends_the_prompt_but_not_the_agent() {
-    let place = Place::new();
+    let place = Post::new();
     let mut link = place.start();
     prompt(&link, "write x 1\nfail no luck\nsay never").await;
     let changed = AgentOutput::FilesChanged(vec!["x".to_owned()]);
@@ -51,7 +51,7 @@ async fn failure_ends_the_prompt_but_not_the_agent() {
 
 #[tokio::test]
 async fn command_runs_in_the_workplace_with_a_bare_environment() {
-    let place = Place::new();
+    let place = Post::new();
     let outputs = place.all("run pwd; env | cut -d= -f1 | sort; cat").await;
     assert_eq!(outputs[0], line(&place.path().canonicalize().unwrap().to_string_lossy()));
     let allowed = ["PATH", "HOME", "LANG", "KAKEHASHI_AGENT", "PWD", "OLDPWD", "SHLVL", "_"];
@@ -83,7 +83,7 @@ async fn no_output_of_a_command_is_lost() {
 
 #[tokio::test]
 async fn a_question_waits_for_its_own_answer() {
-    let place = Place::new();
+    let place = Post::new();
     let mut link = place.start();
     prompt(&link, "ask first\nask second").await;
     for (decision, told) in [(Decision::Deny, "denied"), (Decision::AllowOnce, "allowed once")] {
@@ -103,7 +103,7 @@ async fn a_question_waits_for_its_own_answer() {
 
 #[tokio::test]
 async fn missing_workplace_fails_the_prompt() {
-    let mut link = start("/nonexistent/workplace".into(), "test");
+    let mut link = start(Place::open("/nonexistent/workplace"), "test");
     prompt(&link, "run true").await;
     let [AgentOutput::Done(AgentEnd::Failed { reason })] = &until_done(&mut link).await[..] else {
         panic!("not failed")
@@ -113,7 +113,7 @@ async fn missing_workplace_fails_the_prompt() {
 
 #[tokio::test]
 async fn idle_cancel_is_answered() {
-    let place = Place::new();
+    let place = Post::new();
     let mut link = place.start();
     link.input.send(AgentInput::Cancel).await.unwrap();
     assert_eq!(until_done(&mut link).await, [cancelled()]);
@@ -121,7 +121,7 @@ async fn idle_cancel_is_answered() {
 
 #[tokio::test]
 async fn cancel_gets_through_a_full_output_queue() {
-    let place = Place::new();
+    let place = Post::new();
     let mut link = place.start();
     prompt(&link, "stream 1000000").await;
     sleep(Duration::from_millis(100)).await;
@@ -135,7 +135,7 @@ async fn cancel_gets_through_a_full_output_queue() {
 
 #[tokio::test]
 async fn cancel_tells_what_was_written() {
-    let place = Place::new();
+    let place = Post::new();
     let mut link = place.start();
     prompt(&link, "write x 1\nready\nsleep 100").await;
     assert_eq!(link.output.recv().await, Some(line("ready")));
@@ -176,7 +176,7 @@ async fn cancel_ends_a_command_that_floods_an_unread_queue() {
 
 #[tokio::test]
 async fn dropping_the_link_ends_everything_also_in_the_background() {
-    let place = Place::new();
+    let place = Post::new();
     let mut link = place.start();
     prompt(&link, "run setsid sleep 7107 >/dev/null 2>&1 &").await;
     until_done(&mut link).await;
@@ -188,7 +188,7 @@ async fn dropping_the_link_ends_everything_also_in_the_background() {
 
 /// Cancels while `command` runs; every process with `mark` among its arguments has to be gone afterwards.
 async fn check_cancel(command: &str, mark: &str) {
-    let place = Place::new();
+    let place = Post::new();
     let mut link = place.start();
     prompt(&link, &format!("run {command}")).await;
     wait_for(|| count(mark) > 0).await;
@@ -218,9 +218,9 @@ async fn wait_for(mut condition: impl FnMut() -> bool) {
     timeout(CANCEL_LIMIT, waiting).await.unwrap();
 }
 
-struct Place(tempfile::TempDir);
+struct Post(tempfile::TempDir);
 
-impl Place {
+impl Post {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -230,7 +230,7 @@ impl Place {
     }
 
     fn start(&self) -> AgentLink {
-        start(self.path().to_owned(), "test")
+        start(Place::open(self.path()), "test")
     }
 
     async fn all(&self, text: &str) -> Vec<AgentOutput> {
@@ -241,7 +241,7 @@ impl Place {
 }
 
 async fn all(text: &str) -> Vec<AgentOutput> {
-    Place::new().all(text).await
+    Post::new().all(text).await
 }
 
 async fn prompt(link: &AgentLink, text: &str) {

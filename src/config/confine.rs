@@ -1,0 +1,62 @@
+//! `[box]`: whether agents are boxed, and what is hidden from them besides the usual.
+
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawBox {
+    pub(super) enabled: bool,
+    pub(super) hidden: Vec<BoxPath>,
+}
+
+impl Default for RawBox {
+    fn default() -> Self {
+        Self { enabled: true, hidden: Vec::new() }
+    }
+}
+
+/// An absolute path, or one in the home of whoever runs the gateway.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct BoxPath(pub(super) String);
+
+impl TryFrom<String> for BoxPath {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let is_plain = !Path::new(&text).components().any(|part| part.as_os_str() == "..");
+        if is_plain && (text.starts_with('/') || text.starts_with("~/")) {
+            return Ok(Self(text));
+        }
+        Err(format!("`{}` is not a path like /srv/keys or ~/.keys", text.escape_debug()))
+    }
+}
+
+/// What the box around agents is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoxRules {
+    pub enabled: bool,
+    /// Hidden besides the usual; absolute.
+    pub hidden: Vec<PathBuf>,
+}
+
+impl RawBox {
+    pub(super) fn rules(&self) -> BoxRules {
+        let hidden = self.hidden.iter().filter_map(|BoxPath(text)| at_home(text)).collect();
+        BoxRules { enabled: self.enabled, hidden }
+    }
+}
+
+/// A path with `~` for the home; `None` if that is needed and there is none.
+pub fn at_home(text: &str) -> Option<PathBuf> {
+    match text.strip_prefix("~/") {
+        Some(rest) => Some(home()?.join(rest)),
+        None => Some(text.into()),
+    }
+}
+
+/// Of whoever runs the gateway.
+pub fn home() -> Option<PathBuf> {
+    directories::BaseDirs::new().map(|directories| directories.home_dir().to_owned())
+}

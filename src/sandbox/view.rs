@@ -1,0 +1,278 @@
+//! What the disk looks like from within: everything read-only, hidden things empty, and in between what may be
+//! changed. Nothing of this can be undone from inside, and nobody outside sees it.
+
+use super::Confinement;
+use super::error::BoxError;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2, statvfs};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
+    mount_remount, move_mount, open_tree,
+};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// Everybody's directories, which are full of sockets of others; each agent has its own.
+const FRESH: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+/// Of the real ones; none of them leads to a disk, a terminal or the kernel.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
+/// Links of the system that lead to where nothing is to be seen.
+const NEEDED: [&str; 4] =
+    ["/etc/resolv.conf", "/etc/localtime", "/run/current-system", "/run/opengl-driver"];
+/// Everything in here is the agent's own.
+pub(super) const OWN: [&str; 3] = ["/tmp", "/var/tmp", "/dev"];
+
+/// What happens at one path.
+#[derive(Debug)]
+enum Change {
+    /// Empty, and so it stays.
+    Hide,
+    /// Empty, and the agent's own.
+    Fresh,
+    /// As it was.
+    Show { tree: OwnedFd, access: Access },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+/// Only within namespaces of our own. Returns what may be changed, by its real paths.
+pub(super) fn arrange(confinement: &Confinement) -> Result<Vec<PathBuf>, BoxError> {
+    check_secrets(&confinement.secrets)?;
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(|err| failed(Path::new("/"), err.into()))?;
+    let devices = DEVICES.map(|name| Path::new("/dev").join(name));
+    let devices = devices.iter().filter(|path| path.exists());
+    let devices: Vec<_> = devices.map(|path| Ok((path, clone(path)?))).collect::<Result<_, _>>()?;
+    let writable = real(&confinement.writable, confinement);
+    let changes = plan(confinement, &writable)?;
+    close_everything()?;
+    for (path, change) in changes {
+        carry_out(&path, change)?;
+    }
+    make_devices(devices)?;
+    Ok(writable)
+}
+
+/// A file with two names can be hidden under one of them only.
+fn check_secrets(secrets: &[PathBuf]) -> Result<(), BoxError> {
+    let has_second = |path: &&PathBuf| {
+        fs::metadata(path).is_ok_and(|about| about.is_file() && about.nlink() > 1)
+    };
+    match secrets.iter().find(has_second) {
+        Some(path) => Err(BoxError::SecondName(path.clone())),
+        None => Ok(()),
+    }
+}
+
+/// Real paths. What is within something writable may be a link that an agent has put there, and is not followed.
+fn real(paths: &[PathBuf], confinement: &Confinement) -> Vec<PathBuf> {
+    let is_within = |path: &Path, other: &PathBuf| other != path && path.starts_with(other);
+    let resolve = |path: &PathBuf| {
+        let real = path.canonicalize().ok()?;
+        let may_be_planted = confinement.writable.iter().any(|other| is_within(path, other));
+        (real == *path || !may_be_planted).then_some(real)
+    };
+    paths.iter().filter_map(resolve).collect()
+}
+
+/// From the outside in, so that each change happens within what the earlier ones have made.
+fn plan(
+    confinement: &Confinement,
+    writable: &[PathBuf],
+) -> Result<Vec<(PathBuf, Change)>, BoxError> {
+    let mut changes: Vec<(PathBuf, Change)> = Vec::new();
+    let needed = NEEDED.map(PathBuf::from);
+    let readable = [&confinement.protected, &confinement.readable, needed.as_slice()]
+        .map(|paths| real(paths, confinement));
+    let write = writable.iter().cloned().map(|path| (path, Access::Write));
+    let read = readable.into_iter().flatten().map(|path| (path, Access::Read));
+    let kept: Vec<_> = write.chain(read).collect();
+    for (path, access) in kept {
+        if changes.iter().all(|(other, _)| *other != path) {
+            let tree = clone(&path)?;
+            changes.push((path, Change::Show { tree, access }));
+        }
+    }
+    let fresh = FRESH.iter().map(|path| (PathBuf::from(path), true));
+    let hidden = confinement.hidden.iter().chain(&confinement.secrets);
+    for (path, is_fresh) in fresh.chain(hidden.map(|path| (path.clone(), false))) {
+        let Ok(path) = path.canonicalize() else { continue };
+        // Who may change a place may see it.
+        if changes.iter().all(|(other, _)| *other != path) {
+            changes.push((path, if is_fresh { Change::Fresh } else { Change::Hide }));
+        }
+    }
+    changes.sort_by_key(|(path, _)| path.components().count());
+    Ok(changes)
+}
+
+/// A copy of what is mounted there, which stays as it is now.
+fn clone(path: &Path) -> Result<OwnedFd, BoxError> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | OpenTreeFlags::AT_RECURSIVE;
+    let opened = open_real(path)?;
+    open_tree(opened, "", flags).map_err(|err| failed(path, err.into()))
+}
+
+/// The path is a real one; if there is a link in it by now, somebody has just put it there.
+pub(super) fn open_real(path: &Path) -> Result<OwnedFd, BoxError> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+        .map_err(|err| BoxError::Path { path: path.to_owned(), reason: err.into() })
+}
+
+/// Landlock refuses to write, but knows nothing of owners, rights and times of files.
+fn close_everything() -> Result<(), BoxError> {
+    let file = "/proc/self/mountinfo";
+    let mounts = fs::read(file).map_err(|reason| BoxError::Path { path: file.into(), reason })?;
+    for line in mounts.split(|&byte| byte == b'\n') {
+        let Some(path) = mount_point(line) else { continue };
+        let is_special = ["/proc", "/dev"].iter().any(|special| path.starts_with(special));
+        let closed = if is_special { Ok(()) } else { close(&path) };
+        // What cannot be looked at cannot be changed either.
+        if let Err(err) = closed
+            && path == Path::new("/")
+        {
+            return Err(failed(&path, err));
+        }
+    }
+    Ok(())
+}
+
+/// See proc_pid_mountinfo(5): the fifth field, with spaces and the like as octal numbers.
+fn mount_point(line: &[u8]) -> Option<PathBuf> {
+    let field = line.split(|&byte| byte == b' ').nth(4)?;
+    let mut path = Vec::new();
+    let mut rest = field.iter();
+    while let Some(&byte) = rest.next() {
+        if byte == b'\\' {
+            let digits = rest.by_ref().take(3).map(|digit| u32::from(digit & 7));
+            let code = digits.fold(0, |code, digit| code * 8 + digit);
+            path.push(u8::try_from(code).ok()?);
+        } else {
+            path.push(byte);
+        }
+    }
+    Some(OsString::from_vec(path).into())
+}
+
+/// Makes one mount read-only. What else it was, it has to stay.
+fn close(path: &Path) -> io::Result<()> {
+    const RELATIVE_TIMES: u64 = 4096;
+    let was = statvfs(path)?.f_flag.bits();
+    let mut flags = MountFlags::from_bits_retain(u32::try_from(was & 0xc0e).unwrap_or(0));
+    if was & RELATIVE_TIMES != 0 {
+        flags |= MountFlags::RELATIME;
+    }
+    Ok(mount_remount(path, flags | MountFlags::BIND | MountFlags::RDONLY, "")?)
+}
+
+fn carry_out(path: &Path, change: Change) -> Result<(), BoxError> {
+    // It may be in something that is empty by now.
+    let there = path.symlink_metadata();
+    match change {
+        Change::Hide => match there {
+            Ok(about) if about.is_dir() => put_tmpfs(path, c"mode=0755,size=1m"),
+            Ok(_) => hide_file(path),
+            Err(_) => Ok(()),
+        },
+        Change::Fresh => match there {
+            Ok(_) => put_tmpfs(path, c"mode=1777"),
+            Err(_) => Ok(()),
+        },
+        Change::Show { tree, access } => {
+            make_mount_point(path, &tree)
+                .map_err(|reason| BoxError::Path { path: path.to_owned(), reason })?;
+            attach(&tree, path)?;
+            match access {
+                Access::Read => close(path).map_err(|reason| failed(path, reason)),
+                Access::Write => Ok(()),
+            }
+        }
+    }
+}
+
+fn put_tmpfs(path: &Path, options: &std::ffi::CStr) -> Result<(), BoxError> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount("tmpfs", path, "tmpfs", flags, options).map_err(|err| failed(path, err.into()))
+}
+
+fn hide_file(path: &Path) -> Result<(), BoxError> {
+    attach(&clone(Path::new("/dev/null"))?, path)
+}
+
+fn attach(tree: &OwnedFd, path: &Path) -> Result<(), BoxError> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    move_mount(tree, "", CWD, path, flags).map_err(|err| failed(path, err.into()))
+}
+
+/// Only in something that was emptied is there nothing yet.
+fn make_mount_point(path: &Path, tree: &OwnedFd) -> io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let is_dir = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(tree)?.st_mode).is_dir();
+    if is_dir {
+        return fs::create_dir_all(path);
+    }
+    fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+    File::create(path).map(drop)
+}
+
+/// The few devices that programs need, terminals and shared memory of its own.
+fn make_devices(devices: Vec<(&PathBuf, OwnedFd)>) -> Result<(), BoxError> {
+    let dev = Path::new("/dev");
+    put_tmpfs(dev, c"mode=0755")?;
+    let unusable = |path: &Path| {
+        let path = path.to_owned();
+        move |reason| BoxError::Path { path, reason }
+    };
+    for (path, tree) in devices {
+        File::create(path).map_err(unusable(path))?;
+        attach(&tree, path)?;
+        close(path).map_err(|reason| failed(path, reason))?;
+    }
+    for (name, target) in DEVICE_LINKS {
+        symlink(target, dev.join(name)).map_err(unusable(dev))?;
+    }
+    let (pts, shm) = (dev.join("pts"), dev.join("shm"));
+    fs::create_dir(&pts).map_err(unusable(&pts))?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    mount("devpts", &pts, "devpts", flags, c"newinstance,ptmxmode=0666,mode=620")
+        .map_err(|err| failed(&pts, err.into()))?;
+    fs::create_dir(&shm).map_err(unusable(&shm))?;
+    fs::set_permissions(&shm, fs::Permissions::from_mode(0o1777)).map_err(unusable(&shm))
+}
+
+fn failed(path: &Path, reason: io::Error) -> BoxError {
+    BoxError::Mount { path: path.to_owned(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_points_are_read_whatever_their_name() {
+        let line = b"36 35 98:0 / /a\\040b\\134c rw,noatime - ext3 /dev/root rw";
+        assert_eq!(mount_point(line).unwrap(), Path::new("/a b\\c"));
+        assert_eq!(mount_point(b""), None);
+    }
+}
