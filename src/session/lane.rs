@@ -223,10 +223,11 @@ impl Lane {
         }
     }
 
-    /// Of the program that has the channel; `None` if it is none.
+    /// Of the agent that has the channel; the scripted one has none.
     pub(super) fn row(&self) -> Option<&AgentRow> {
         match &self.worker {
             Worker::Agent { config: AgentConfig::Program(program), .. } => Some(&program.row),
+            Worker::Agent { config: AgentConfig::BuiltIn(agent), .. } => Some(agent.row()),
             Worker::Agent { config: AgentConfig::Scripted { .. }, .. } | Worker::Chat { .. } => {
                 None
             }

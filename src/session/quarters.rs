@@ -41,7 +41,7 @@ pub(super) fn hidden(config: &Config) -> Arc<[PathBuf]> {
 }
 
 impl Quarters {
-    /// For the agent of this row, or the scripted one.
+    /// For the agent of this row, or the scripted one, which has none.
     pub(super) fn place(&self, site: &Site, row: Option<&AgentRow>) -> Place {
         let home = self.home(row);
         let notice = self.env.no_box.as_ref().map(|why| {
@@ -73,13 +73,15 @@ impl Quarters {
         let mut writable = vec![directory.clone(), home.home(), home.temp()];
         let shared = row.into_iter().flat_map(|row| &row.writable);
         writable.extend(shared.filter_map(|text| config::at_home(text)));
-        let git = directory.join(".git");
         let protected = match site {
             Site::Worktree(worktree) => {
+                // Its directory may be below the top of the repository.
+                writable.push(worktree.top().to_owned());
                 writable.extend(worktree.writable_git_paths());
-                vec![git]
+                vec![worktree.top().join(".git")]
             }
             Site::Shared(_) => {
+                let git = directory.join(".git");
                 // These are run by whoever uses git next, and that is somebody outside.
                 let run = ["hooks", "config"].map(|name| git.join(name)).to_vec();
                 // A mount of its own cannot be moved out of the way.

@@ -200,17 +200,6 @@ impl Site {
             Self::Shared(_) => files.project().to_owned(),
         }
     }
-
-    /// What the agent may write besides its own directory.
-    pub(super) fn writable(&self) -> Vec<PathBuf> {
-        match self {
-            Self::Worktree(worktree) => {
-                let own = worktree.writable_git_paths().into_iter();
-                own.chain([worktree.top().to_owned()]).collect()
-            }
-            Self::Shared(_) => Vec::new(),
-        }
-    }
 }
 
 impl Before {

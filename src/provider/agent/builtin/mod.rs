@@ -108,12 +108,18 @@ impl BuiltIn {
             model_option: None,
             models: Vec::new(),
             network: true,
+            writable: Vec::new(),
             install: String::new(),
         };
         let program = Program { row, supervisor, owner, model: None, resume: None };
         let program = Arc::new(program);
         let asking = Asking::default();
         Self { program, chat: None, asking, memory, private: Vec::new(), texts }
+    }
+
+    /// What its commands may do, in the words of a program's row.
+    pub fn row(&self) -> &AgentRow {
+        &self.program.row
     }
 
     /// A model that cannot call tools is of no use here.
