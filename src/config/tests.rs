@@ -258,5 +258,5 @@ fn a_test_gateway_takes_a_free_port_and_all_defaults() {
     assert_eq!(config.limits.unload, Duration::from_secs(1800));
     assert_eq!(config.files.temp_quota, 2 * 1024 * 1024 * 1024);
     assert_eq!(config.files.temp_age, Duration::from_secs(604_800));
-    assert_eq!(config.settings.len(), 28);
+    assert_eq!(config.settings.len(), 32);
 }

@@ -254,6 +254,10 @@ impl Session {
     ) {
         let index = usize::from(agent.number());
         self.lanes[index].let_go();
+        if kind != ChoiceKind::Accept {
+            // What the agent has open may be gone; it comes back with its conversation.
+            self.lanes[index].cut();
+        }
         let mut step = Step::default();
         match outcome {
             Ok(outcome) => {

@@ -5,6 +5,7 @@ use super::keeping::EXPORTS;
 use super::library::{HANDED_OUT, READS, file_limits};
 use super::microphone::Microphone;
 use super::quarters;
+use super::site;
 use super::{COMMAND_BYTES, COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
 use crate::config::Config;
 use crate::files::Files;
@@ -15,6 +16,7 @@ use crate::provider::{agent, chat, webhook};
 use crate::store::{self, SessionRecord, Store, StoreError};
 use crate::task::Tasks;
 use dashmap::DashMap;
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -285,7 +287,23 @@ impl Registry {
                 self.retire(age).await;
             }
             self.purge().await;
+            self.tidy_places().await;
         }
+    }
+
+    /// Takes away what agents of sessions that are gone have left, as when the gateway was killed meanwhile.
+    async fn tidy_places(self: &Arc<Self>) {
+        let Ok(known) = self.env.store.list(store::Scope::Everybody, usize::MAX >> 1).await else {
+            return;
+        };
+        let known: HashSet<SessionId> = known.into_iter().map(|session| session.id).collect();
+        let registry = Arc::clone(self);
+        // Those that came to life since are in the registry. A failed join means that the gateway stops.
+        let _ = tokio::task::spawn_blocking(move || {
+            let lives = |id: &SessionId| registry.sessions.contains_key(id);
+            site::tidy(&registry.env.config, |id| known.contains(id) || lives(id));
+        })
+        .await;
     }
 
     /// Others may be waiting to fill the same slot: then it is theirs. Clones are only made under the map's lock,

@@ -272,21 +272,28 @@ fn directory(data: &Path, session: &SessionId) -> PathBuf {
 
 /// Takes away what agents of a deleted session have left in any project.
 pub(super) fn remove(config: &Config, session: &SessionId) {
-    let projects = config.projects.iter().map(|(_, path)| path.as_path());
-    for project in projects.chain([config.project.as_path()]) {
-        let removed = Repository::discover(project, &config.data).and_then(|found| {
-            found.map_or(Ok(()), |repository| repository.remove_session(session))
-        });
-        if let Err(err) = removed {
-            warn!(%err, "what agents of a deleted session made is left behind");
-        }
-    }
+    in_every_repository(config, |repository| repository.remove_session(session));
     // Of projects that are not configured any more.
     if let Err(err) = workplace::remove_leftovers(&config.data, session) {
         warn!(%err, "copies that agents of a deleted session worked in are left behind");
     }
     // Empty by now, or never made.
     let _ = std::fs::remove_dir(directory(&config.data, session));
+}
+
+/// The same for all sessions that do not exist.
+pub(super) fn tidy(config: &Config, exists: impl Fn(&SessionId) -> bool) {
+    in_every_repository(config, |repository| repository.prune(&exists));
+}
+
+fn in_every_repository(config: &Config, work: impl Fn(&Repository) -> Result<(), GitError>) {
+    let projects = config.projects.iter().map(|(_, path)| path.as_path());
+    for project in projects.chain([config.project.as_path()]) {
+        let found = Repository::discover(project, &config.data);
+        if let Err(err) = found.and_then(|found| found.as_ref().map_or(Ok(()), &work)) {
+            warn!(%err, "what agents of deleted sessions made is left behind");
+        }
+    }
 }
 
 fn wanted(settings: &Settings, slot: AgentSlot) -> Wanted {

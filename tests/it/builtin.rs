@@ -120,27 +120,33 @@ impl Agent {
 }
 
 fn answer(outputs: &[AgentOutput]) -> String {
-    let piece = |output: &AgentOutput| match output {
-        AgentOutput::Answer(text) => Some(text.clone()),
-        _ => None,
-    };
-    outputs.iter().filter_map(piece).collect()
+    let mut answer = String::new();
+    for output in outputs {
+        if let AgentOutput::Answer(text) = output {
+            answer.push_str(text);
+        }
+    }
+    answer
 }
 
 fn tools(outputs: &[AgentOutput]) -> Vec<&Tool> {
-    let tool = |output| match output {
-        &AgentOutput::Tool(ref tool) => Some(tool),
-        _ => None,
-    };
-    outputs.iter().filter_map(tool).collect()
+    let mut tools = Vec::new();
+    for output in outputs {
+        if let AgentOutput::Tool(tool) = output {
+            tools.push(tool);
+        }
+    }
+    tools
 }
 
 fn lines(outputs: &[AgentOutput]) -> Vec<&str> {
-    let line = |output| match output {
-        &AgentOutput::Line(ref line) => Some(line.as_str()),
-        _ => None,
-    };
-    outputs.iter().filter_map(line).collect()
+    let mut lines = Vec::new();
+    for output in outputs {
+        if let AgentOutput::Line(line) = output {
+            lines.push(line.as_str());
+        }
+    }
+    lines
 }
 
 /// An answer of a model in OpenAI's form: some text, and calls of tools.
@@ -337,6 +343,7 @@ async fn a_model_reads_replaces_and_runs_with_permission() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one conversation for each vendor")]
 async fn all_vendors_can_drive_it() {
     let anthropic = |text: &str, call: Option<&str>| {
         let (block, delta, stop) = match call {

@@ -397,7 +397,6 @@ fn run_summary() -> RunSummary {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one table")]
 fn every_packet_about_agents_has_its_golden_frame() {
     let agent = AgentSlot::ALL[1];
     let pane = Channel::Agent(agent);

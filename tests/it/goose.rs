@@ -49,7 +49,7 @@ fn script(asked: &Asked) -> Reply {
         }
         "RECALL" => {
             let said = messages.iter().filter(|message| message["role"] == "user");
-            say(&said.map(|message| self::text(message)).collect::<Vec<_>>().join("|"))
+            say(&said.map(self::text).collect::<Vec<_>>().join("|"))
         }
         _ => say(&format!("you said: {text}")),
     }
