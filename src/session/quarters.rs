@@ -78,6 +78,7 @@ impl Quarters {
                 // Its directory may be below the top of the repository.
                 writable.push(worktree.top().to_owned());
                 writable.extend(worktree.writable_git_paths());
+                // It says which repository this is.
                 vec![worktree.top().join(".git")]
             }
             Site::Shared(_) => {
@@ -89,6 +90,11 @@ impl Quarters {
                 run
             }
         };
+        let mut seen = vec![self.env.files.uploads(&self.principal)];
+        if let Site::Worktree(worktree) = site {
+            // Without the rest of it a worktree is no repository.
+            seen.push(worktree.repository().common_dir().to_owned());
+        }
         let own = ["token", store::FILE, "control.sock"].map(|name| config.data.join(name));
         let network = match row {
             Some(row) if row.network => Network::Open,
@@ -97,7 +103,7 @@ impl Quarters {
         Confinement {
             launcher: config.supervisor.clone(),
             writable,
-            readable: named(row).chain([self.env.files.uploads(&self.principal)]).collect(),
+            readable: named(row).chain(seen).collect(),
             protected,
             hidden: Arc::clone(&self.env.hidden),
             secrets: config.private_files().into_iter().chain(own).collect(),

@@ -9,7 +9,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tempfile::TempDir;
 use tokio::time::timeout;
 
 /// Where `npm ci` puts it.
@@ -94,10 +93,17 @@ fn call(tool: &str, arguments: &Value) -> Reply {
     Reply::events(&format!("{told}{end}data: [DONE]\n\n"))
 }
 
+/// With one commit.
+fn repository(project: &Path) {
+    let init = "git init -q . && git -c user.name=t -c user.email=t@example.com commit -q --allow-empty -m first";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", init]).current_dir(project);
+    assert!(shell.status().unwrap().success());
+}
+
 /// A gateway whose four agents are goose.
 struct Workshop {
     home: Home,
-    _goose_home: TempDir,
     settings: String,
     model: ModelServer,
 }
@@ -105,9 +111,7 @@ struct Workshop {
 impl Workshop {
     async fn new() -> Self {
         let model = ModelServer::answering(script).await;
-        let goose_home = tempfile::tempdir().unwrap();
         let env = [
-            format!("HOME={}", goose_home.path().display()),
             format!("OPENAI_HOST=http://{}", model.addr),
             "OPENAI_API_KEY=x".to_owned(),
             "GOOSE_PROVIDER=openai".to_owned(),
@@ -121,16 +125,23 @@ impl Workshop {
              command = [\"{}\", \"acp\"]\nenv = {env:?}\n[settings]\n{slots}",
             goose().display()
         );
-        Self { home: Home::new(), _goose_home: goose_home, settings, model }
+        let home = Home::new();
+        repository(home.project.path());
+        Self { home, settings, model }
     }
 
     fn open(&self) -> Process {
         Process::start(&self.home, &self.settings)
     }
 
-    /// Where the agent of this pane works.
-    fn place(&self, _session: &str, _pane: usize) -> PathBuf {
-        self.home.project.path().canonicalize().unwrap()
+    /// Where the agent of this pane works: a worktree of its own.
+    fn place(&self, session: &str, pane: usize) -> PathBuf {
+        let places = self.home.data.path().join("worktrees").join(session);
+        let own = |entry: std::io::Result<std::fs::DirEntry>| {
+            let path = entry.unwrap().path();
+            path.to_string_lossy().ends_with(&format!("-{pane}")).then_some(path)
+        };
+        std::fs::read_dir(places).unwrap().find_map(own).expect("no worktree")
     }
 
     /// What the model was told about its last tool call.
@@ -177,8 +188,8 @@ async fn it_answers_and_writes_and_runs_what_is_approved() {
     let shop = Workshop::new().await;
     let process = shop.open();
     let mut front = Panes::open(process.addr, None).await;
-    let place = shop.place(&front.session(), 1);
     assert_eq!(front.ask(1, "good morning").await.answer, "you said: good morning");
+    let place = shop.place(&front.session(), 1);
 
     front.type_in(1, "WRITE a.txt").await;
     let question = front.question(1).await;
@@ -204,9 +215,9 @@ async fn what_is_refused_does_not_happen_and_the_model_is_told() {
     let shop = Workshop::new().await;
     let process = shop.open();
     let mut front = Panes::open(process.addr, None).await;
-    let place = shop.place(&front.session(), 1);
     front.type_in(1, "WRITE a.txt").await;
     let question = front.question(1).await;
+    let place = shop.place(&front.session(), 1);
     front.decide(&question, false).await;
     let told = front.told(1).await;
     assert!(told.answer.starts_with("the tool said: "), "{told:?}");
@@ -225,8 +236,8 @@ async fn a_cancel_ends_it_while_it_speaks_and_while_it_waits() {
     let shop = Workshop::new().await;
     let process = shop.open();
     let mut front = Panes::open(process.addr, None).await;
-    let place = shop.place(&front.session(), 1);
     front.ask(1, "hello").await;
+    let place = shop.place(&front.session(), 1);
     let goose = geese(&place);
     front.type_in(1, "SLOW").await;
     shop.until_asked("SLOW").await;
@@ -252,8 +263,8 @@ async fn a_goose_that_was_killed_goes_on_with_its_conversation() {
     let shop = Workshop::new().await;
     let process = shop.open();
     let mut front = Panes::open(process.addr, None).await;
-    let place = shop.place(&front.session(), 1);
     front.ask(1, "my name is Gosling").await;
+    let place = shop.place(&front.session(), 1);
     let [goose] = geese(&place)[..] else { panic!("not one goose") };
     kill_process(goose, Signal::KILL).unwrap();
     eventually(|| geese(&place).is_empty()).await;
@@ -321,4 +332,9 @@ async fn four_work_at_once_each_in_its_place() {
         let place = shop.place(&front.session(), pane);
         assert_eq!(place.join(format!("by-{pane}.txt")).exists(), pane != 3, "{pane}");
     }
+    // Nobody has touched the project itself.
+    let project = shop.home.project.path();
+    let names: Vec<_> =
+        std::fs::read_dir(project).unwrap().map(|one| one.unwrap().file_name()).collect();
+    assert_eq!(names, [".git"]);
 }

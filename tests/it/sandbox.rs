@@ -11,7 +11,8 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A gateway with an agent in slot 1 that has the network, and one in slot 2 that has not.
+/// A gateway with an agent in slot 1 that has the network and works in the project, and one in slot 2 that has no
+/// network and a worktree where there is git.
 #[derive(Debug)]
 pub(crate) struct Lab {
     process: Process,
@@ -91,7 +92,7 @@ fn settings(state: Boxing, outside: &Path) -> String {
     };
     format!(
         "language = \"en\"\n{}{}[box]\nenabled = {}\nhidden = [\"{}/extra\"]\n\
-         [settings]\nCODE_AI1_NAME = \"open\"\nCODE_AI2_NAME = \"closed\"\n",
+         [settings]\nCODE_AI1_NAME = \"open\"\nCODE_AI2_NAME = \"closed\"\nCODE_AI3_NAME = \"scripted\"\nCODE_AI1_PLACE = \"shared\"\n",
         row("open", true),
         row("closed", false),
         state == Boxing::On,

@@ -71,11 +71,15 @@ pub(super) fn summary(summary: &RunSummary) -> SummaryBody<'_> {
     }
 }
 
-/// `[files] 2 changed, +10 -3`, and a line for every file that somebody else has changed too.
+/// `[files] 2 changed, +10 -3`, or else what it has used; and a line for every file that somebody else has changed too.
 pub(super) fn summary_lines(summary: &RunSummary) -> String {
     let count = |lines: fn(&FileChange) -> Option<u32>| {
         summary.files.iter().filter_map(lines).map(u64::from).sum::<u64>()
     };
+    if summary.files.is_empty() {
+        let tokens = summary.usage.as_ref().map_or(0, |usage| usage.used);
+        return format!("[usage] {tokens} tokens");
+    }
     let more = if summary.more { "+" } else { "" };
     let mut lines = format!("[files] {}{more} changed", summary.files.len());
     if summary.files.iter().any(|file| file.added.is_some()) {
