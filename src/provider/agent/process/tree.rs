@@ -91,10 +91,11 @@ fn parse_stat(pid: i32, stat: &str) -> Option<Entry> {
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<i32>().ok();
     let started = fields.get(19)?.parse().ok()?;
-    // Kernel threads are in group 0 and not ours.
-    let process = Process { pid: Pid::from_raw(pid)?, group: Pid::from_raw(number(2)?)?, started };
+    // Kernel threads are in group 0 and not ours; a process that is just being taken apart is in group -1.
+    let known = |raw: i32| Pid::from_raw(raw.max(0));
+    let process = Process { pid: known(pid)?, group: known(number(2)?)?, started };
     let is_alive = !matches!(*fields.first()?, "Z" | "X" | "x");
-    Some(Entry { process, parent: Pid::from_raw(number(1)?), is_alive })
+    Some(Entry { process, parent: known(number(1)?), is_alive })
 }
 
 /// Processes of other users cannot be read and are not ours.
@@ -122,6 +123,12 @@ mod tests {
     fn zombie_is_not_alive() {
         let stat = "7 (a) Z 3 5 5 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 12345 999 1\n";
         assert!(!parse_stat(7, stat).unwrap().is_alive);
+    }
+
+    #[test]
+    fn a_process_that_is_being_taken_apart_is_none() {
+        let stat = "7 (a) X 0 -1 -1 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 12345 999 1\n";
+        assert!(parse_stat(7, stat).is_none());
     }
 
     #[test]
