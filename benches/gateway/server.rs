@@ -11,6 +11,8 @@ use tempfile::TempDir;
 
 /// Everything comes from one address and one user here.
 const LIMITS: &str = "[limits]\nsockets_per_principal = 100000\nconnections_per_address = 100000\n";
+/// Agents that do what a benchmark says.
+const SCRIPTED: &str = "[settings]\nCODE_AI1_NAME = \"scripted\"\n";
 
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -30,8 +32,9 @@ impl Home {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("project")).unwrap();
-        fs::write(dir.path().join("kakehashi.toml"), LIMITS).unwrap();
-        Self { dir }
+        let home = Self { dir };
+        home.configure(SCRIPTED);
+        home
     }
 
     pub(crate) fn project(&self) -> PathBuf {
@@ -42,9 +45,8 @@ impl Home {
         self.dir.path().join("data")
     }
 
-    /// Adds to the gateway's settings.
+    /// Writes the gateway's settings.
     pub(crate) fn configure(&self, more: &str) {
-        // Tables of [limits] end where the next begins.
         fs::write(self.config(), format!("{LIMITS}\n{more}")).unwrap();
     }
 

@@ -106,11 +106,10 @@ async fn without_a_box_the_channel_says_so_and_commands_do_not_run() {
 }
 
 #[test]
-fn several_users_with_agents_need_a_box() {
+fn several_users_need_a_box() {
     let home = Home::new();
     let password = auth::hash_password("long enough to be one").unwrap();
     let user = |name: &str| format!("[[users]]\nname = \"{name}\"\npassword = {password:?}\n");
-    let agent = "[[agents]]\nname = \"a\"\nkind = \"acp\"\ncommand = [\"a\"]\n";
     let no_box = "[box]\nenabled = false\n";
     let (ann, ben) = (user("ann"), user("ben"));
     let started = |settings: &str| {
@@ -127,15 +126,11 @@ fn several_users_with_agents_need_a_box() {
         command.arg("--config").arg(&file).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).output().unwrap()
     };
-    let output = started(&format!("{ann}{ben}{agent}{no_box}"));
+    let output = started(&format!("{ann}{ben}{no_box}"));
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     assert!(said.contains("have to be boxed") && said.contains("enabled = false"), "{said}");
-    for enough in [
-        format!("{ann}{agent}{no_box}"),
-        format!("{ann}{ben}{no_box}"),
-        format!("{ann}{ben}{agent}"),
-    ] {
+    for enough in [format!("{ann}{no_box}"), format!("{ann}{ben}")] {
         Process::start(&home, &enough);
     }
 }
