@@ -234,6 +234,14 @@ impl Lane {
         }
     }
 
+    /// Whether the agent asks before it acts.
+    pub(super) fn has_approvals(&self) -> bool {
+        match &self.worker {
+            Worker::Chat { .. } => true,
+            Worker::Agent { config, .. } => config.has_approvals(),
+        }
+    }
+
     /// Where the agent works.
     pub(super) fn directory(&self) -> Option<&Path> {
         match &self.worker {

@@ -8,6 +8,13 @@ use super::lane::{Ending, lane_index};
 use super::site::{Before, SiteWish};
 use crate::message::{AgentSlot, Channel, Event, RunId};
 
+/// Who asks nobody must not be where everybody is.
+const NOT_ITS_OWN: &str = "this agent asks nobody before it acts, so it works only in a copy of its own; make the \
+                           project a git repository, and do not choose `shared`";
+/// What a user should know about such an agent.
+const UNASKED: &str =
+    "this agent does not ask before it acts; the project changes only when you accept its work";
+
 impl Session {
     pub(super) fn prepare(&mut self, slot: AgentSlot, run: RunId) {
         let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
@@ -23,8 +30,13 @@ impl Session {
     ) {
         let Some(index) = lane_index(channel) else { return };
         let (quarters, row) = (self.quarters(), self.lanes[index].row().cloned());
+        let asks = self.lanes[index].has_approvals();
         let current = self.lanes[index].current.as_mut();
         let Some(current) = current.filter(|current| current.run.id == run) else { return };
+        let before = match before {
+            Ok(before) if !asks && !before.site.is_own() => Err(NOT_ITS_OWN.to_owned()),
+            before => before,
+        };
         match before {
             Ok(before) => {
                 let (place, fresh) =
@@ -34,6 +46,11 @@ impl Session {
                     self.lanes[index].move_to(place);
                 } else {
                     self.lanes[index].work_at(place);
+                }
+                if !asks {
+                    let mut step = Step::default();
+                    self.tell_line(&mut step, index, UNASKED.to_owned());
+                    self.journal.record(step);
                 }
                 self.launch(channel, run);
             }

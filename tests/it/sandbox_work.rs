@@ -3,9 +3,10 @@
 use crate::acp::AGENT;
 use crate::process::Process;
 use crate::sandbox::{Boxing, Lab};
-use crate::support::{BODY, Frontend, Home, PATIENCE};
+use crate::support::{BODY, Frontend, Home, KIND, PATIENCE};
 use kakehashi::auth;
 use kakehashi::sandbox::{Confinement, Network};
+use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -84,6 +85,9 @@ async fn commands_of_the_scripted_agent_are_boxed_too() {
 #[tokio::test]
 async fn without_a_box_the_channel_says_so_and_commands_do_not_run() {
     let home = Home::new();
+    let mut git = Command::new("git");
+    git.args(["init", "-q"]).current_dir(home.project.path());
+    assert!(git.status().unwrap().success());
     let settings = format!(
         "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\ncommand = [\"python3\", \"{AGENT}\"]\n\
          [[agents]]\nname = \"bare\"\nkind = \"command\"\ncommand = [\"echo\", \"{{prompt}}\"]\n\
@@ -99,10 +103,22 @@ async fn without_a_box_the_channel_says_so_and_commands_do_not_run() {
     let failed = front.agents[1].until("output_text").await;
     assert!(failed[BODY].as_str().unwrap().contains("works in a box only"), "{failed}");
     drop(process);
-    let process = Process::start(&home, &settings.replace("enabled = false", "enabled = true"));
+    let boxed = settings.replace("enabled = false", "enabled = true");
+    let process = Process::start(&home, &boxed);
     let mut front = Frontend::open(process.addr, None).await;
     front.type_in("2", "hello").await;
-    assert_eq!(front.agents[1].until("output_text").await[BODY], "hello");
+    let packets = front.agents[1].collect_until(|packet| packet[KIND] == "output_text").await;
+    assert_eq!(packets.last().unwrap()[BODY], "hello");
+    let marked =
+        |packet: &Value| packet[BODY].as_str().is_some_and(|text| text.contains("not ask"));
+    assert!(packets.iter().any(marked), "{packets:?}");
+    // Nor where others work: it has to have a copy of its own.
+    let home = Home::new();
+    let process = Process::start(&home, &boxed);
+    let mut front = Frontend::open(process.addr, None).await;
+    front.type_in("2", "hello").await;
+    let failed = front.agents[1].until("output_text").await;
+    assert!(failed[BODY].as_str().unwrap().contains("a copy of its own"), "{failed}");
 }
 
 #[test]
