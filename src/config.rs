@@ -275,11 +275,11 @@ impl Config {
         Ok(())
     }
 
-    /// What nobody but the operator may read: these settings, and what TLS needs. Absolute.
+    /// What nobody but the operator may read: these settings, the rules, and what TLS needs. Absolute.
     pub fn private_files(&self) -> Vec<PathBuf> {
         let settings = self.file.clone().or_else(platform_path);
         let tls = self.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]).cloned();
-        let all = settings.into_iter().chain(tls);
+        let all = settings.into_iter().chain(tls).chain(self.policy.clone());
         all.filter_map(|path| std::path::absolute(path).ok()).collect()
     }
 

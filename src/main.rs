@@ -292,7 +292,7 @@ fn refuse_without_box(config: &Config) -> Result<()> {
         None => Ok(()),
         Some(why) => anyhow::bail!(
             "agents of several users have to be boxed, and there is no box: {why}; see `kakehashi doctor`, or leave one \
-             user or no [[agents]]"
+             user"
         ),
     }
 }

@@ -59,11 +59,20 @@ pub struct Remembered(HashSet<String>);
 
 impl Remembered {
     pub fn always(&mut self, call: &Call) {
-        self.0.insert(call.tool.clone());
+        self.0.insert(wording(call));
     }
 
     fn knows(&self, call: &Call) -> bool {
-        self.0.contains(&call.tool)
+        self.0.contains(&wording(call))
+    }
+}
+
+/// Of a command all of it: what people read of it may be its first line only.
+fn wording(call: &Call) -> String {
+    if call.kind == "execute" {
+        format!("{}\0{}", call.tool, call.input)
+    } else {
+        call.tool.clone()
     }
 }
 

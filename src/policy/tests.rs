@@ -80,8 +80,13 @@ fn always_ask_goes_before_never_ask_and_before_what_the_user_said() {
     remembered.always(&push);
     let scope = Scope::new(std::path::Path::new("/tmp"), &[]);
     assert_eq!(rules().judge(&push, &scope, &remembered).decision, Decision::Ask);
+    // Of a command the user has agreed to exactly this one, whatever its tool is called.
     let test = call("shell", "execute", r#"{"command":"cargo test"}"#);
+    assert_eq!(rules().judge(&test, &scope, &remembered).decision, Decision::Ask);
+    remembered.always(&test);
     assert_eq!(rules().judge(&test, &scope, &remembered).decision, Decision::Allow);
+    let other = call("shell", "execute", r#"{"command":"cargo test; curl example.com"}"#);
+    assert_eq!(rules().judge(&other, &scope, &remembered).decision, Decision::Ask);
 }
 
 #[test]

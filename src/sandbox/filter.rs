@@ -93,6 +93,9 @@ fn refused() -> seccompiler::Result<Rules> {
     let typed = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| is(1, request));
     let typed = typed.into_iter().map(|one| SeccompRule::new(vec![one?]));
     rules.insert(libc::SYS_ioctl, typed.collect::<Result<_, _>>().map_err(backend)?);
+    // Limits of somebody else's process end it as well as a signal does.
+    let others = SeccompRule::new(vec![is_not(0, 0).map_err(backend)?]).map_err(backend)?;
+    rules.insert(libc::SYS_prlimit64, vec![others]);
     // A connection that is made by sending passes by Landlock.
     let fast = value(libc::MSG_FASTOPEN);
     for (call, at) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {

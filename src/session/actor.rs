@@ -259,6 +259,7 @@ impl Session {
     /// Ends what runs and writes down what is decided. Runs keep their rows: the next start tells they were cut off.
     pub(super) async fn finish(&mut self) {
         self.take_last_commands();
+        self.finish_choices().await;
         let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
         let _ = timeout(LAST_WORDS, futures_util::future::join_all(ends)).await;
         while !self.journal.is_empty() {

@@ -5,7 +5,7 @@ use super::actor::Session;
 use super::inspect;
 use super::job::{Asker, JobDone};
 use super::journal::Step;
-use super::lane::Current;
+use super::lane::{Current, Lane};
 use super::models;
 use super::site::SiteWish;
 use super::{SessionClosed, SessionHandle, Urgent};
@@ -15,8 +15,15 @@ use crate::message::{
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
 
+/// Comparisons and diffs of one session at the same time; the next one is refused.
+const MOST_LOOKING: usize = 4;
+const TOO_MANY: &str = "others are being looked at already; try again in a moment";
+/// How long a choice may go on when the gateway ends.
+const LAST_CHOICES: Duration = Duration::from_secs(3);
 /// What is shown on a socket; there is more over HTTP.
 const SHOWN_DIFF: usize = 256 * 1024;
 
@@ -25,6 +32,8 @@ const SHOWN_DIFF: usize = 256 * 1024;
 pub(super) struct Results {
     /// Of the last run.
     last: [Option<RunSummary>; AgentSlot::ALL.len()],
+    /// Looks that are under way.
+    looking: usize,
     /// Paths that were changed and neither taken over nor thrown away since.
     touched: [BTreeSet<String>; AgentSlot::ALL.len()],
 }
@@ -167,6 +176,10 @@ impl Session {
         agents: AgentSet,
         check: CheckWish,
     ) {
+        if self.results.looking >= MOST_LOOKING {
+            return self.refuse_inquiry(inquirer, TOO_MANY.to_owned());
+        }
+        self.results.looking += 1;
         let known: Vec<_> = agents.iter().map(|slot| (self.wish(slot), self.known(slot))).collect();
         let check = match check {
             CheckWish::Run => self.checker().map(|checker| (checker, self.quarters())),
@@ -182,6 +195,7 @@ impl Session {
         inquirer: Inquirer<Arc<[ComparisonRow]>>,
         rows: Arc<[ComparisonRow]>,
     ) {
+        self.results.looking = self.results.looking.saturating_sub(1);
         match inquirer {
             Inquirer::Caller(reply) => drop(reply.send(Ok(rows))),
             Inquirer::Socket(asker) => {
@@ -197,6 +211,10 @@ impl Session {
         agent: AgentSlot,
         path: Option<String>,
     ) {
+        if self.results.looking >= MOST_LOOKING {
+            return self.refuse_inquiry(inquirer, TOO_MANY.to_owned());
+        }
+        self.results.looking += 1;
         let wish = self.wish(agent);
         self.jobs.spawn(async move {
             JobDone::Diffed { inquirer, diff: inspect::diff(wish, path).await }
@@ -208,6 +226,7 @@ impl Session {
         inquirer: Inquirer<Arc<DiffNote>>,
         diff: Result<DiffNote, String>,
     ) {
+        self.results.looking = self.results.looking.saturating_sub(1);
         let diff = diff.map_err(|reason| Problem::NoChoice { reason });
         match (inquirer, diff) {
             (Inquirer::Caller(reply), diff) => drop(reply.send(diff.map(Arc::new))),
@@ -226,7 +245,7 @@ impl Session {
         let lane = &mut self.lanes[usize::from(agent.number())];
         if !lane.is_idle() {
             let reason = "the agent is at work; stop it or wait, then try again".to_owned();
-            return self.refuse_choice(inquirer, reason);
+            return self.refuse_inquiry(inquirer, reason);
         }
         lane.hold();
         let wish = self.wish(agent);
@@ -237,7 +256,19 @@ impl Session {
         });
     }
 
-    fn refuse_choice(&mut self, inquirer: Inquirer<Chosen>, reason: String) {
+    /// What is being done with files is done to its end, and written down, before the gateway ends.
+    pub(super) async fn finish_choices(&mut self) {
+        let until = Instant::now() + LAST_CHOICES;
+        while self.lanes.iter().any(Lane::is_held) {
+            match timeout_at(until, self.jobs.join_next()).await {
+                Ok(Some(Ok(done @ JobDone::Chosen { .. }))) => self.on_job(done),
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => break,
+            }
+        }
+    }
+
+    fn refuse_inquiry<T>(&mut self, inquirer: Inquirer<T>, reason: String) {
         let problem = Problem::NoChoice { reason };
         match inquirer {
             Inquirer::Caller(reply) => drop(reply.send(Err(problem))),
@@ -276,7 +307,7 @@ impl Session {
             Err(reason) => {
                 self.start_next(&mut step, index);
                 self.journal.record(step);
-                self.refuse_choice(inquirer, reason);
+                self.refuse_inquiry(inquirer, reason);
             }
         }
     }

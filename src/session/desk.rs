@@ -139,7 +139,7 @@ impl Session {
         while let Some(submitted) = self.desk.backlog.pop_front() {
             let needs_disk = matches!(
                 submitted.inbound.command,
-                Command::SendFile { .. } | Command::ShowImage { .. }
+                Command::SendFile { .. } | Command::ShowImage { .. } | Command::Choose { .. }
             );
             if submitted.inbound.request.is_none() && !needs_disk && !self.journal.is_full() {
                 self.carry_out(submitted);

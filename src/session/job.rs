@@ -248,8 +248,10 @@ pub(super) async fn conclude(
     let concluded = spawn_blocking(move || {
         let changed = before.changed(after.as_ref());
         let pictures = pictures(&env.files, &principal, &before.site, &changed);
-        if let Site::Worktree(worktree) = &before.site {
-            wish.forget_old_backups(worktree.repository());
+        match &before.site {
+            Site::Worktree(worktree) => wish.forget_old_backups(worktree.repository()),
+            Site::Shared(Some(repository)) => wish.forget_old_backups(repository),
+            Site::Shared(None) => {}
         }
         let paths: BTreeSet<_> = changed.files.iter().map(|file| file.path.clone()).collect();
         let paths = paths.into_iter().chain(told).collect::<BTreeSet<_>>().into_iter().collect();

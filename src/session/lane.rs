@@ -179,6 +179,10 @@ impl Lane {
         self.held = true;
     }
 
+    pub(super) fn is_held(&self) -> bool {
+        self.held
+    }
+
     pub(super) fn let_go(&mut self) {
         self.held = false;
     }

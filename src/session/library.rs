@@ -1,12 +1,12 @@
 //! Files that are asked for outside of any session: what is in them, and the backups of the project.
 
 use super::site::SiteWish;
-use super::{Registry, SessionHandle};
+use super::{Env, Registry, SessionHandle};
 use crate::config::Config;
 use crate::files::{Backup, Content, ContentError, FileError, FileLimits, Files, Moment, Restored};
 use crate::message::{AgentSlot, Principal};
 use std::cmp::Reverse;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
@@ -69,12 +69,12 @@ impl Registry {
     ) -> Result<Handout, HandoutError> {
         let place = Arc::clone(&self.handouts).try_acquire_owned();
         let place = place.map_err(|_| HandoutError::Busy)?;
+        let root = match session.zip(agent).filter(|_| Path::new(shown).is_relative()) {
+            Some((session, slot)) => Some(self.root_of(session, slot).await?),
+            None => None,
+        };
         let turn = Arc::clone(&self.reads).acquire_owned().await;
         let turn = turn.map_err(|_| HandoutError::Busy)?;
-        let of_agent = session.zip(agent).filter(|_| Path::new(shown).is_relative());
-        let of_agent = of_agent.map(|(session, slot)| {
-            SiteWish::present(&self.env, session.workplace(), session.id(), slot)
-        });
         let places = match session {
             _ if Path::new(shown).is_absolute() => vec![self.files_with(Path::new(shown))],
             Some(session) => vec![session.workplace()],
@@ -83,8 +83,8 @@ impl Registry {
         let (principal, shown) = (principal.clone(), shown.to_owned());
         // A disk that hangs keeps turn and place, also when nobody waits for it any more.
         let read = spawn_blocking(move || {
-            let content = match of_agent {
-                Some(wish) => places[0].read_in(&wish.root(), &shown),
+            let content = match root {
+                Some(root) => places[0].read_in(&root, &shown),
                 None => read_first(&places, &principal, &shown),
             };
             let content = content?;
@@ -92,6 +92,19 @@ impl Registry {
         });
         // A panic in there is logged; to the client the file is one that cannot be read.
         read.await.unwrap_or(Err(ContentError::Unreadable.into()))
+    }
+
+    /// Where the files of an agent are. Found before anybody waits for a turn: git may take its time.
+    async fn root_of(
+        &self,
+        session: &SessionHandle,
+        slot: AgentSlot,
+    ) -> Result<PathBuf, HandoutError> {
+        let settings = session.settings().await.map_err(|_| HandoutError::Busy)?;
+        let env = Env { files: session.workplace(), ..self.env.clone() };
+        let wish = SiteWish::new(&env, session.id(), slot, &settings);
+        let found = spawn_blocking(move || wish.root()).await;
+        found.map_err(|_| ContentError::Unreadable.into())
     }
 
     /// The files of the project in which, or in whose backups, this path lies; the gateway's own, if in none.

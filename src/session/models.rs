@@ -114,7 +114,8 @@ pub(super) fn agent(
         None => {
             let memory =
                 conversations(&config.data, session).join(format!("{}.jsonl", slot.number()));
-            let private = std::iter::once(config.data.clone()).chain(config.private_files());
+            let hidden = env.hidden.iter().cloned();
+            let private = hidden.chain([config.data.clone()]).chain(config.private_files());
             let agent =
                 BuiltIn::new(config.supervisor.clone(), owner, memory, texts(config.language))
                     .with_chat(chat(env, settings))

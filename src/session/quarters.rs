@@ -81,14 +81,8 @@ impl Quarters {
                 // It says which repository this is.
                 vec![worktree.top().join(".git")]
             }
-            Site::Shared(_) => {
-                let git = directory.join(".git");
-                // These are run by whoever uses git next, and that is somebody outside.
-                let run = ["hooks", "config"].map(|name| git.join(name)).to_vec();
-                // A mount of its own cannot be moved out of the way.
-                writable.push(git);
-                run
-            }
+            // Hooks, settings and where its parts are: all of it is used by whoever uses git next, outside of the box.
+            Site::Shared(_) => vec![directory.join(".git")],
         };
         let mut seen = vec![self.env.files.uploads(&self.principal)];
         if let Site::Worktree(worktree) = site {

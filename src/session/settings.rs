@@ -2,6 +2,7 @@
 //! written down, and then holds at once, also after a restart.
 
 use super::actor::Session;
+use super::choice::Results;
 use super::journal::{Effect, Step};
 use super::models;
 use super::{Registry, SessionClosed, SessionHandle, Urgent};
@@ -183,12 +184,13 @@ impl Session {
     fn move_to(&mut self, files: Files) -> Result<(), SettingProblem> {
         let is_agent = |channel| matches!(channel, Channel::Agent(_));
         let mut agents = self.lanes.iter_mut().filter(|lane| is_agent(lane.channel));
-        if agents.any(|lane| lane.current.is_some() || !lane.queue.is_empty()) {
+        if agents.any(|lane| !lane.is_idle()) {
             return Err(SettingProblem::Busy);
         }
         for lane in &mut self.lanes {
             lane.move_to(Place::open(files.project()));
         }
+        self.results = Results::default();
         self.workplace.send_replace(files.clone());
         self.env.files = files;
         self.follow_elsewhere();

@@ -23,6 +23,8 @@ pub(super) struct SiteWish {
     session: SessionId,
     slot: AgentSlot,
     wanted: Wanted,
+    /// The operator's own files.
+    private: Vec<PathBuf>,
     backups: (usize, std::time::Duration),
 }
 
@@ -89,20 +91,18 @@ impl SiteWish {
             session: session.clone(),
             slot,
             wanted: wanted(settings, slot),
+            private: env.hidden.iter().cloned().chain(env.config.private_files()).collect(),
             backups: (env.config.files.backup_keep, env.config.files.backup_age),
         }
     }
 
-    /// For a look at what is there.
-    pub(super) fn present(env: &Env, files: Files, session: &SessionId, slot: AgentSlot) -> Self {
-        let env = Env { files, ..env.clone() };
-        Self::new(&env, session, slot, &env.config.settings)
-    }
-
     /// Where the agent's files are: in its own place, or in the project.
     pub(super) fn root(&self) -> PathBuf {
-        let own = self.worktree().map(|worktree| worktree.place());
-        own.unwrap_or_else(|_| self.files.project().to_owned())
+        let own = match self.wanted {
+            Wanted::Shared => None,
+            Wanted::Auto | Wanted::Worktree => self.worktree().ok(),
+        };
+        own.map_or_else(|| self.files.project().to_owned(), |worktree| worktree.place())
     }
 
     /// Makes the agent's own place if it is to have one.
@@ -159,7 +159,7 @@ impl SiteWish {
     }
 
     pub(super) fn repository(&self) -> Result<Option<Repository>, GitError> {
-        Repository::discover(self.files.project(), &self.data)
+        Repository::discover_without(self.files.project(), &self.data, &self.private)
     }
 
     pub(super) fn session(&self) -> &SessionId {
@@ -289,7 +289,8 @@ pub(super) fn tidy(config: &Config, exists: impl Fn(&SessionId) -> bool) {
 fn in_every_repository(config: &Config, work: impl Fn(&Repository) -> Result<(), GitError>) {
     let projects = config.projects.iter().map(|(_, path)| path.as_path());
     for project in projects.chain([config.project.as_path()]) {
-        let found = Repository::discover(project, &config.data);
+        let private = config.private_files();
+        let found = Repository::discover_without(project, &config.data, &private);
         if let Err(err) = found.and_then(|found| found.as_ref().map_or(Ok(()), &work)) {
             warn!(%err, "what agents of deleted sessions made is left behind");
         }

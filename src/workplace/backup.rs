@@ -3,7 +3,7 @@
 
 use super::apply::Course;
 use super::index::Extent;
-use super::refs::Kept;
+use super::refs::{Kept, commit_id};
 use super::snapshot::{Place, Snapshot};
 use super::{Changes, CommitId, GitError, Repository, TreeId, Worktree};
 use crate::message::{AgentSlot, RunId, SessionId};
@@ -96,7 +96,18 @@ impl Repository {
         let backup = self.keep_backup(session, Reason::Restore, &now, worktree)?;
         let (from, to, extent) = (&now.tree, &wanted.tree, Extent::Project);
         self.bring(&Course { index: &index, from, to, extent, only: path })?;
+        if let (Some(worktree), None) = (worktree, path) {
+            // With a newer base, what the project got since would look as if the agent had taken it back.
+            self.keep(&worktree.base_name(), &self.parent(&wanted.commit)?)?;
+        }
         Ok(Restored { changes, backup: Some(backup) })
+    }
+
+    /// What a worktree's backup was made against.
+    fn parent(&self, commit: &CommitId) -> Result<CommitId, GitError> {
+        let git = self.real("rev-parse").args(["--verify", "--quiet"]);
+        let parent = git.arg(format!("{}^", commit.as_str())).word()?;
+        commit_id("rev-parse", &parent)
     }
 
     /// A file that is as it was is no error; one that is in no list is.

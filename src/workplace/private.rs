@@ -3,6 +3,7 @@
 
 use super::GitError;
 use super::git::Git;
+use super::repository::small_file;
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
@@ -93,10 +94,10 @@ impl Private {
     }
 
     /// What is ignored beside `.gitignore` files.
-    pub(super) fn exclude(&self, common: &Path, hidden: Option<&Path>) -> Result<(), GitError> {
-        let mut rules = fs::read(common.join("info/exclude")).unwrap_or_default();
+    pub(super) fn exclude(&self, common: &Path, hidden: &[&Path]) -> Result<(), GitError> {
+        let mut rules = small_file(&common.join("info/exclude")).unwrap_or_default();
         rules.extend_from_slice(format!("\n/{STAGING}*/\n").as_bytes());
-        if let Some(hidden) = hidden {
+        for hidden in hidden {
             rules.push(b'/');
             for byte in hidden.as_os_str().as_bytes() {
                 if b"\\*?[ ".contains(byte) {
@@ -107,7 +108,7 @@ impl Private {
             rules.push(b'\n');
         }
         self.write("git/info/exclude", &rules)?;
-        let attributes = fs::read(common.join("info/attributes")).unwrap_or_default();
+        let attributes = small_file(&common.join("info/attributes")).unwrap_or_default();
         self.write("git/info/attributes", &attributes)
     }
 
@@ -169,7 +170,7 @@ fn copied_settings(common: &Path) -> Result<Vec<(String, String)>, GitError> {
     Ok(settings.collect())
 }
 
-fn fingerprint(text: &OsStr) -> String {
+pub(super) fn fingerprint(text: &OsStr) -> String {
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -31,6 +31,8 @@ struct Inner {
     git_dir: PathBuf,
     common: PathBuf,
     data: PathBuf,
+    /// The gateway's own, which is no part of the project although it may lie in it.
+    hidden: Vec<PathBuf>,
     private: Private,
     lock: Arc<Mutex<()>>,
 }
@@ -39,6 +41,16 @@ impl Repository {
     /// `data` is the gateway's own directory, which is no part of any project. `None`: there is no repository that
     /// worktrees could be made for, or no git. [`super::version`] tells what is wrong with git itself.
     pub fn discover(project: &Path, data: &Path) -> Result<Option<Self>, GitError> {
+        Self::discover_without(project, data, &[])
+    }
+
+    /// The same for a project that may hold files of the operator. If git does not track them, agents do not get them.
+    pub fn discover_without(
+        project: &Path,
+        data: &Path,
+        private: &[PathBuf],
+    ) -> Result<Option<Self>, GitError> {
+        let hidden = private.iter();
         match git::version() {
             Err(GitError::Missing) => return Ok(None),
             Err(err) => return Err(err),
@@ -57,8 +69,10 @@ impl Repository {
             private.configure(&common)?;
             private
         };
-        let repository =
-            Self(Arc::new(Inner { top, prefix, git_dir, common, data, private, lock }));
+        let hidden = hidden.filter_map(|path| path.canonicalize().ok()).chain([data.clone()]);
+        let hidden = hidden.collect();
+        let inner = Inner { top, prefix, git_dir, common, data, hidden, private, lock };
+        let repository = Self(Arc::new(inner));
         Ok(repository.holds_the_project()?.then_some(repository))
     }
 
@@ -115,14 +129,14 @@ impl Repository {
 
     /// What is ignored may have changed since the last time.
     pub(super) fn update_excludes(&self) -> Result<(), GitError> {
-        let hidden = self.0.data.strip_prefix(&self.0.top).ok();
-        let hidden = hidden.filter(|path| !path.as_os_str().is_empty());
-        self.0.private.exclude(&self.0.common, hidden)
+        let hidden = self.0.hidden.iter().filter_map(|path| path.strip_prefix(&self.0.top).ok());
+        let hidden: Vec<_> = hidden.filter(|path| !path.as_os_str().is_empty()).collect();
+        self.0.private.exclude(&self.0.common, &hidden)
     }
 
     /// Whether this belongs to the gateway and not to the project.
     pub(super) fn is_hidden(&self, path: &Path) -> bool {
-        path.starts_with(&self.0.data)
+        self.0.hidden.iter().any(|hidden| path.starts_with(hidden))
     }
 
     /// A project in somebody's home must not be taken for a part of the repository that holds the home.
@@ -146,22 +160,52 @@ fn find(project: &Path) -> Option<(PathBuf, PathBuf)> {
     found.next().filter(|_| !inside)
 }
 
+/// An agent that works in a project without a repository could make one up, to be shown what its links lead to. So a
+/// repository is believed only if nothing in it is elsewhere, and a `.git` file only if that place points back.
 fn named_git_dir(dot_git: &Path) -> Option<PathBuf> {
-    let about = fs::metadata(dot_git).ok()?;
+    let about = fs::symlink_metadata(dot_git).ok()?;
     let git_dir = if about.is_file() {
-        let text = fs::read(dot_git).ok()?;
+        let text = small_file(dot_git)?;
         let target = text.strip_prefix(b"gitdir:")?.trim_ascii();
-        dot_git.parent()?.join(OsStr::from_bytes(target))
+        let git_dir = dot_git.parent()?.join(OsStr::from_bytes(target)).canonicalize().ok()?;
+        points_back(&git_dir, dot_git).then_some(git_dir)?
+    } else if about.is_dir() && fs::symlink_metadata(dot_git.join("commondir")).is_err() {
+        dot_git.canonicalize().ok()?
     } else {
-        dot_git.to_owned()
+        return None;
     };
-    let git_dir = git_dir.canonicalize().ok()?;
+    let common = common_dir(&git_dir);
+    let is_own = |name: &str| {
+        fs::symlink_metadata(common.join(name)).map_or(name == "worktrees", |about| about.is_dir())
+    };
     let has_head = git_dir.join("HEAD").symlink_metadata().is_ok();
-    (has_head && common_dir(&git_dir).join("objects").is_dir()).then_some(git_dir)
+    (has_head && ["objects", "refs", "worktrees"].into_iter().all(is_own)).then_some(git_dir)
+}
+
+/// A linked worktree has a note of where it is, and a submodule a setting.
+fn points_back(git_dir: &Path, dot_git: &Path) -> bool {
+    let same = |path: PathBuf, other: Option<&Path>| {
+        let (path, other) = (path.canonicalize(), other.map(Path::canonicalize));
+        matches!((path, other), (Ok(path), Some(Ok(other))) if path == other)
+    };
+    if let Some(note) = small_file(&git_dir.join("gitdir")) {
+        return same(git_dir.join(OsStr::from_bytes(note.trim_ascii())), Some(dot_git));
+    }
+    let settings = small_file(&git_dir.join("config")).unwrap_or_default();
+    let settings = String::from_utf8_lossy(&settings).into_owned();
+    let mut lines = settings.lines().filter_map(|line| line.trim().strip_prefix("worktree"));
+    let place = lines.find_map(|rest| rest.trim_start().strip_prefix('='));
+    place.is_some_and(|place| same(git_dir.join(place.trim()), dot_git.parent()))
+}
+
+/// Opening a pipe would wait for somebody who writes into it.
+pub(super) fn small_file(path: &Path) -> Option<Vec<u8>> {
+    let about = fs::symlink_metadata(path).ok()?;
+    (about.is_file() && about.len() < 1 << 20).then(|| fs::read(path).ok())?
 }
 
 fn common_dir(git_dir: &Path) -> PathBuf {
-    let Ok(text) = fs::read(git_dir.join("commondir")) else { return git_dir.to_owned() };
+    let Some(text) = small_file(&git_dir.join("commondir")) else { return git_dir.to_owned() };
     let common = git_dir.join(OsStr::from_bytes(text.trim_ascii()));
     common.canonicalize().unwrap_or(common)
 }

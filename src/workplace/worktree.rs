@@ -4,7 +4,7 @@
 use super::apply::Course;
 use super::index::{Extent, Index};
 use super::link::Link;
-use super::private::{make_directory, replace};
+use super::private::{fingerprint, make_directory, replace};
 use super::refs::Kept;
 use super::snapshot::{Place, Snapshot};
 use super::{Backup, Changes, CommitId, GitError, Reason, Repository, TreeId};
@@ -48,8 +48,24 @@ impl Repository {
     /// Where worktrees are best made: `worktrees/<session>/` in the data directory, with a name of its own for each
     /// repository, so that a session can change its project and find the work in the first one again.
     pub fn worktree_path(&self, session: &SessionId, slot: AgentSlot) -> PathBuf {
-        let name = format!("{}-{}", self.private().name().display(), slot.number());
+        let repository = self.private().name().display();
+        let name = format!("{repository}{}-{}", self.mark(), slot.number());
         self.data().join("worktrees").join(session.as_str()).join(name)
+    }
+
+    fn worktree_name(&self, session: &SessionId, slot: AgentSlot) -> String {
+        format!("{session}-{}{}", slot.number(), self.mark())
+    }
+
+    /// Several projects may be in one repository, as directories or as checkouts of their own. Their agents must not
+    /// meet, because the work of one would be accepted into the other.
+    fn mark(&self) -> String {
+        let is_whole = self.prefix().as_os_str().is_empty() && self.git_dir() == self.common_dir();
+        if is_whole {
+            return String::new();
+        }
+        let mark = fingerprint(self.top().join(self.prefix()).as_os_str());
+        format!("-{}", &mark[..8.min(mark.len())])
     }
 
     /// Makes the worktree at `path`, which must not be there or be ours. One that is there is brought to the
@@ -83,7 +99,9 @@ impl Repository {
         slot: AgentSlot,
     ) -> Result<Option<Worktree>, GitError> {
         let _lock = self.lock();
-        let Some((Stage::Ready, path)) = self.noted(&name(session, slot)) else { return Ok(None) };
+        let Some((Stage::Ready, path)) = self.noted(&self.worktree_name(session, slot)) else {
+            return Ok(None);
+        };
         let worktree = self.worktree_at(session, slot, &path)?;
         Ok(worktree.is_whole()?.then_some(worktree))
     }
@@ -100,7 +118,7 @@ impl Repository {
         // Without links: git compares these paths as text.
         let parent = parent.canonicalize().map_err(GitError::io(doing))?;
         let top = parent.join(path.file_name().unwrap_or_default());
-        let link = Link::new(self, &name(session, slot), &top);
+        let link = Link::new(self, &self.worktree_name(session, slot), &top);
         let (repository, session) = (self.clone(), session.clone());
         Ok(Worktree { repository, session, slot, link, fresh: false })
     }
@@ -183,7 +201,7 @@ impl Worktree {
     }
 
     pub(super) fn name(&self) -> String {
-        name(&self.session, self.slot)
+        self.repository.worktree_name(&self.session, self.slot)
     }
 
     pub(super) fn base_kept(&self) -> Result<Kept, GitError> {
@@ -191,7 +209,7 @@ impl Worktree {
         kept.ok_or(GitError::WorktreeGone)
     }
 
-    fn base_name(&self) -> String {
+    pub(super) fn base_name(&self) -> String {
         format!("base/{}", self.name())
     }
 
@@ -307,8 +325,4 @@ impl Worktree {
 pub(super) fn noted_path(note: &[u8]) -> Option<PathBuf> {
     let end = note.iter().position(|byte| *byte == b'\n')?;
     Some(PathBuf::from(OsString::from_vec(note[end + 1..].to_vec())))
-}
-
-fn name(session: &SessionId, slot: AgentSlot) -> String {
-    format!("{session}-{}", slot.number())
 }

@@ -328,3 +328,62 @@ async fn the_same_over_http_for_the_sessions_own_user_only() {
     assert_eq!(get(&at("1/diff")).send(addr).await.status, 401);
     scene.gateway.stop().await;
 }
+
+#[tokio::test]
+async fn undoing_an_old_run_takes_nothing_of_the_users_work_back() {
+    let mut scene = Scene::new().await;
+    let first = scene.work(1, "write main.txt made").await["実行番号"].clone();
+    assert_eq!(scene.choose("accept", 1, json!({})).await["結果"], "done");
+    std::fs::write(scene.project().join("notes.txt"), "edited\n").unwrap();
+    scene.work(1, "write other.txt x").await;
+    let undone = scene.choose("restore", 1, json!({"実行番号": first})).await;
+    assert_eq!(undone["結果"], "done");
+    scene.work(1, "write last.txt x").await;
+    let accepted = scene.choose("accept", 1, json!({})).await;
+    assert_eq!((&accepted["結果"], &accepted["ファイル"]), (&json!("done"), &json!(["last.txt"])));
+    assert_eq!(read(scene.project(), "notes.txt"), "edited\n");
+    assert_eq!(read(scene.project(), "main.txt"), "made");
+    scene.gateway.stop().await;
+}
+
+#[tokio::test]
+async fn an_agent_gets_no_copy_of_the_operators_files() {
+    let mut scene = Scene::with(|config| {
+        let file = config.project.join("settings.toml");
+        std::fs::write(&file, "secret").unwrap();
+        config.file = Some(file);
+    })
+    .await;
+    scene.work(1, "write a.txt x").await;
+    let session = scene.front.session().to_owned();
+    for (name, expected) in [("settings.toml", "NG"), ("a.txt", "OK")] {
+        let body = json!({"ファイル名": name, SESSION: session, CHANNEL: "1"});
+        let answer = post("/core/files/内容取得", &body).local().send(scene.gateway.addr).await;
+        assert_eq!(answer.json()["status"], expected, "{name}");
+    }
+    scene.gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_repository_that_an_agent_made_up_is_none() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "secret").unwrap();
+    let home = std::sync::Arc::new(crate::support::Home::new());
+    let mut scene = Scene::on(Gateway::start_at(home, |_| ()).await, None).await;
+    let outside = outside.path().display();
+    for plant in [
+        format!(
+            "mkdir -p .git/refs; echo ref: refs/heads/m > .git/HEAD; ln -s {outside} .git/objects"
+        ),
+        format!(
+            "rm -r .git; mkdir -p .git/refs .git/objects; echo x > .git/HEAD; echo {outside} > .git/commondir"
+        ),
+        format!("rm -r .git; echo gitdir: {outside} > .git"),
+    ] {
+        scene.work(1, &format!("run {plant}\nwrite a.txt {}", plant.len())).await;
+        scene.work(1, &format!("write a.txt again {}", plant.len())).await;
+        let rows = scene.compare(json!({})).await;
+        assert_eq!(rows[0]["場所"], "shared", "{plant}");
+    }
+    scene.gateway.stop().await;
+}

@@ -177,6 +177,7 @@ async fn the_gateway_can_neither_be_reached_nor_touched() {
         "import socket; s = socket.socket(socket.AF_UNIX); s.connect('DATA/control.sock')".to_owned(),
         "os.kill(GATEWAY, 0)".to_owned(),
         "os.kill(os.getppid(), 0)".to_owned(),
+        "import resource; resource.prlimit(GATEWAY, resource.RLIMIT_NOFILE)".to_owned(),
     ];
     let attempts: Vec<&str> = attempts.iter().map(String::as_str).collect();
     stopped(1, &attempts).await;

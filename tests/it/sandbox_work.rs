@@ -19,6 +19,11 @@ fn shell(line: &str) -> String {
     )
 }
 
+/// An agent with a place of its own may commit there.
+const IN_WORKTREE: &str = "test $(pwd -P) != PROJECT && echo > new && git add new && git commit -qm first && \
+    git log -1 --format=%an | grep -q Ann && git checkout -q --detach && echo >> new && \
+    git commit -qam second && git diff HEAD~";
+
 #[tokio::test]
 async fn ordinary_work_goes_on() {
     let lab = Lab::new(Boxing::On);
@@ -40,9 +45,7 @@ async fn ordinary_work_goes_on() {
         "zero",
     ]);
     let mut lines = vec![
-        "echo a | tr a b && echo 'int main(void) { return 0; }' > a.c && cc -o a a.c && ./a && git add a.c && \
-         git commit -qm first && git log -1 --format=%an | grep -q Ann && git status && \
-         git checkout -q --detach && echo >> a.c && git commit -qam second && git diff HEAD~",
+        "echo a | tr a b && echo 'int main(void) { return 0; }' > a.c && cc -o a a.c && ./a && git status",
         "echo hi > $TMPDIR/x && echo hi > $HOME/x && echo hi > /tmp/x && f=$(mktemp) && rm $f && echo > /dev/null",
         "python3 -c 'import threading, multiprocessing, os; threading.Thread(target=print).start(); \
          p = multiprocessing.Process(target=print); p.start(); p.join(); assert p.exitcode == 0; os.openpty()'",
@@ -55,7 +58,10 @@ async fn ordinary_work_goes_on() {
              require(\"child_process\").execSync(\"true\")'",
         );
     }
-    for (slot, in_project) in [(1, "test $(pwd -P) = PROJECT"), (2, "test $(pwd -P) != PROJECT")] {
+    for (slot, in_project) in [
+        (1, "test $(pwd -P) = PROJECT && ! git commit -q --allow-empty -m second"),
+        (2, IN_WORKTREE),
+    ] {
         for line in lines.iter().chain([&in_project]) {
             // The second sees what the first has done, and does something of its own.
             let line = line.replace("a.c", &format!("a{slot}.c"));

@@ -105,11 +105,12 @@ fn agent_event<'a>(
 }
 
 fn chosen<'a>(dialect: &'a AicoreDialect, channel: Channel, chosen: &'a Chosen) -> Packet<'a> {
-    let packet = |kind, body| without_file(dialect.packet(channel, kind, body));
     if dialect.features.agents {
-        return packet(choice_kind(chosen.kind), Body::Chosen(activity::chosen(chosen)));
+        let body = Body::Chosen(activity::chosen(chosen));
+        return without_file(dialect.packet(channel, choice_kind(chosen.kind), body));
     }
-    packet("output_text", Body::Owned(phrase::chosen(dialect.locale, chosen)))
+    let text = phrase::chosen(dialect.locale, chosen);
+    dialect.packet(channel, "output_text", Body::Owned(text))
 }
 
 /// Answers, cancels and lists have never carried the file keys.

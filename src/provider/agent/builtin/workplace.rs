@@ -25,6 +25,8 @@ pub(super) struct Workplace {
 pub(super) enum WorkplaceError {
     #[error("{path} leads outside the place of work; only paths below it can be used")]
     Outside { path: String },
+    #[error("{path} belongs to git; use git itself")]
+    Git { path: String },
     #[error("{path} is not a file")]
     NotAFile { path: String },
     #[error("there is no {path}")]
@@ -108,6 +110,10 @@ impl Workplace {
             return Err(WorkplaceError::Changed { path: path.to_owned() });
         }
         let failed = |err: io::Error| failure(path, err);
+        // What is in there is used by whoever uses git next, and not in a box.
+        if Path::new(path).iter().any(|part| part.eq_ignore_ascii_case(".git")) {
+            return Err(WorkplaceError::Git { path: path.to_owned() });
+        }
         let spot = self.spot(path, Make::Directories)?;
         let spot = spot.ok_or_else(|| WorkplaceError::NotAFile { path: path.to_owned() })?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK;
