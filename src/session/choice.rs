@@ -247,6 +247,12 @@ impl Session {
             let reason = "the agent is at work; stop it or wait, then try again".to_owned();
             return self.refuse_inquiry(inquirer, reason);
         }
+        let others_work = self.lanes.iter().any(|lane| !lane.is_idle());
+        if self.wish(agent).is_shared() && others_work {
+            let reason = "agents work in the project; stop them or wait, then try again".to_owned();
+            return self.refuse_inquiry(inquirer, reason);
+        }
+        let lane = &mut self.lanes[usize::from(agent.number())];
         lane.hold();
         let wish = self.wish(agent);
         self.jobs.spawn(async move {
@@ -318,7 +324,12 @@ impl Session {
         if chosen.settles() {
             self.results.touched[place(chosen.agent)].clear();
         }
-        if chosen.kind == ChoiceKind::Accept && chosen.settles() {
+        let in_project = match chosen.kind {
+            ChoiceKind::Accept => chosen.settles(),
+            ChoiceKind::Restore => self.wish(chosen.agent).is_shared(),
+            ChoiceKind::Discard => false,
+        };
+        if in_project {
             self.tell_changes(step, Channel::Agent(chosen.agent), files.clone());
         }
     }

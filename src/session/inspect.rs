@@ -6,7 +6,7 @@ use crate::message::{
     Branch, Choice, ChosenOutcome, ComparisonRow, Conflict, DiffNote, PlaceKind, RunId,
 };
 use crate::provider::agent::Checker;
-use crate::workplace::{Accepted, Backup, Place, Reason, Target, Worktree};
+use crate::workplace::{Accepted, Backup, GitError, Place, Reason, Target, Worktree};
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 
@@ -39,7 +39,9 @@ async fn measured(
     let lines = |count: fn(&crate::message::FileChange) -> Option<u32>| {
         changes.files.iter().filter_map(count).map(u64::from).sum()
     };
-    let check = match check {
+    // An agent at work changes what would be checked.
+    let at_work = row.run.is_some() && row.outcome.is_none();
+    let check = match check.filter(|_| !at_work) {
         Some((checker, quarters)) => {
             let place = quarters.place(&Site::Worktree(worktree), Some(&checker.program.row));
             Some(checker.run(&place).await)
@@ -88,16 +90,39 @@ pub(super) fn shortened(diff: DiffNote, most: usize) -> DiffNote {
 
 pub(super) async fn choose(wish: SiteWish, choice: Choice) -> Result<ChosenOutcome, String> {
     blocking(move || match choice {
-        Choice::Accept(branch) => accept(&wish.worktree()?, branch),
-        Choice::Discard => {
-            let worktree = wish.worktree()?;
-            let thrown = worktree.changes()?;
-            worktree.discard()?;
-            Ok(done(thrown.files.into_iter().map(|file| file.path).collect()))
-        }
-        Choice::Restore { run, path } => restore(&wish, run, path.as_deref()),
+        Choice::Accept(branch) => accept(&wish.worktree()?, branch).or_else(tried),
+        Choice::Discard => discard(&wish.worktree()?).or_else(tried),
+        Choice::Restore { run, path } => restore(&wish, run, path.as_deref()).or_else(tried),
     })
     .await
+}
+
+/// What was tried and did not work is told to everybody on the channel; what was not possible, to who asked.
+fn tried(err: SiteError) -> Result<ChosenOutcome, SiteError> {
+    match err {
+        SiteError::Git(
+            why @ (GitError::Locked { .. }
+            | GitError::DiskFull
+            | GitError::NoPermission { .. }
+            | GitError::TimedOut { .. }
+            | GitError::TooMuch { .. }
+            | GitError::PlaceChanged { .. }
+            | GitError::Storage { .. }
+            | GitError::Failed { .. }),
+        ) => Ok(ChosenOutcome::Failed { reason: why.to_string() }),
+        other @ (SiteError::NoRepository
+        | SiteError::IsShared
+        | SiteError::NoWork
+        | SiteError::NoBackup(_)
+        | SiteError::Git(_)
+        | SiteError::Files(_)) => Err(other),
+    }
+}
+
+fn discard(worktree: &Worktree) -> Result<ChosenOutcome, SiteError> {
+    let thrown = worktree.changes()?;
+    worktree.discard()?;
+    Ok(done(thrown.files.into_iter().map(|file| file.path).collect()))
 }
 
 fn accept(worktree: &Worktree, branch: Option<Branch>) -> Result<ChosenOutcome, SiteError> {
@@ -160,5 +185,35 @@ async fn blocking<T: Send + 'static>(
     match spawn_blocking(work).await {
         Ok(done) => done.map_err(|err| err.to_string()),
         Err(_) => Err(FAILED.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_tried_is_told_apart_from_what_was_not_possible() {
+        let told = tried(SiteError::Git(GitError::DiskFull)).unwrap();
+        assert!(
+            matches!(told, ChosenOutcome::Failed { reason } if reason.contains("disk is full"))
+        );
+        let name = "x".to_owned();
+        assert!(tried(SiteError::Git(GitError::BranchExists { name })).is_err());
+        assert!(tried(SiteError::NoWork).is_err());
+    }
+
+    #[test]
+    fn a_shown_diff_ends_with_a_line() {
+        let diff = |text: &str| DiffNote {
+            agent: crate::message::AgentSlot::ALL[0],
+            path: None,
+            files: Vec::new().into(),
+            text: text.to_owned(),
+            truncated: false,
+        };
+        assert_eq!(shortened(diff("one\ntwo\n"), 20), diff("one\ntwo\n"));
+        let short = shortened(diff("one\ntwo\nthree\n"), 10);
+        assert_eq!((short.text.as_str(), short.truncated), ("one\ntwo\n", true));
     }
 }

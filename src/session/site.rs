@@ -162,6 +162,11 @@ impl SiteWish {
         Repository::discover_without(self.files.project(), &self.data, &self.private)
     }
 
+    /// Whether its user wants it to work in the project.
+    pub(super) fn is_shared(&self) -> bool {
+        self.wanted == Wanted::Shared
+    }
+
     pub(super) fn session(&self) -> &SessionId {
         &self.session
     }

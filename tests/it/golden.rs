@@ -449,7 +449,8 @@ fn every_packet_about_agents_has_its_golden_frame() {
             done(ChoiceKind::Discard, ChosenOutcome::Done { files, branch: None })
         }),
         ("restore", pane, {
-            let reason = "there is no backup of run 3".to_owned();
+            let reason = "the server's disk is full; ask the operator to make room, then try again"
+                .to_owned();
             done(ChoiceKind::Restore, ChosenOutcome::Failed { reason })
         }),
     ];

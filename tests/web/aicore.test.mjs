@@ -107,7 +107,7 @@ test("results, comparisons and choices are read whole", () => {
   assert.deepEqual(read("diff").body.files, [file]);
   assert.deepEqual(read("accept").body.conflicts, [{ path: "src/main.rs", sort: "content" }]);
   assert.deepEqual(read("discard").body.files, ["src/main.rs"]);
-  assert.equal(read("restore").body.reason, "there is no backup of run 3");
+  assert.match(read("restore").body.reason, /disk is full/);
 });
 
 test("agents' packets without content are empty, not fatal", () => {
