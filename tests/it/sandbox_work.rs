@@ -2,7 +2,7 @@
 
 use crate::acp::AGENT;
 use crate::process::Process;
-use crate::sandbox::{Boxing, Lab};
+use crate::sandbox::{Boxing, Lab, visible};
 use crate::support::{BODY, Frontend, Home, KIND, PATIENCE};
 use kakehashi::auth;
 use kakehashi::sandbox::{Confinement, Network};
@@ -160,7 +160,7 @@ fn several_users_need_a_box() {
 /// Most tests run as root where they run by themselves; this one never does.
 #[test]
 fn nobody_has_to_be_root() {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = visible();
     let (binary, work, secret) =
         (place.path().join("kakehashi"), place.path().join("work"), place.path().join("secret"));
     fs::copy(env!("CARGO_BIN_EXE_kakehashi"), &binary).unwrap();
