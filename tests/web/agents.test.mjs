@@ -185,7 +185,7 @@ test("a result names its files and who else changed them, and can be undone", ()
     assert.equal(tap.sent("restore").length, 0);
     await page.waitForTimeout(450);
     await result.locator(".restore").click();
-    await page.locator('#agent2 .chosen[data-outcome="failed"]', { hasText: "no backup of run 3" }).waitFor();
+    await page.locator('#agent2 .chosen[data-outcome="failed"]', { hasText: "disk is full" }).waitFor();
     assert.equal(tap.sent("restore")[0][KEYS.body][KEYS.run], 3);
 
     tap.tell("2", "result", golden("result"), { [KEYS.run]: 4 });
