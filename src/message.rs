@@ -8,6 +8,7 @@ mod agent_set;
 mod chat_model;
 mod choice;
 mod confirmation;
+mod playback;
 mod setting;
 mod webhook;
 
@@ -22,6 +23,7 @@ pub use choice::{
     Conflict, DiffNote, FileChange, Overlap, PlaceKind, RunSummary,
 };
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
+pub use playback::{Generation, Interruption, PlaybackAck, TalkKey, TurnTimes};
 pub use setting::{ModelOffer, Offered, SettingProblem, SettingValue, Settings};
 pub use webhook::{Webhook, WebhookCall};
 
@@ -228,6 +230,10 @@ pub enum Command {
     SendAudio(AudioChunk),
     /// The user wants silence now.
     StopPlayback,
+    /// How far the user has heard.
+    AckPlayback(PlaybackAck),
+    /// The user begins or ends to speak by a key.
+    PressTalkKey(TalkKey),
     CancelRun {
         channel: Channel,
         scope: CancelScope,
@@ -430,9 +436,12 @@ pub enum Event {
     /// An agent's answer, told where the request was typed.
     RequestAnswered(String),
     FilesChanged(Vec<String>),
+    /// What was said, in the order in which it was said.
     Transcript {
         speaker: Speaker,
         text: String,
+        /// The model was interrupted; the text is what was heard of it.
+        interrupted: Option<Interruption>,
     },
     /// A cancel was taken; what it stopped follows.
     CancelTaken,
@@ -527,14 +536,28 @@ pub enum Notice {
     LiveDown {
         reason: String,
     },
+    /// Another live model goes on.
+    LiveReplaced {
+        model: String,
+        reason: String,
+    },
 }
 
 /// What passes by: not numbered, not stored, not replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Signal {
-    Audio(AudioChunk),
+    Audio {
+        generation: Generation,
+        chunk: AudioChunk,
+    },
     /// The user started to speak, or another socket took over: stop what is playing.
-    StopPlayback(StopReason),
+    StopPlayback {
+        /// `None`: whatever it has; the sound of another moment may be for this socket again.
+        generation: Option<Generation>,
+        reason: StopReason,
+    },
+    /// How long the last spoken exchange took.
+    TurnTimes(TurnTimes),
     Heartbeat {
         count: u64,
         uptime_seconds: f64,
@@ -587,6 +610,8 @@ pub struct Features {
     pub confirm: bool,
     /// What agents do and what has become of it, as such; others are told in lines.
     pub agents: bool,
+    /// Generations of sound, and telling what was played.
+    pub playback: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

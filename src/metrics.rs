@@ -1,7 +1,7 @@
 //! What the gateway counts, for `/metrics`. One set of numbers per running gateway, cheap to clone.
 //! Labels come from closed sets: neither sessions nor users nor texts can appear here.
 
-use crate::message::{Channel, RunOutcome};
+use crate::message::{Channel, RunOutcome, TurnTimes};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -61,6 +61,27 @@ impl Metrics {
 
     pub fn audio_dropped(&self, chunks: usize) {
         self.0.audio_dropped.inc_by(wide(chunks));
+    }
+
+    /// How long the parts of a spoken exchange took.
+    pub fn turn_taken(&self, times: &TurnTimes) {
+        let parts = [
+            times.end_of_turn,
+            times.first_sound,
+            times.first_sent,
+            times.first_played,
+            times.stop,
+        ];
+        for (histogram, part) in self.0.turn.iter().zip(parts) {
+            part.iter().for_each(|took| histogram.observe(took.as_secs_f64()));
+        }
+        self.0.underruns.inc_by(times.underruns);
+    }
+
+    pub fn live_tokens(&self, input: u64, output: u64) {
+        let [read, written] = &self.0.live_tokens;
+        read.inc_by(input);
+        written.inc_by(output);
     }
 
     pub fn batch_committed(&self, events: usize, took: Duration) {
@@ -143,6 +164,10 @@ pub enum RequestRefused {
 const CONNECTION_REASONS: [&str; 2] = ["too_many", "too_many_from_address"];
 const REQUEST_REASONS: [&str; 2] = ["host", "origin"];
 const OUTCOMES: [&str; 4] = ["finished", "cancelled", "failed", "interrupted"];
+/// In the order of [`Metrics::turn_taken`].
+const TURN_PARTS: [&str; 5] =
+    ["end_of_turn", "first_sound", "first_sent", "first_played", "interruption_stop"];
+const DIRECTIONS: [&str; 2] = ["input", "output"];
 /// In the order of [`Channel::ALL`].
 const CHANNELS: [&str; Channel::COUNT] = ["audio", "input", "file", "0", "1", "2", "3", "4"];
 
@@ -174,6 +199,9 @@ struct Numbers {
     bytes_out: Counter,
     frames_refused: Family<CodeLabel, Counter>,
     audio_dropped: Counter,
+    turn: [Histogram; 5],
+    underruns: Counter,
+    live_tokens: [Counter; 2],
     events_committed: Counter,
     commit: Histogram,
     runs_started: Counter,
@@ -204,6 +232,13 @@ impl Numbers {
             bytes_out: page.counter("bytes_out", "Bytes of WebSocket frames sent"),
             frames_refused: page.family("frames_refused", "WebSocket frames answered by an error"),
             audio_dropped: page.counter("audio_chunks_dropped", "Audio chunks that were too late"),
+            turn: page.turn(),
+            underruns: page.counter("playback_underruns", "Times that a speaker ran dry"),
+            live_tokens: page.counters(
+                "live_tokens",
+                "Tokens of live models",
+                DIRECTIONS.map(|direction| DirectionLabel { direction }),
+            ),
             events_committed: page.counter("events_committed", "Events written to the store"),
             commit: page.commit(),
             runs_started: page.counter("runs_started", "Runs of chat and agents started"),
@@ -256,6 +291,16 @@ impl Page {
         CHANNELS.map(|channel| family.get_or_create_owned(&ChannelLabel { channel }))
     }
 
+    fn turn(&mut self) -> [Histogram; 5] {
+        // From 1 ms, a packet inside the gateway, to 16 s, where people hang up.
+        let family = Family::<PartLabel, Histogram>::new_with_constructor(|| {
+            Histogram::new(exponential_buckets(0.001, 2.0, 15))
+        });
+        let help = "Time between the parts of a spoken exchange";
+        self.0.register_with_unit("voice_turn", help, Unit::Seconds, family.clone());
+        TURN_PARTS.map(|part| family.get_or_create_owned(&PartLabel { part }))
+    }
+
     fn commit(&mut self) -> Histogram {
         // From 0.1 ms, a batch on a fast disk, to 3.3 s, where clients notice.
         let histogram = Histogram::new(exponential_buckets(0.0001, 2.0, 16));
@@ -277,6 +322,7 @@ trait Label:
 impl Label for CodeLabel {}
 impl Label for ReasonLabel {}
 impl Label for OutcomeLabel {}
+impl Label for DirectionLabel {}
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CodeLabel {
@@ -291,6 +337,16 @@ struct ReasonLabel {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OutcomeLabel {
     outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PartLabel {
+    part: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DirectionLabel {
+    direction: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]

@@ -24,7 +24,7 @@ use crate::message::{
 };
 use crate::metrics::Held;
 use crate::provider::agent::Place;
-use crate::provider::live::LIVE_OUTPUT_CAPACITY;
+use crate::provider::live::{LIVE_OUTPUT_CAPACITY, Speaker};
 use crate::store::{Change, SessionKey, SessionRecord};
 use crate::task::Doorbell;
 use std::future::{pending, poll_fn};
@@ -78,6 +78,7 @@ pub(super) struct Inboxes {
     pub(super) commands: mpsc::Receiver<Submitted>,
     pub(super) urgent: mpsc::Receiver<Urgent>,
     pub(super) microphone: Microphone,
+    pub(super) speaker: Speaker,
 }
 
 /// What happens when a certain time has come.
@@ -115,7 +116,7 @@ impl Session {
         workplace: watch::Sender<Files>,
         inboxes: Inboxes,
     ) -> Self {
-        let Inboxes { commands, urgent, microphone } = inboxes;
+        let Inboxes { commands, urgent, microphone, speaker } = inboxes;
         let providers = Providers::of(&env, &settled.settings);
         let agent = |slot| {
             let chosen = models::agent(&env, &settled.settings, &id, &record.principal, slot);
@@ -124,8 +125,8 @@ impl Session {
         let [one, two, three, four] = AgentSlot::ALL.map(agent);
         let mut session = Self {
             lanes: [Lane::chat(providers.chat), one, two, three, four],
-            audience: Audience::new(record.tops, microphone.clone()),
-            voice: Voice::new(providers.live, microphone),
+            audience: Audience::new(record.tops, microphone.clone(), speaker.clone()),
+            voice: Voice::new(providers.live, microphone, speaker),
             journal: Journal::new(env.store.writer(record.key)),
             presence: Presence::new(),
             desk: Desk::new(record.controls),

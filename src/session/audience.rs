@@ -7,6 +7,7 @@ use crate::message::{
     Channel, ConnectionId, Entry, Event, Features, Problem, ReportStage, RunId, Seq, Signal,
     StopReason,
 };
+use crate::provider::live::{Listener, Speaker};
 use bytes::Bytes;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -19,8 +20,6 @@ const LOG_BYTES: usize = 1024 * 1024;
 /// Passing signals waiting for one socket; more than all answers that can be due at once. Full: the socket is too
 /// slow and is closed; it comes back and resumes.
 const SIGNAL_CAPACITY: usize = 1024;
-/// Sound waiting for one socket, about 20 seconds. Full: as above.
-const SOUND_BYTES: usize = 1024 * 1024;
 
 /// Whether a socket may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +39,9 @@ pub(super) enum Dropped {
 #[derive(Debug)]
 pub(super) struct Lanes {
     pub(super) log: LogLane,
-    pub(super) signals: SignalLane,
+    pub(super) signals: mpsc::Receiver<Signal>,
+    /// Of a socket that may hold the speaker.
+    pub(super) sound: Option<Listener>,
     /// Set when the session drops this socket and not the other way round.
     pub(super) dropped: Arc<OnceLock<Dropped>>,
 }
@@ -66,44 +67,6 @@ impl LogLane {
         let entry = self.entries.try_recv().ok()?;
         self.queued.fetch_sub(weight(&entry.event), Ordering::Relaxed);
         Some(entry)
-    }
-}
-
-/// Passing signals on their way to one socket.
-#[derive(Debug)]
-pub(super) struct SignalLane {
-    signals: mpsc::Receiver<Signal>,
-    sound: Arc<AtomicUsize>,
-}
-
-impl SignalLane {
-    pub(super) async fn recv(&mut self) -> Option<Signal> {
-        let signal = self.signals.recv().await?;
-        self.sound.fetch_sub(sound_in(&signal), Ordering::Relaxed);
-        Some(signal)
-    }
-
-    pub(super) fn try_recv(&mut self) -> Option<Signal> {
-        let signal = self.signals.try_recv().ok()?;
-        self.sound.fetch_sub(sound_in(&signal), Ordering::Relaxed);
-        Some(signal)
-    }
-}
-
-fn sound_in(signal: &Signal) -> usize {
-    match signal {
-        Signal::Audio(chunk) => chunk.pcm.len(),
-        Signal::StopPlayback(_)
-        | Signal::Heartbeat { .. }
-        | Signal::Ack { .. }
-        | Signal::Failed { .. }
-        | Signal::FilesUnchanged { .. }
-        | Signal::AnswerPart { .. }
-        | Signal::Compared { .. }
-        | Signal::Diff(_)
-        | Signal::State { .. }
-        | Signal::Usage { .. }
-        | Signal::System(_) => 0,
     }
 }
 
@@ -133,7 +96,6 @@ struct Peer {
     /// `None` while the socket lags.
     log: Option<LogSender>,
     signals: mpsc::Sender<Signal>,
-    sound: Arc<AtomicUsize>,
     dropped: Arc<OnceLock<Dropped>>,
     told_not_holder: bool,
 }
@@ -149,14 +111,19 @@ struct Lane {
 #[derive(Debug)]
 pub(super) struct Audience {
     lanes: [Lane; Channel::COUNT],
-    /// Goes from hand to hand with the sockets of the audio channel.
+    /// Both go from hand to hand with the sockets of the audio channel.
     microphone: Microphone,
+    speaker: Speaker,
 }
 
 impl Audience {
-    pub(super) fn new(tops: [Seq; Channel::COUNT], microphone: Microphone) -> Self {
+    pub(super) fn new(
+        tops: [Seq; Channel::COUNT],
+        microphone: Microphone,
+        speaker: Speaker,
+    ) -> Self {
         let lanes = tops.map(|top| Lane { assigned: top, published: top, peers: Vec::new() });
-        Self { lanes, microphone }
+        Self { lanes, microphone, speaker }
     }
 
     /// The number of the next event of a channel.
@@ -181,12 +148,11 @@ impl Audience {
     pub(super) fn attach(&mut self, attach: &Attach) -> Lanes {
         let Attach { channel, connection, role, features, .. } = *attach;
         if channel == Channel::Audio && role == Role::Participant {
-            self.tell_holder(Signal::StopPlayback(StopReason::AnotherSocket));
+            self.silence_holder();
         }
         let lane = &mut self.lanes[channel.index()];
         let (log, entries) = log_lane(lane.published);
         let (signals, incoming) = mpsc::channel(SIGNAL_CAPACITY);
-        let sound = Arc::new(AtomicUsize::new(0));
         let dropped = Arc::new(OnceLock::new());
         lane.peers.push(Peer {
             connection,
@@ -194,12 +160,13 @@ impl Audience {
             features,
             log: Some(log),
             signals,
-            sound: Arc::clone(&sound),
             dropped: Arc::clone(&dropped),
             told_not_holder: false,
         });
-        self.pass_microphone();
-        Lanes { log: entries, signals: SignalLane { signals: incoming, sound }, dropped }
+        self.pass_devices();
+        let plays = channel == Channel::Audio && role == Role::Participant;
+        let sound = plays.then(|| self.speaker.listen(connection));
+        Lanes { log: entries, signals: incoming, sound, dropped }
     }
 
     /// Tells those who want to see an answer while it is made.
@@ -230,7 +197,7 @@ impl Audience {
 
     pub(super) fn detach(&mut self, channel: Channel, connection: ConnectionId) {
         self.lanes[channel.index()].peers.retain(|peer| peer.connection != connection);
-        self.pass_microphone();
+        self.pass_devices();
     }
 
     /// Tells a committed event to everyone on its channel. A socket that is behind catches up by itself.
@@ -264,7 +231,7 @@ impl Audience {
         for lane in &mut self.lanes {
             lane.peers.retain(|peer| !peer.signals.is_closed());
         }
-        self.pass_microphone();
+        self.pass_devices();
     }
 
     /// Everybody is told that the session is deleted, and let go.
@@ -275,7 +242,7 @@ impl Audience {
             // Who has no room for it learns it from the close code.
             let _ = peer.signals.try_send(farewell.clone());
         }
-        self.pass_microphone();
+        self.pass_devices();
     }
 
     /// Tells all sockets of a channel.
@@ -284,8 +251,10 @@ impl Audience {
     }
 
     /// To whoever holds it now; wherever sockets come and go.
-    fn pass_microphone(&self) {
-        self.microphone.give_to(self.holder());
+    fn pass_devices(&self) {
+        let holder = self.holder();
+        self.microphone.give_to(holder);
+        self.speaker.give_to(holder);
     }
 
     /// The newest audio socket that may send holds microphone and speaker.
@@ -301,11 +270,18 @@ impl Audience {
         peer.is_some_and(|peer| !std::mem::replace(&mut peer.told_not_holder, true))
     }
 
-    /// Sound and its control go to the holder only.
-    pub(super) fn tell_holder(&mut self, signal: Signal) {
+    /// Another socket takes over; whatever this one still plays is stale.
+    fn silence_holder(&mut self) {
         if let Some(holder) = self.holder() {
-            self.signal(Channel::Audio, holder, signal);
+            let reason = StopReason::AnotherSocket;
+            let stop = Signal::StopPlayback { generation: None, reason };
+            self.signal(Channel::Audio, holder, stop);
         }
+    }
+
+    /// Tells those who tell what they play.
+    pub(super) fn tell_playing(&mut self, signal: &Signal) {
+        self.send_where(Channel::Audio, |peer| peer.features.playback, signal);
     }
 
     fn send_where(&mut self, channel: Channel, wanted: impl Fn(&Peer) -> bool, signal: &Signal) {
@@ -313,11 +289,6 @@ impl Audience {
         self.lanes[channel.index()].peers.retain(|peer| {
             if !wanted(peer) {
                 return true;
-            }
-            let sound = sound_in(signal);
-            if sound > 0 && peer.sound.fetch_add(sound, Ordering::Relaxed) > SOUND_BYTES {
-                let _ = peer.dropped.set(Dropped::Slow);
-                return false;
             }
             match peer.signals.try_send(signal.clone()) {
                 Ok(()) => true,
@@ -331,7 +302,7 @@ impl Audience {
             }
         });
         if self.count(channel) < before {
-            self.pass_microphone();
+            self.pass_devices();
         }
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct Desk {
     overtaking: HashMap<RequestNo, Vec<Submitted>>,
     /// Work asked for on a channel before this moment is not wanted any more.
     cancelled_before: HashMap<Channel, u64>,
+    /// Of the newest command that has come.
+    last_order: u64,
     pub(super) controls: Controls,
 }
 
@@ -55,6 +57,7 @@ impl Desk {
             lists: HashMap::new(),
             overtaking: HashMap::new(),
             cancelled_before: HashMap::new(),
+            last_order: 0,
             followed: HashMap::new(),
             controls,
         }
@@ -68,7 +71,13 @@ impl Desk {
         self.backlog.is_empty() && self.gate.is_none()
     }
 
+    /// What happens now came after everything up to this.
+    pub(super) fn last_order(&self) -> u64 {
+        self.last_order
+    }
+
     pub(super) fn put(&mut self, submitted: Submitted) {
+        self.last_order = self.last_order.max(submitted.order);
         self.backlog.push_back(submitted);
     }
 
@@ -109,6 +118,8 @@ fn targets(command: &Command) -> Vec<Channel> {
         | Command::ShowImage { .. }
         | Command::SendAudio(_)
         | Command::StopPlayback
+        | Command::AckPlayback(_)
+        | Command::PressTalkKey(_)
         | Command::CancelRun { .. }
         | Command::Confirm { .. }
         | Command::Compare { .. }
@@ -192,6 +203,7 @@ impl Session {
         }
         if scope == CancelScope::All {
             self.desk.cancelled_before.insert(channel, submitted.order);
+            self.desk.last_order = self.desk.last_order.max(submitted.order);
         }
         let asker = Asker::of(submitted);
         if self.journal.is_stuck() {
@@ -304,6 +316,8 @@ impl Session {
                 self.voice.interrupt(asker.connection);
                 self.record_for(asker, Step::default());
             }
+            Command::AckPlayback(ack) => self.on_playback_ack(asker, ack),
+            Command::PressTalkKey(key) => self.on_talk_key(asker, key),
             Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),
             Command::Confirm { id, confirmed, always } => {
                 let mut step = Step::default();

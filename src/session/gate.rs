@@ -113,6 +113,35 @@ impl Session {
         self.ask_user(step, slot, ask.id, call, diff, verdict.level, verdict.reason);
     }
 
+    /// What a live model wants done by an agent. `Err` says why not, in words for the model.
+    pub(super) fn judge_errand(
+        &mut self,
+        slot: AgentSlot,
+        tool: &str,
+        arguments: &str,
+    ) -> Result<(), String> {
+        let call = Call {
+            tool: tool.to_owned(),
+            kind: kind(ToolKind::Other).to_owned(),
+            input: arguments.to_owned(),
+            paths: Vec::new(),
+        };
+        let scope = Scope::new(self.env.files.project(), &[]);
+        let verdict = self.gate.rules.judge(&call, &scope, &self.gate.remembered[place(slot)]);
+        let confirmed = match verdict.decision {
+            Judged::Allow => Confirmed::Approved,
+            Judged::Deny | Judged::Ask => Confirmed::Refused,
+        };
+        let mut step = Step::default();
+        let by = DecidedBy::Rule;
+        self.audit(&mut step, slot, RunId(0), &call, confirmed, by, &verdict.reason);
+        self.journal.record(step);
+        match confirmed {
+            Confirmed::Approved => Ok(()),
+            Confirmed::Refused => Err(verdict.reason),
+        }
+    }
+
     #[expect(clippy::too_many_arguments, reason = "one question")]
     fn ask_user(
         &mut self,

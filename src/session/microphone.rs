@@ -46,6 +46,10 @@ impl Microphone {
         self.lock().holder = holder;
     }
 
+    pub(super) fn is_held_by(&self, connection: ConnectionId) -> bool {
+        self.lock().holder == Some(connection)
+    }
+
     pub(super) fn hear(&self, connection: ConnectionId, chunk: AudioChunk) -> Heard {
         let mut intake = self.lock();
         if intake.holder != Some(connection) {
@@ -85,7 +89,11 @@ impl Microphone {
         let bytes = words.clone().map(|input| match input {
             LiveInput::Image(image) => image.len(),
             LiveInput::Text(text) | LiveInput::Report(text) => text.len(),
-            LiveInput::Audio { .. } | LiveInput::Interrupt => 0,
+            LiveInput::ToolResult { outcome, .. } => {
+                let (Ok(text) | Err(text)) = outcome;
+                text.len()
+            }
+            LiveInput::Audio { .. } | LiveInput::Interrupt | LiveInput::TalkKey(_) => 0,
         });
         words.count() < WORDS_CAPACITY && bytes.sum::<usize>() < WORDS_BYTES
     }
@@ -206,7 +214,11 @@ mod tests {
             match input {
                 LiveInput::Audio { chunk, gap } => heard.push((chunk.pcm[0], gap)),
                 LiveInput::Text(_) => texts += 1,
-                LiveInput::Report(_) | LiveInput::Image(_) | LiveInput::Interrupt => {}
+                LiveInput::Report(_)
+                | LiveInput::Image(_)
+                | LiveInput::Interrupt
+                | LiveInput::TalkKey(_)
+                | LiveInput::ToolResult { .. } => {}
             }
             microphone.feed();
         }

@@ -9,6 +9,7 @@ mod choice;
 mod conversations;
 mod desk;
 mod erase;
+mod errand;
 mod follow;
 mod gate;
 mod inspect;
@@ -55,6 +56,7 @@ use crate::message::{
 };
 use crate::metrics::Metrics;
 use crate::policy::Rules;
+use crate::provider::live::Speaker;
 use crate::provider::{chat, webhook};
 use crate::store::{SessionKey, Store};
 use audience::{Lanes, LogLane};
@@ -110,6 +112,7 @@ struct HandleInner {
     budget: Arc<Semaphore>,
     urgent: mpsc::Sender<Urgent>,
     microphone: Microphone,
+    speaker: Speaker,
     /// The files of the project that it works on now.
     workplace: watch::Receiver<Files>,
     last_order: AtomicU64,
@@ -180,10 +183,14 @@ impl SessionHandle {
                 let Some(urgent) = self.hear(connection, chunk) else { return Ok(()) };
                 urgent
             }
-            (None, Command::StopPlayback) => match self.inner.microphone.interrupt(connection) {
+            (None, Command::StopPlayback) => match self.silence(connection) {
                 Fed::Everything => return Ok(()),
                 Fed::Partly => Urgent::SoundWaits,
             },
+            (None, Command::AckPlayback(ack)) => {
+                self.inner.speaker.ack(connection, ack);
+                return Ok(());
+            }
             (request, command @ Command::CancelRun { .. }) => {
                 let inbound = Inbound { request, command };
                 let order = self.next_order();
@@ -212,6 +219,14 @@ impl SessionHandle {
                 Some(Urgent::NotHolder { connection, chunk: Box::new(chunk) })
             }
         }
+    }
+
+    /// At once, whatever the session is doing.
+    fn silence(&self, connection: ConnectionId) -> Fed {
+        if self.inner.microphone.is_held_by(connection) {
+            self.inner.speaker.stop(None);
+        }
+        self.inner.microphone.interrupt(connection)
     }
 
     fn note_use(&self) {
@@ -285,6 +300,8 @@ fn payload(command: &Command) -> usize {
         Command::SendAudio(chunk) => chunk.pcm.len(),
         Command::SaveControls(_)
         | Command::StopPlayback
+        | Command::AckPlayback(_)
+        | Command::PressTalkKey(_)
         | Command::CancelRun { .. }
         | Command::Confirm { .. }
         | Command::Compare { .. }

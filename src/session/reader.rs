@@ -2,19 +2,20 @@
 //! Passing signals overtake the history. A socket that falls behind catches up from the store by itself.
 
 use super::SessionHandle;
-use super::audience::{Dropped, Lanes, LogLane, SignalLane};
+use super::audience::{Dropped, Lanes, LogLane};
 use super::job;
 use crate::files::Files;
 use crate::message::{
     Channel, ConnectionId, Delivery, Entry, Event, FileList, ListKind, ListScope, Principal, Seq,
     Signal,
 };
+use crate::provider::live::{Listener, Sound};
 use crate::store::{Page, SessionKey, Store, StoreError};
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 /// What comes next on a socket.
 #[derive(Debug)]
@@ -61,7 +62,8 @@ pub struct Reader {
     /// Kept across calls, so that `next` may be cancelled at any point.
     loading: Option<Loading>,
     log: LogLane,
-    signals: SignalLane,
+    signals: mpsc::Receiver<Signal>,
+    sound: Option<Listener>,
     dropped: Arc<OnceLock<Dropped>>,
     caught_up: bool,
 }
@@ -98,6 +100,7 @@ impl Reader {
             loading: None,
             log: lanes.log,
             signals: lanes.signals,
+            sound: lanes.sound,
             dropped: lanes.dropped,
             caught_up: false,
         }
@@ -106,7 +109,7 @@ impl Reader {
     /// Waits for what comes next. Loses nothing when it is cancelled.
     pub async fn next(&mut self) -> Result<Step, ReaderEnd> {
         loop {
-            if let Some(signal) = self.signals.try_recv() {
+            if let Ok(signal) = self.signals.try_recv() {
                 return Ok(Step::Deliver(Delivery::Passing(signal)));
             }
             if let Some(entry) = self.page.pop_front() {
@@ -127,6 +130,7 @@ impl Reader {
             tokio::select! {
                 biased;
                 signal = self.signals.recv() => return self.pass(signal),
+                sound = next_sound(&mut self.sound) => return Ok(play(sound)),
                 entry = self.log.recv() => match entry {
                     Some(entry) if entry.seq > self.cursor => return Ok(self.deliver(entry)),
                     Some(_) => {}
@@ -138,8 +142,11 @@ impl Reader {
 
     /// What is there already. Nobody is to be woken for what is not.
     pub fn ready(&mut self) -> Option<Step> {
-        if let Some(signal) = self.signals.try_recv() {
+        if let Ok(signal) = self.signals.try_recv() {
             return Some(Step::Deliver(Delivery::Passing(signal)));
+        }
+        if let Some(sound) = self.sound.as_mut().and_then(Listener::ready) {
+            return Some(play(sound));
         }
         if let Some(entry) = self.page.pop_front() {
             return Some(self.deliver(entry));
@@ -178,6 +185,7 @@ impl Reader {
         tokio::select! {
             biased;
             signal = self.signals.recv() => return self.pass(signal).map(Some),
+            sound = next_sound(&mut self.sound) => return Ok(Some(play(sound))),
             loaded = loading => {
                 self.loading = None;
                 self.last = None;
@@ -203,6 +211,23 @@ impl Drop for Reader {
     fn drop(&mut self) {
         self.session.detach(self.source.channel, self.connection);
     }
+}
+
+/// Never, on a socket that plays nothing.
+async fn next_sound(listener: &mut Option<Listener>) -> Sound {
+    match listener {
+        Some(listener) => listener.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn play(sound: Sound) -> Step {
+    Step::Deliver(Delivery::Passing(match sound {
+        Sound::Play { generation, chunk } => Signal::Audio { generation, chunk },
+        Sound::Stop { generation, reason } => {
+            Signal::StopPlayback { generation: Some(generation), reason }
+        }
+    }))
 }
 
 /// Where a channel's history is found.

@@ -12,6 +12,7 @@ use crate::files::Files;
 use crate::message::{Channel, Epoch, Principal, Seq, SessionId, SystemNotice};
 use crate::metrics::Metrics;
 use crate::policy::{Rules, RulesError};
+use crate::provider::live::Speaker;
 use crate::provider::{agent, chat, webhook};
 use crate::store::{self, SessionRecord, Store, StoreError};
 use crate::task::Tasks;
@@ -209,7 +210,7 @@ impl Registry {
         let (moved, workplace) = watch::channel(settled.files.clone());
         let (commands, command_queue) = mpsc::channel(COMMAND_CAPACITY);
         let (urgent, urgent_queue) = mpsc::channel(URGENT_CAPACITY);
-        let microphone = Microphone::default();
+        let (microphone, speaker) = (Microphone::default(), Speaker::default());
         let inner = HandleInner {
             id: id.clone(),
             key: record.key,
@@ -219,11 +220,13 @@ impl Registry {
             budget: Arc::new(Semaphore::new(COMMAND_BYTES)),
             urgent,
             microphone: microphone.clone(),
+            speaker: speaker.clone(),
             workplace,
             last_order: AtomicU64::new(0),
             last_use: AtomicU64::new(0),
         };
-        let inboxes = Inboxes { commands: command_queue, urgent: urgent_queue, microphone };
+        let inboxes =
+            Inboxes { commands: command_queue, urgent: urgent_queue, microphone, speaker };
         let mut session = Session::new(env, id.clone(), record, settled, moved, inboxes);
         let place = Place { registry: Arc::clone(self), id: id.clone(), slot: Arc::clone(slot) };
         let stop = self.stop.clone();

@@ -5,7 +5,8 @@ use super::job::Asker;
 use super::journal::Step;
 use super::microphone::Heard;
 use crate::message::{
-    AudioChunk, Channel, ConnectionId, Event, Notice, Problem, Signal, StopReason,
+    AudioChunk, Channel, ConnectionId, Event, Notice, PlaybackAck, Problem, Signal, TalkKey,
+    TurnTimes,
 };
 use crate::provider::live::LiveOutput;
 use tracing::info;
@@ -30,15 +31,33 @@ impl Session {
         }
     }
 
+    pub(super) fn on_playback_ack(&mut self, asker: Asker, ack: PlaybackAck) {
+        self.voice.ack(asker.connection, ack);
+        self.record_for(asker, Step::default());
+    }
+
+    pub(super) fn on_talk_key(&mut self, asker: Asker, key: TalkKey) {
+        self.voice.press(asker.connection, key);
+        self.record_for(asker, Step::default());
+    }
+
     /// `None`: the model is gone without a word.
     pub(super) fn on_live(&mut self, output: Option<LiveOutput>) {
         match output {
-            Some(LiveOutput::Audio(chunk)) => self.audience.tell_holder(Signal::Audio(chunk)),
-            Some(LiveOutput::SpeechStarted) => {
-                self.audience.tell_holder(Signal::StopPlayback(StopReason::UserSpeaks));
+            Some(LiveOutput::Transcript { speaker, text, interrupted }) => {
+                self.say_in_chat(Event::Transcript { speaker, text, interrupted });
             }
-            Some(LiveOutput::Transcript { speaker, text }) => {
-                self.say_in_chat(Event::Transcript { speaker, text });
+            Some(LiveOutput::ToolCall { id, name, arguments }) => {
+                self.on_errand(id, &name, &arguments);
+            }
+            // Work that has been given goes on; it is cancelled where everybody sees it.
+            Some(LiveOutput::ToolsCancelled { .. }) => {}
+            Some(LiveOutput::Turn(times)) => self.on_turn_times(times),
+            Some(LiveOutput::Usage { input, output }) => {
+                self.env.metrics.live_tokens(input, output);
+            }
+            Some(LiveOutput::Replaced { model, reason }) => {
+                self.say_in_chat(Event::Notice(Notice::LiveReplaced { model, reason }));
             }
             Some(LiveOutput::Text(text)) => self.say_in_chat(Event::Text { text, run: None }),
             Some(LiveOutput::Failed { reason }) => self.on_live_down(reason),
@@ -50,6 +69,11 @@ impl Session {
         info!(session = %self.id, reason, "the live model is gone");
         self.voice.close();
         self.say_in_chat(Event::Notice(Notice::LiveDown { reason }));
+    }
+
+    fn on_turn_times(&mut self, times: TurnTimes) {
+        self.env.metrics.turn_taken(&times);
+        self.audience.tell_playing(&Signal::TurnTimes(times));
     }
 
     fn say_in_chat(&mut self, event: Event) {

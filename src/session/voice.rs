@@ -2,8 +2,8 @@
 //! hand over by itself.
 
 use super::microphone::{Fed, Heard, Microphone};
-use crate::message::{AudioChunk, ConnectionId};
-use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput};
+use crate::message::{AudioChunk, ConnectionId, PlaybackAck, TalkKey};
+use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput, Speaker};
 use std::future::pending;
 
 #[derive(Debug)]
@@ -11,6 +11,7 @@ pub(super) struct Voice {
     config: LiveConfig,
     link: Option<LiveLink>,
     microphone: Microphone,
+    speaker: Speaker,
     /// What waits at the microphone can be fed only when the model has room again.
     behind: Fed,
 }
@@ -23,8 +24,8 @@ pub(super) enum Wake {
 }
 
 impl Voice {
-    pub(super) fn new(config: LiveConfig, microphone: Microphone) -> Self {
-        Self { config, link: None, microphone, behind: Fed::Everything }
+    pub(super) fn new(config: LiveConfig, microphone: Microphone, speaker: Speaker) -> Self {
+        Self { config, link: None, microphone, speaker, behind: Fed::Everything }
     }
 
     /// Whether somebody is talking with the model.
@@ -45,8 +46,23 @@ impl Voice {
 
     /// Silences the model, if this socket may.
     pub(super) fn interrupt(&mut self, connection: ConnectionId) {
+        if self.microphone.is_held_by(connection) {
+            self.speaker.stop(None);
+        }
         self.microphone.interrupt(connection);
         self.feed();
+    }
+
+    /// How far this socket has played.
+    pub(super) fn ack(&self, connection: ConnectionId, ack: PlaybackAck) {
+        self.speaker.ack(connection, ack);
+    }
+
+    /// The user speaks by a key, if this socket may.
+    pub(super) fn press(&mut self, connection: ConnectionId, key: TalkKey) {
+        if self.microphone.is_held_by(connection) {
+            self.show(LiveInput::TalkKey(key));
+        }
     }
 
     /// Gives the model something to read or to look at.
@@ -75,7 +91,7 @@ impl Voice {
     pub(super) fn feed(&mut self) {
         self.behind = self.microphone.feed();
         if self.behind == Fed::Partly && self.link.is_none() {
-            let link = self.link.insert(live::connect(&self.config));
+            let link = self.link.insert(live::connect(&self.config, self.speaker.clone()));
             self.microphone.connect(link.input.clone());
             self.behind = self.microphone.feed();
         }
@@ -84,6 +100,7 @@ impl Voice {
     /// Forgets the model; the next use opens a new one.
     pub(super) fn close(&mut self) {
         self.link = None;
+        self.speaker.abandon();
         self.behind = Fed::Everything;
         self.microphone.disconnect();
     }

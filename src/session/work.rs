@@ -52,7 +52,7 @@ impl Session {
     }
 
     /// One request to each, with the files that were sent for all and those that were sent to its own pane.
-    fn request_each(
+    pub(super) fn request_each(
         &mut self,
         step: &mut Step,
         order: u64,

@@ -4,12 +4,13 @@
 use super::work_record;
 use crate::message::{
     AgentReport, AgentSlot, Channel, ConfirmId, Confirmation, Confirmed, ControlValue, Controls,
-    DecidedBy, Event, FileNote, ListKind, Notice, ReportStage, Run, RunId, RunOrigin, SettingValue,
-    Settings, Speaker, WarningLevel,
+    DecidedBy, Event, FileNote, Interruption, ListKind, Notice, ReportStage, Run, RunId, RunOrigin,
+    SettingValue, Settings, Speaker, WarningLevel,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// One event as its row has it.
 pub(super) struct EventRow<'a> {
@@ -56,7 +57,14 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         Event::FileMade(note) => file_row("file_made", note),
         Event::RequestAnswered(text) => plain("request_answered", json!(text)),
         Event::FilesChanged(paths) => plain("files_changed", json!(paths)),
-        Event::Transcript { speaker, text } => plain(speaker_kind(*speaker), json!(text)),
+        Event::Transcript { speaker, text, interrupted: None } => {
+            plain(speaker_kind(*speaker), json!(text))
+        }
+        // Only a model is interrupted: whoever speaks over it is the user.
+        Event::Transcript { text, interrupted: Some(cut), .. } => {
+            let millis = u64::try_from(cut.heard.as_millis()).unwrap_or(u64::MAX);
+            plain("heard_cut", json!({"text": text, "millis": millis}))
+        }
         Event::CancelTaken => plain("cancel_taken", Value::Null),
         Event::AgentReport(report) => plain("agent_report", report_body(report)),
         Event::Notice(notice) => plain("notice", notice_body(notice)),
@@ -94,8 +102,9 @@ pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Optio
         "file_made" => Event::FileMade(note(blob)?),
         "request_answered" => Event::RequestAnswered(text()?),
         "files_changed" => Event::FilesChanged(serde_json::from_str(body).ok()?),
-        "heard_user" => Event::Transcript { speaker: Speaker::User, text: text()? },
-        "heard_model" => Event::Transcript { speaker: Speaker::Model, text: text()? },
+        "heard_user" => heard(Speaker::User, text()?),
+        "heard_model" => heard(Speaker::Model, text()?),
+        "heard_cut" => read_cut(body)?,
         "cancel_taken" => Event::CancelTaken,
         "agent_report" => Event::AgentReport(read_report(body)?),
         "notice" => Event::Notice(read_notice(body)?),
@@ -191,6 +200,22 @@ fn speaker_kind(speaker: Speaker) -> &'static str {
     }
 }
 
+fn heard(speaker: Speaker, text: String) -> Event {
+    Event::Transcript { speaker, text, interrupted: None }
+}
+
+#[derive(Deserialize)]
+struct CutBody {
+    text: String,
+    millis: u64,
+}
+
+fn read_cut(body: &str) -> Option<Event> {
+    let CutBody { text, millis } = serde_json::from_str(body).ok()?;
+    let interrupted = Some(Interruption { heard: Duration::from_millis(millis) });
+    Some(Event::Transcript { speaker: Speaker::Model, text, interrupted })
+}
+
 fn list_row_kind(kind: ListKind) -> &'static str {
     match kind {
         ListKind::Backup => "list_backup",
@@ -246,6 +271,9 @@ fn notice_body(notice: &Notice) -> Value {
         }
         Notice::ProjectGone { project } => json!({"name": "project_gone", "text": project}),
         Notice::LiveDown { reason } => json!({"name": "live_down", "text": reason}),
+        Notice::LiveReplaced { model, reason } => {
+            json!({"name": "live_replaced", "text": reason, "model": model})
+        }
     }
 }
 
@@ -258,6 +286,8 @@ struct NoticeBody {
     place: usize,
     #[serde(default)]
     text: String,
+    #[serde(default)]
+    model: String,
 }
 
 fn read_notice(body: &str) -> Option<Notice> {
@@ -271,6 +301,7 @@ fn read_notice(body: &str) -> Option<Notice> {
         "run_interrupted" => Notice::RunInterrupted { run: RunId(body.run), request: body.text },
         "project_gone" => Notice::ProjectGone { project: body.text },
         "live_down" => Notice::LiveDown { reason: body.text },
+        "live_replaced" => Notice::LiveReplaced { model: body.model, reason: body.text },
         _ => return None,
     })
 }
@@ -393,8 +424,10 @@ mod tests {
         check(Event::FileMade(FileNote { thumbnail: None, path: None, ..note }));
         check(Event::RequestAnswered("done".into()));
         check(Event::FilesChanged(vec!["src/a.rs".into()]));
-        check(Event::Transcript { speaker: Speaker::User, text: "u".into() });
-        check(Event::Transcript { speaker: Speaker::Model, text: "m".into() });
+        check(heard(Speaker::User, "u".into()));
+        check(heard(Speaker::Model, "m".into()));
+        let interrupted = Some(Interruption { heard: Duration::from_millis(1200) });
+        check(Event::Transcript { speaker: Speaker::Model, text: "m".into(), interrupted });
         check(Event::CancelTaken);
         for stage in [
             ReportStage::Started { request: "r".into() },
@@ -412,6 +445,7 @@ mod tests {
             Notice::RunInterrupted { run: RunId(2), request: "y".into() },
             Notice::ProjectGone { project: "/p".into() },
             Notice::LiveDown { reason: "z".into() },
+            Notice::LiveReplaced { model: "m".into(), reason: "r".into() },
         ] {
             check(Event::Notice(notice));
         }

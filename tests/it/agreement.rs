@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 12] = [
     "operations",
     "input_text",
     "input_request",
@@ -18,6 +18,8 @@ const KINDS: [&str; 10] = [
     "input_image",
     "input_audio",
     "cancel_audio",
+    "playback_ack",
+    "push_to_talk",
     "cancel_run",
     "files_backup",
     "files_temp",

@@ -24,7 +24,8 @@ fn every_golden_frame_is_in_the_document() {
         let kind = frame[KIND].as_str().unwrap();
         let sample = SENT.iter().any(|sent| name.ends_with(&format!("{sent}.json")));
         if sample || name.contains("/client_") {
-            let socket = if kind == "input_audio" { "audio" } else { "input" };
+            let sound = ["input_audio", "playback_ack", "push_to_talk"].contains(&kind);
+            let socket = if sound { "audio" } else { "input" };
             protocol().check(socket, Way::Receive, kind, &frame);
         } else {
             let frame = numbered(frame, name.contains("/seed_"));

@@ -69,6 +69,8 @@ fn samples_of_what_clients_send_are_understood() {
         "input_image",
         "input_audio",
         "cancel_audio",
+        "playback_ack",
+        "push_to_talk",
         "cancel_run",
         "files_backup",
         "files_temp",

@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 const FILE: &str = "ファイル名";
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 12] = [
     "operations",
     "input_text",
     "input_request",
@@ -27,6 +27,8 @@ const KINDS: [&str; 10] = [
     "input_image",
     "input_audio",
     "cancel_audio",
+    "playback_ack",
+    "push_to_talk",
     "cancel_run",
     "files_backup",
     "files_temp",
@@ -387,7 +389,9 @@ async fn every_rule_of_the_sockets_is_answered_by_its_code() {
     let gateway = Gateway::start().await;
     let mut input = ready(gateway.addr).await;
     let id = input.session().to_owned();
-    let sound = |kind: &str| matches!(kind, "input_audio" | "cancel_audio");
+    let sound = |kind: &str| {
+        matches!(kind, "input_audio" | "cancel_audio" | "playback_ack" | "push_to_talk")
+    };
     for kind in KINDS.into_iter().filter(|kind| sound(kind)) {
         let answer = check(&mut input, json!({KIND: kind}), "no_audio_here").await;
         assert!(answer[BODY].as_str().unwrap().contains(kind), "{answer}");

@@ -49,7 +49,13 @@ fn a_hundred_thousand_bad_frames_are_read_without_a_panic() {
 fn check(channel: Channel, dialect: &AicoreDialect, frame: &str) -> bool {
     let refusal = match dialect.decode(frame) {
         Ok(inbound) => {
-            let sound = matches!(inbound.command, Command::SendAudio(_) | Command::StopPlayback);
+            let sound = matches!(
+                inbound.command,
+                Command::SendAudio(_)
+                    | Command::StopPlayback
+                    | Command::AckPlayback(_)
+                    | Command::PressTalkKey(_)
+            );
             let allowed = match channel {
                 Channel::Audio => sound,
                 Channel::Input => !sound,
@@ -164,7 +170,7 @@ const KEYS: [&str; 12] = [
     "世代",
 ];
 
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 12] = [
     "operations",
     "input_text",
     "input_request",
@@ -172,6 +178,8 @@ const KINDS: [&str; 10] = [
     "input_image",
     "input_audio",
     "cancel_audio",
+    "playback_ack",
+    "push_to_talk",
     "cancel_run",
     "files_backup",
     "files_temp",

@@ -9,15 +9,16 @@ use kakehashi::message::{
     AgentReport, AgentSet, AgentSlot, AgentState, AudioChunk, Branch, CancelScope, ChangeStatus,
     Channel, Check, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome, Command, ComparisonRow,
     ConfirmId, Confirmation, Confirmed, Conflict, Cost, DecidedBy, Delivery, DiffNote, Entry,
-    Event, Features, FileChange, FileList, FileNote, Inbound, KnownList, ListKind, ListRoots,
-    ListScope, ListedFile, Notice, Overlap, PlaceKind, PlanStep, PlanStepState, Problem,
-    ReportStage, RequestNo, Route, RunId, RunOutcome, RunSummary, Seq, SessionId, Signal, Speaker,
-    StateNote, StopReason, SystemNotice, ToolNote, ToolState, Usage, WarningLevel, WatchTarget,
-    WatchWish,
+    Event, Features, FileChange, FileList, FileNote, Generation, Inbound, Interruption, KnownList,
+    ListKind, ListRoots, ListScope, ListedFile, Notice, Overlap, PlaceKind, PlanStep,
+    PlanStepState, PlaybackAck, Problem, ReportStage, RequestNo, Route, RunId, RunOutcome,
+    RunSummary, Seq, SessionId, Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey,
+    ToolNote, ToolState, TurnTimes, Usage, WarningLevel, WatchTarget, WatchWish,
 };
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -126,7 +127,11 @@ fn what_a_client_has_and_wants_to_follow_is_understood() {
 #[test]
 fn the_seeds_server_samples_are_what_we_send() {
     let audio = AudioChunk { rate: 24_000, pcm: Bytes::from_static(&[0, 1, 2, 255]) };
-    check_answer("seed_7_3_output_audio", &Delivery::Passing(Signal::Audio(audio)), "AAEC/w==");
+    check_answer(
+        "seed_7_3_output_audio",
+        &Delivery::Passing(Signal::Audio { generation: Generation(1), chunk: audio }),
+        "AAEC/w==",
+    );
     let file = |path: &str, modified: &str| ListedFile {
         path: path.to_owned(),
         modified: modified.to_owned(),
@@ -250,13 +255,21 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         ("recognition_input", Channel::Chat, {
             logged(
                 Channel::Chat,
-                Event::Transcript { speaker: Speaker::User, text: "もしもし".into() },
+                Event::Transcript {
+                    speaker: Speaker::User,
+                    text: "もしもし".into(),
+                    interrupted: None,
+                },
             )
         }),
         ("recognition_output", Channel::Chat, {
             logged(
                 Channel::Chat,
-                Event::Transcript { speaker: Speaker::Model, text: "はい".into() },
+                Event::Transcript {
+                    speaker: Speaker::Model,
+                    text: "はい".into(),
+                    interrupted: None,
+                },
             )
         }),
         ("confirm_request", Channel::Input, {
@@ -301,15 +314,18 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
             logged(pane, Event::Notice(Notice::ProjectGone { project: "/srv/app".into() })),
         ),
         ("output_audio", Channel::Audio, {
-            Delivery::Passing(Signal::Audio(AudioChunk {
-                rate: 24_000,
-                pcm: Bytes::from_static(&[0, 0, 255, 127]),
-            }))
+            Delivery::Passing(Signal::Audio {
+                generation: Generation(1),
+                chunk: AudioChunk { rate: 24_000, pcm: Bytes::from_static(&[0, 0, 255, 127]) },
+            })
         }),
         (
             "cancel_audio",
             Channel::Audio,
-            Delivery::Passing(Signal::StopPlayback(StopReason::UserSpeaks)),
+            Delivery::Passing(Signal::StopPlayback {
+                generation: Some(Generation(1)),
+                reason: StopReason::UserSpeaks,
+            }),
         ),
         (
             "heartbeat",
@@ -354,6 +370,60 @@ fn check_golden(name: &str, dialect: &AicoreDialect, delivery: &Delivery) {
         std::fs::write(path(&format!("server_{name}")), &frame).unwrap();
     }
     assert_eq!(fixture(&format!("server_{name}")), frame, "{name}");
+}
+
+#[test]
+fn sound_is_told_with_its_generation_to_who_asks_for_it() {
+    let playing =
+        |channel| dialect(channel).with(Features { playback: true, ..Features::default() });
+    let generation = Generation(3);
+    let chunk = AudioChunk { rate: 24_000, pcm: Bytes::from_static(&[0, 0, 255, 127]) };
+    let audio = Delivery::Passing(Signal::Audio { generation, chunk });
+    check_golden("output_audio_generation", &playing(Channel::Audio), &audio);
+    let reason = StopReason::UserSpeaks;
+    let stop = Signal::StopPlayback { generation: Some(generation), reason };
+    check_golden("cancel_audio_generation", &playing(Channel::Audio), &Delivery::Passing(stop));
+    let heard = Duration::from_millis(1200);
+    let cut = Event::Transcript {
+        speaker: Speaker::Model,
+        text: "はい、それは".into(),
+        interrupted: Some(Interruption { heard }),
+    };
+    let cut = logged(Channel::Chat, cut);
+    check_golden("recognition_output_interrupted", &dialect(Channel::Chat), &cut);
+    let times = Signal::TurnTimes(TurnTimes {
+        end_of_turn: Some(Duration::from_millis(480)),
+        first_sound: Some(Duration::from_millis(310)),
+        first_sent: Some(Duration::from_millis(1)),
+        first_played: Some(Duration::from_millis(140)),
+        ..TurnTimes::default()
+    });
+    check_golden("metrics", &playing(Channel::Audio), &Delivery::Passing(times));
+}
+
+#[test]
+fn what_a_speaker_and_a_talk_key_say_is_understood() {
+    let ack = PlaybackAck {
+        generation: Generation(3),
+        samples: 24_000,
+        buffered: Duration::from_millis(180),
+        underruns: 0,
+    };
+    check_sent("client_playback_ack", Channel::Audio, Command::AckPlayback(ack));
+    let pressed = Command::PressTalkKey(TalkKey::Pressed);
+    check_sent("client_push_to_talk", Channel::Audio, pressed);
+    for wrong in [
+        r#"{"メッセージ識別":"playback_ack"}"#,
+        r#"{"メッセージ識別":"playback_ack","メッセージ内容":{"世代番号":1}}"#,
+        r#"{"メッセージ識別":"playback_ack","メッセージ内容":{"世代番号":-1,"再生サンプル数":1}}"#,
+        r#"{"メッセージ識別":"push_to_talk","メッセージ内容":{"状態":"held"}}"#,
+        r#"{"メッセージ識別":"push_to_talk","メッセージ内容":"start"}"#,
+    ] {
+        let refused = dialect(Channel::Audio).decode(wrong).unwrap_err();
+        assert_eq!(refused.error.code(), "bad_field", "{wrong}");
+        let refused = dialect(Channel::Input).decode(wrong).unwrap_err();
+        assert_eq!(refused.error.code(), "no_audio_here", "{wrong}");
+    }
 }
 
 fn tool_note(state: ToolState) -> ToolNote {

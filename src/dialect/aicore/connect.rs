@@ -66,7 +66,12 @@ fn read_features(raw: Option<&RawValue>) -> Result<Features, DecodeError> {
     let expected = DecodeError::BadField { field: field::FEATURES, expected: "a list of texts" };
     let names: Vec<String> = serde_json::from_str(raw.get()).map_err(|_| expected)?;
     let has = |feature: &str| names.iter().any(|name| name == feature);
-    Ok(Features { stream: has("stream"), confirm: has("confirm"), agents: has("agents") })
+    Ok(Features {
+        stream: has("stream"),
+        confirm: has("confirm"),
+        agents: has("agents"),
+        playback: has("playback"),
+    })
 }
 
 /// Empty is the same as none: pages fill it in from a field that may be empty.

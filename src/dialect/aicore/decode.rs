@@ -1,6 +1,7 @@
 //! Client packets into commands: the rules of each socket, and both ways of naming a destination.
 
 use super::choice;
+use super::playback;
 use super::value::{self, required_string};
 use super::wire::{self, CommandPacket, field};
 use crate::dialect::{DecodeError, Refusal};
@@ -73,6 +74,8 @@ fn read_command(own: Channel, packet: &CommandPacket<'_>) -> Result<Command, Dec
         Kind::InputImage => read_image(packet),
         Kind::InputAudio => read_audio(packet),
         Kind::CancelAudio => own_channel(packet, "audio").map(|()| Command::StopPlayback),
+        Kind::PlaybackAck => playback::read_ack(packet),
+        Kind::PushToTalk => playback::read_key(packet),
         Kind::CancelRun => read_cancel(packet),
         Kind::FilesBackup => read_list(packet, ListKind::Backup),
         Kind::FilesTemp => read_list(packet, ListKind::Temp),
@@ -96,6 +99,8 @@ enum Kind {
     InputImage,
     InputAudio,
     CancelAudio,
+    PlaybackAck,
+    PushToTalk,
     CancelRun,
     FilesBackup,
     FilesTemp,
@@ -109,7 +114,7 @@ enum Kind {
 }
 
 impl Kind {
-    const NAMES: [(&'static str, Self); 17] = [
+    const NAMES: [(&'static str, Self); 19] = [
         ("operations", Self::Operations),
         ("input_text", Self::InputText),
         ("input_request", Self::InputRequest),
@@ -117,6 +122,8 @@ impl Kind {
         ("input_image", Self::InputImage),
         ("input_audio", Self::InputAudio),
         ("cancel_audio", Self::CancelAudio),
+        ("playback_ack", Self::PlaybackAck),
+        ("push_to_talk", Self::PushToTalk),
         ("cancel_run", Self::CancelRun),
         ("files_backup", Self::FilesBackup),
         ("files_temp", Self::FilesTemp),
@@ -143,7 +150,8 @@ impl Kind {
 
 /// Section 5 of the seed: what may be sent where.
 fn check_socket(own: Channel, kind: Kind) -> Result<(), DecodeError> {
-    let is_audio = matches!(kind, Kind::InputAudio | Kind::CancelAudio);
+    let is_audio =
+        matches!(kind, Kind::InputAudio | Kind::CancelAudio | Kind::PlaybackAck | Kind::PushToTalk);
     match own {
         Channel::Audio if is_audio => Ok(()),
         Channel::Audio => Err(DecodeError::AudioOnly(kind.name())),
@@ -485,7 +493,10 @@ pub(super) fn optional_object<T: Default + serde::de::DeserializeOwned>(
 }
 
 /// A packet that stays on its own socket may leave the channel out, but must not name another.
-fn own_channel(packet: &CommandPacket<'_>, own: &'static str) -> Result<(), DecodeError> {
+pub(super) fn own_channel(
+    packet: &CommandPacket<'_>,
+    own: &'static str,
+) -> Result<(), DecodeError> {
     let Some(raw) = packet.channel else { return Ok(()) };
     let name = value::string_or_number(raw);
     if name.as_deref() == Some(own) {

@@ -3,15 +3,17 @@
 use super::value::channel_name;
 use super::wire::{
     self, AckPacket, AskedBody, BackupBody, Body, ChangedBody, ConnectionPacket, FileRow,
-    HeartbeatBody, Packet, SettledBody, TempBody, UnchangedBody, WarningBody,
+    HeartbeatBody, Packet, SettledBody, TempBody, TimesBody, UnchangedBody, WarningBody,
 };
 use super::{AicoreDialect, activity, phrase};
 use crate::message::{
     AudioChunk, Channel, ChoiceKind, Chosen, Confirmation, Confirmed, Entry, Event, FileList,
-    FileNote, KnownList, ListKind, ListRoots, ListedFile, Notice, RunOutcome, Signal, Speaker,
+    FileNote, Generation, KnownList, ListKind, ListRoots, ListedFile, Notice, RunOutcome, Signal,
+    Speaker, TurnTimes,
 };
 use base64_simd::STANDARD;
 use serde::Serialize;
+use std::time::Duration;
 
 /// Appends the packet of one logged event.
 pub(super) fn entry(dialect: &AicoreDialect, entry: &Entry, frames: &mut Vec<String>) {
@@ -77,7 +79,11 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
         Event::FilesChanged(paths) => {
             packet("update_info", Body::Changed(ChangedBody { update_files: paths }))
         }
-        Event::Transcript { speaker, text } => packet(recognition(*speaker), Body::Text(text)),
+        Event::Transcript { speaker, text, interrupted } => Packet {
+            interrupted: interrupted.map(|_| true),
+            played_ms: interrupted.map(|cut| millis(cut.heard)),
+            ..packet(recognition(*speaker), Body::Text(text))
+        },
         Event::CancelTaken => without_file(packet("cancel_run", Body::Text(wire::CANCEL_TAKEN))),
         Event::AgentReport(report) => packet("input_text", Body::Owned(locale.report(report))),
         Event::Notice(notice) => notice_packet(
@@ -182,7 +188,10 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         | Notice::RunCancelled { run }
         | Notice::RunFailed { run, .. }
         | Notice::RunInterrupted { run, .. } => Packet { run: Some(run.0), ..packet },
-        Notice::NothingToCancel | Notice::ProjectGone { .. } | Notice::LiveDown { .. } => packet,
+        Notice::NothingToCancel
+        | Notice::ProjectGone { .. }
+        | Notice::LiveDown { .. }
+        | Notice::LiveReplaced { .. } => packet,
     }
 }
 
@@ -219,10 +228,16 @@ fn rows(files: &[ListedFile]) -> Vec<FileRow<'_>> {
 pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<String>) {
     let session = dialect.session.as_str();
     match signal {
-        Signal::Audio(chunk) => frames.push(audio(dialect, chunk)),
-        Signal::StopPlayback(reason) => {
+        Signal::Audio { generation, chunk } => frames.push(audio(dialect, *generation, chunk)),
+        Signal::StopPlayback { generation, reason } => {
             let body = Body::Owned(phrase::stop_playback(dialect.locale, *reason));
-            push(frames, &dialect.packet(Channel::Audio, "cancel_audio", body));
+            let generation = generation.filter(|_| dialect.features.playback);
+            let packet = dialect.packet(Channel::Audio, "cancel_audio", body);
+            push(frames, &Packet { generation: generation.map(|it| it.0), ..packet });
+        }
+        Signal::TurnTimes(times) => {
+            let body = Body::Times(turn_times(times));
+            push(frames, &without_file(dialect.packet(Channel::Audio, "metrics", body)));
         }
         Signal::Heartbeat { count, uptime_seconds } => {
             let body = HeartbeatBody { count: *count, uptime: *uptime_seconds };
@@ -296,14 +311,34 @@ pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<
 }
 
 /// Built by hand: see [`wire::audio_prefix`].
-fn audio(dialect: &AicoreDialect, chunk: &AudioChunk) -> String {
+fn audio(dialect: &AicoreDialect, generation: Generation, chunk: &AudioChunk) -> String {
     let encoded = STANDARD.encoded_length(chunk.pcm.len());
     let mut frame =
-        String::with_capacity(dialect.audio_prefix.len() + encoded + wire::AUDIO_SUFFIX.len());
+        String::with_capacity(dialect.audio_prefix.len() + encoded + wire::LONGEST_AUDIO_SUFFIX);
     frame.push_str(&dialect.audio_prefix);
     STANDARD.encode_append(&chunk.pcm, &mut frame);
-    frame.push_str(wire::AUDIO_SUFFIX);
+    if dialect.features.playback {
+        wire::end_audio_of(generation.0, &mut frame);
+    } else {
+        frame.push_str(wire::AUDIO_SUFFIX);
+    }
     frame
+}
+
+fn turn_times(times: &TurnTimes) -> TimesBody {
+    TimesBody {
+        end_of_turn: times.end_of_turn.map(millis),
+        first_sound: times.first_sound.map(millis),
+        first_sent: times.first_sent.map(millis),
+        first_played: times.first_played.map(millis),
+        stop: times.stop.map(millis),
+        underruns: times.underruns,
+        dropped: times.dropped,
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Our own structs always serialise; a frame that did not would be our bug and is left out.

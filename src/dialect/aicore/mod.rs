@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 pub mod http;
 mod phrase;
+mod playback;
 mod reject;
 mod value;
 mod wire;
@@ -62,6 +63,9 @@ impl AicoreDialect {
             seq: None,
             run: None,
             place: None,
+            generation: None,
+            interrupted: None,
+            played_ms: None,
         }
     }
 

@@ -35,6 +35,9 @@ pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
         Notice::RunInterrupted { request, .. } => say("run_interrupted", &[("request", request)]),
         Notice::ProjectGone { project } => say("project_gone", &[("project", project)]),
         Notice::LiveDown { reason } => say("live_down", &[("reason", &locale.word(reason))]),
+        Notice::LiveReplaced { model, reason } => {
+            say("live_replaced", &[("model", model), ("reason", &locale.word(reason))])
+        }
     }
 }
 

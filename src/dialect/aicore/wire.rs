@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// Where the WebSocket is found.
 pub const SOCKET_PATH: &str = "/core/ws/AIコア";
@@ -66,6 +67,7 @@ pub(super) const FEATURES: &[&str] = &[
     "stream",
     "confirm",
     "agents",
+    "playback",
 ];
 
 /// The switches as existing clients expect them before anything was stored.
@@ -214,6 +216,12 @@ pub(super) struct Packet<'a> {
     pub(super) run: Option<u64>,
     #[serde(rename = "待ち順", skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<usize>,
+    #[serde(rename = "世代番号", skip_serializing_if = "Option::is_none")]
+    pub(super) generation: Option<u64>,
+    #[serde(rename = "中断", skip_serializing_if = "Option::is_none")]
+    pub(super) interrupted: Option<bool>,
+    #[serde(rename = "再生ミリ秒", skip_serializing_if = "Option::is_none")]
+    pub(super) played_ms: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -221,6 +229,7 @@ pub(super) struct Packet<'a> {
 pub(super) enum Body<'a> {
     Text(&'a str),
     Owned(String),
+    Times(TimesBody),
     Changed(ChangedBody<'a>),
     Backup(BackupBody<'a>),
     Temp(TempBody<'a>),
@@ -601,6 +610,60 @@ pub(super) fn audio_prefix(session: &str) -> String {
 }
 
 pub(super) const AUDIO_SUFFIX: &str = r#"","サムネイル画像":null}"#;
+/// With a generation of all digits.
+pub(super) const LONGEST_AUDIO_SUFFIX: usize = 80;
+
+/// The same end for clients that know generations.
+pub(super) fn end_audio_of(generation: u64, frame: &mut String) {
+    // Writing to a text does not fail.
+    let _ = write!(frame, r#"","サムネイル画像":null,"世代番号":{generation}}}"#);
+}
+
+/// What a client says about its speaker.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct AckBody {
+    #[serde(rename = "世代番号")]
+    pub(super) generation: u64,
+    #[serde(rename = "再生サンプル数")]
+    pub(super) samples: u64,
+    #[serde(rename = "残ミリ秒", default)]
+    pub(super) buffered_ms: f64,
+    #[serde(rename = "途切れ回数", default)]
+    pub(super) underruns: u64,
+}
+
+/// Who speaks by a key.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct TalkKeyBody {
+    #[serde(rename = "状態")]
+    pub(super) state: TalkKeyState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum TalkKeyState {
+    Start,
+    End,
+}
+
+/// How long the last spoken exchange took; what is not known is left out.
+#[derive(Debug, Serialize)]
+pub(super) struct TimesBody {
+    #[serde(rename = "発話終了からターン終了", skip_serializing_if = "Option::is_none")]
+    pub(super) end_of_turn: Option<u64>,
+    #[serde(rename = "ターン終了から初音", skip_serializing_if = "Option::is_none")]
+    pub(super) first_sound: Option<u64>,
+    #[serde(rename = "初音から送信", skip_serializing_if = "Option::is_none")]
+    pub(super) first_sent: Option<u64>,
+    #[serde(rename = "送信から再生", skip_serializing_if = "Option::is_none")]
+    pub(super) first_played: Option<u64>,
+    #[serde(rename = "割り込みから停止", skip_serializing_if = "Option::is_none")]
+    pub(super) stop: Option<u64>,
+    #[serde(rename = "途切れ回数")]
+    pub(super) underruns: u64,
+    #[serde(rename = "欠落数")]
+    pub(super) dropped: u64,
+}
 
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct LoginBody {

@@ -1,8 +1,14 @@
-//! Live speech models. [`connect`] returns a [`LiveLink`]: two bounded queues. Dropping the link ends the model.
+//! Live speech models. [`connect`] returns a [`LiveLink`]: two bounded queues, and the [`Speaker`] that the model's
+//! sound goes to. Dropping the link ends the model.
 
+mod errand;
 mod scripted;
+mod speaker;
 
-use crate::message::{AudioChunk, Speaker};
+pub use errand::{Errand, GIVE_WORK_TOOL};
+pub use speaker::{Cut, Listener, Pace, Played, SPEAKER_RATE, Sound, Speaker, Stale};
+
+use crate::message::{AudioChunk, Interruption, Speaker as Side, TalkKey, TurnTimes};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
@@ -29,21 +35,49 @@ pub enum LiveInput {
     Report(String),
     /// An encoded picture, as the client sent it.
     Image(Bytes),
-    /// Stop speaking now.
+    /// The user wants silence; the speaker is silent already.
     Interrupt,
+    TalkKey(TalkKey),
+    /// What came of a [`LiveOutput::ToolCall`].
+    ToolResult {
+        id: String,
+        outcome: Result<String, String>,
+    },
 }
 
+/// What a model says, besides its sound.
 #[derive(Debug, PartialEq)]
 pub enum LiveOutput {
-    Audio(AudioChunk),
-    /// The user began to speak over an answer; what the client still plays is stale.
-    SpeechStarted,
+    /// What somebody said, in the order in which it was said, and only what was heard.
     Transcript {
-        speaker: Speaker,
+        speaker: Side,
         text: String,
+        interrupted: Option<Interruption>,
     },
     /// The answer to a text.
     Text(String),
+    /// Wants something done; answered with [`LiveInput::ToolResult`].
+    ToolCall {
+        id: String,
+        name: String,
+        /// A JSON object.
+        arguments: String,
+    },
+    /// Does not want it any more.
+    ToolsCancelled {
+        ids: Vec<String>,
+    },
+    Turn(TurnTimes),
+    /// Tokens that were used since the last time.
+    Usage {
+        input: u64,
+        output: u64,
+    },
+    /// Another model goes on with the conversation.
+    Replaced {
+        model: String,
+        reason: String,
+    },
     /// The model is gone; the session opens a new link at the next use.
     Failed {
         reason: String,
@@ -57,8 +91,8 @@ pub struct LiveLink {
 }
 
 /// Opens a conversation. Returns at once; trouble arrives as [`LiveOutput::Failed`].
-pub fn connect(config: &LiveConfig) -> LiveLink {
+pub fn connect(config: &LiveConfig, speaker: Speaker) -> LiveLink {
     match config {
-        LiveConfig::Scripted => scripted::connect(),
+        LiveConfig::Scripted => scripted::connect(speaker),
     }
 }

@@ -3,10 +3,13 @@
 
 mod tone;
 
-use super::{LIVE_INPUT_CAPACITY, LIVE_OUTPUT_CAPACITY, LiveInput, LiveLink, LiveOutput};
+use super::{
+    LIVE_INPUT_CAPACITY, LIVE_OUTPUT_CAPACITY, LiveInput, LiveLink, LiveOutput, Pace, SPEAKER_RATE,
+    Stale,
+};
 use crate::audio::gate::{Edge, SpeechGate};
 use crate::audio::resample::{ResampleError, Resampler};
-use crate::message::{AudioChunk, Speaker};
+use crate::message::{AudioChunk, Generation, Speaker, StopReason};
 use crate::task;
 use bytes::Bytes;
 use image::ImageReader;
@@ -14,13 +17,21 @@ use std::io::Cursor;
 use tokio::sync::mpsc;
 use tone::Tone;
 
-/// What the speakers of every client expect.
-const OUTPUT_RATE: u32 = 24_000;
+/// A text that begins like this and goes on with a number gives work to that agent.
+const GIVE_WORK: &str = "/agent ";
 
-pub(super) fn connect() -> LiveLink {
+pub(super) fn connect(speaker: super::Speaker) -> LiveLink {
     let (input, requests) = mpsc::channel(LIVE_INPUT_CAPACITY);
     let (answers, output) = mpsc::channel(LIVE_OUTPUT_CAPACITY);
-    let model = Model { answers, gate: SpeechGate::default(), tone: None, resampler: None };
+    let model = Model {
+        answers,
+        speaker,
+        reply: None,
+        gate: SpeechGate::default(),
+        tone: None,
+        resampler: None,
+        calls: 0,
+    };
     task::spawn("live-scripted", async move {
         // The only error is that nobody listens any more, which is how every conversation ends.
         let _ = model.run(requests).await;
@@ -35,10 +46,14 @@ struct LinkDropped;
 #[derive(Debug)]
 struct Model {
     answers: mpsc::Sender<LiveOutput>,
+    speaker: super::Speaker,
+    /// What is being played, as long as nobody has silenced it.
+    reply: Option<Generation>,
     gate: SpeechGate,
     tone: Option<Tone>,
     /// For the rate at which the microphone sends.
     resampler: Option<(u32, Resampler)>,
+    calls: u64,
 }
 
 impl Model {
@@ -75,13 +90,19 @@ impl Model {
                 self.tone = None;
                 Ok(())
             }
+            // Whatever is said comes back, with or without a key.
+            LiveInput::TalkKey(_) => Ok(()),
+            LiveInput::ToolResult { outcome, .. } => {
+                let (Ok(text) | Err(text)) = outcome;
+                self.emit(LiveOutput::Text(text)).await
+            }
         }
     }
 
     async fn on_audio(&mut self, chunk: AudioChunk) -> Result<(), LinkDropped> {
         let edge = self.gate.push(&chunk);
         if edge == Some(Edge::Started) && self.tone.take().is_some() {
-            self.emit(LiveOutput::SpeechStarted).await?;
+            self.speaker.stop(Some(StopReason::UserSpeaks));
         }
         match self.resample(chunk) {
             Ok(pcm) if pcm.is_empty() => (),
@@ -100,31 +121,53 @@ impl Model {
     }
 
     async fn on_text(&mut self, text: &str) -> Result<(), LinkDropped> {
+        if let Some(call) = self.tool_call(text) {
+            return self.emit(call).await;
+        }
         self.emit(LiveOutput::Text(format!("echo: {text}"))).await?;
         self.tone = Some(Tone::for_text(text));
         Ok(())
     }
 
+    /// `/agent 2 do this`: real models call the tool when they are asked for work.
+    fn tool_call(&mut self, text: &str) -> Option<LiveOutput> {
+        let (channel, request) = text.strip_prefix(GIVE_WORK)?.split_once(' ')?;
+        self.calls += 1;
+        Some(LiveOutput::ToolCall {
+            id: self.calls.to_string(),
+            name: super::GIVE_WORK_TOOL.to_owned(),
+            arguments: serde_json::json!({ "channel": channel, "request": request }).to_string(),
+        })
+    }
+
     fn resample(&mut self, chunk: AudioChunk) -> Result<Bytes, ResampleError> {
-        if chunk.rate == OUTPUT_RATE {
+        if chunk.rate == SPEAKER_RATE {
             return Ok(chunk.pcm);
         }
         let kept = self.resampler.take().filter(|(rate, _)| *rate == chunk.rate);
         let (rate, mut resampler) = match kept {
             Some(kept) => kept,
-            None => (chunk.rate, Resampler::new(chunk.rate, OUTPUT_RATE)?),
+            None => (chunk.rate, Resampler::new(chunk.rate, SPEAKER_RATE)?),
         };
         let pcm = resampler.push(&chunk.pcm);
         self.resampler = Some((rate, resampler));
         Ok(pcm)
     }
 
+    /// It is as fast as the microphone. Silence ends what was being played, not what comes now.
     async fn play(&mut self, pcm: Bytes) -> Result<(), LinkDropped> {
-        self.emit(LiveOutput::Audio(AudioChunk { rate: OUTPUT_RATE, pcm })).await
+        loop {
+            let begin = || self.speaker.begin(Pace::Speech);
+            let reply = *self.reply.get_or_insert_with(begin);
+            match self.speaker.push(reply, pcm.clone()).await {
+                Ok(()) => return Ok(()),
+                Err(Stale) => self.reply = None,
+            }
+        }
     }
 
     async fn transcribe(&mut self, speaker: Speaker, text: String) -> Result<(), LinkDropped> {
-        self.emit(LiveOutput::Transcript { speaker, text }).await
+        self.emit(LiveOutput::Transcript { speaker, text, interrupted: None }).await
     }
 
     async fn emit(&mut self, output: LiveOutput) -> Result<(), LinkDropped> {

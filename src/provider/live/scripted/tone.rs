@@ -1,6 +1,6 @@
 //! The voice of the scripted model: a gentle sine, handed out in real time.
 
-use super::OUTPUT_RATE;
+use super::SPEAKER_RATE;
 use bytes::Bytes;
 use std::f32::consts::TAU;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{Interval, interval};
 
 const CHUNK: Duration = Duration::from_millis(40);
-const CHUNK_SAMPLES: u32 = OUTPUT_RATE / 25;
+const CHUNK_SAMPLES: u32 = SPEAKER_RATE / 25;
 /// A whole number of waves fits into a chunk, so one chunk repeated is a seamless tone.
 const WAVES_PER_CHUNK: f32 = 18.0;
 const AMPLITUDE: f32 = 4_000.0;

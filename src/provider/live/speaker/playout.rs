@@ -1,0 +1,435 @@
+//! What is still to be played, and how far the user has heard it. Pure: the caller says what time it is.
+
+use super::{SPEAKER_RATE, Sound};
+use crate::message::{AudioChunk, Generation, PlaybackAck, StopReason};
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// So much sound is sent ahead: enough for a network that stumbles, little enough to be silenced at once.
+const LEAD: Duration = Duration::from_millis(400);
+/// Sound that waits to be played. Full: the model is not read any further.
+const MOST_HELD: Duration = Duration::from_secs(120);
+/// A longer piece is sent in packets of this length, so that silence never waits behind a long one.
+const PACKET: Duration = Duration::from_millis(100);
+/// Clients that do not tell what they have played are taken to be so much behind: they buffer before they begin.
+const ALLOWANCE: Duration = Duration::from_millis(150);
+/// How long a reply waits for a socket that has just gone; then it goes on as if somebody listened.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// A client that has told what it plays and then says nothing for so long has heard no more than it told.
+const SILENT_CLIENT: Duration = Duration::from_secs(3);
+/// Replies that are remembered after they were played or silenced.
+const REMEMBERED: usize = 8;
+
+/// How fast a model speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// In bursts: its sound is held and sent as it is played.
+    Bursts,
+    /// As people do: its sound is sent as it comes.
+    Speech,
+}
+
+/// How far the user has heard a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Played {
+    pub samples: u64,
+    /// Samples that the model has made of it so far.
+    pub made: u64,
+    /// There is nothing left to be heard.
+    pub over: bool,
+    /// A client has told it, so it is no estimate.
+    pub told: bool,
+    /// When the first piece of it came from the model, left for the client, and was heard.
+    pub first_made: Option<Instant>,
+    pub first_sent: Option<Instant>,
+    pub first_heard: Option<Instant>,
+    pub underruns: u64,
+}
+
+/// A reply that was silenced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    pub generation: Generation,
+    /// As far as it is known now; a client tells the rest within moments.
+    pub played: Played,
+}
+
+#[derive(Debug)]
+pub(super) enum Next {
+    Sound(Sound),
+    /// There is more, but not yet.
+    Wait(Instant),
+    Nothing,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Playout {
+    newest: u64,
+    /// Everything up to this generation is stale.
+    silenced: u64,
+    replies: VecDeque<Reply>,
+    /// To be told to the socket that plays.
+    stop: Option<Sound>,
+    paused: bool,
+    sink: Sink,
+    freed: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Sink {
+    /// Nobody has listened yet: what is said passes as it would in an empty room.
+    #[default]
+    Never,
+    Attached,
+    Lost {
+        since: Instant,
+    },
+}
+
+#[derive(Debug)]
+struct Reply {
+    generation: Generation,
+    pace: Pace,
+    waiting: VecDeque<Bytes>,
+    held: u64,
+    /// Sent, but perhaps not heard: another socket would have to play it again.
+    unheard: VecDeque<Bytes>,
+    made: u64,
+    sent: u64,
+    finished: bool,
+    /// Where this socket began to play it.
+    base: u64,
+    /// What the client has told, and when.
+    told: Option<(u64, Instant)>,
+    /// When everything sent is played, if it is played from its arrival on.
+    ends: Option<Instant>,
+    underruns: u64,
+    first_made: Option<Instant>,
+    first_sent: Option<Instant>,
+    first_heard: Option<Instant>,
+}
+
+impl Reply {
+    fn new(generation: Generation, pace: Pace) -> Self {
+        Self {
+            generation,
+            pace,
+            waiting: VecDeque::new(),
+            held: 0,
+            unheard: VecDeque::new(),
+            made: 0,
+            sent: 0,
+            finished: false,
+            base: 0,
+            told: None,
+            ends: None,
+            underruns: 0,
+            first_made: None,
+            first_sent: None,
+            first_heard: None,
+        }
+    }
+
+    fn push(&mut self, mut pcm: Bytes, now: Instant) {
+        self.first_made.get_or_insert(now);
+        self.made += samples_in(&pcm);
+        self.held += samples_in(&pcm);
+        let packet = 2 * samples(PACKET) as usize;
+        while self.pace == Pace::Bursts && pcm.len() > packet {
+            self.waiting.push_back(pcm.split_to(packet));
+        }
+        self.waiting.push_back(pcm);
+    }
+
+    fn send(&mut self, now: Instant) -> Option<Bytes> {
+        let pcm = self.waiting.pop_front()?;
+        let count = samples_in(&pcm);
+        self.held -= count;
+        self.sent += count;
+        self.first_sent.get_or_insert(now);
+        self.ends = Some(self.ends.map_or(now, |ends| ends.max(now)) + length(count));
+        if self.pace == Pace::Bursts {
+            self.unheard.push_back(pcm.clone());
+            self.forget_heard(now);
+        }
+        Some(pcm)
+    }
+
+    /// Keeps only what another socket would have to play again.
+    fn forget_heard(&mut self, now: Instant) {
+        let heard = self.heard(now);
+        let mut start = self.sent - self.unheard.iter().map(samples_in).sum::<u64>();
+        while let Some(first) = self.unheard.front()
+            && start + samples_in(first) <= heard
+        {
+            start += samples_in(first);
+            self.unheard.pop_front();
+        }
+    }
+
+    fn heard(&self, now: Instant) -> u64 {
+        match self.told {
+            Some((told, _)) => told,
+            None => {
+                let ends = self.ends.map_or(now, |ends| ends + ALLOWANCE);
+                self.sent
+                    .saturating_sub(samples(ends.saturating_duration_since(now)))
+                    .max(self.base)
+            }
+        }
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        let all_sent = self.finished && self.waiting.is_empty();
+        let silent = |told: Instant| {
+            let since = self.ends.map_or(told, |ends| ends.max(told));
+            now.saturating_duration_since(since) >= SILENT_CLIENT
+        };
+        all_sent
+            && (self.heard(now) >= self.sent || self.told.is_some_and(|(_, when)| silent(when)))
+    }
+
+    fn played(&self, now: Instant) -> Played {
+        Played {
+            samples: self.heard(now),
+            made: self.made,
+            over: self.is_over(now),
+            told: self.told.is_some(),
+            first_made: self.first_made,
+            first_sent: self.first_sent,
+            first_heard: self.first_heard,
+            underruns: self.underruns,
+        }
+    }
+
+    /// Nothing of it is wanted any more.
+    fn silence(&mut self) {
+        self.waiting.clear();
+        self.unheard.clear();
+        (self.held, self.finished) = (0, true);
+    }
+
+    /// What was sent but not heard is to be sent again.
+    fn take_back(&mut self, now: Instant) {
+        let heard = self.heard(now);
+        let mut start = self.sent - self.unheard.iter().map(samples_in).sum::<u64>();
+        let mut again = VecDeque::new();
+        for mut pcm in self.unheard.drain(..) {
+            let end = start + samples_in(&pcm);
+            if end > heard {
+                let skipped = usize::try_from(heard.saturating_sub(start)).unwrap_or(0);
+                again.push_back(pcm.split_off(2 * skipped));
+            }
+            start = end;
+        }
+        let count: u64 = again.iter().map(samples_in).sum();
+        self.held += count;
+        self.sent -= count;
+        again.append(&mut self.waiting);
+        self.waiting = again;
+        (self.base, self.told, self.ends) = (self.sent, None, None);
+    }
+}
+
+impl Playout {
+    pub(super) fn begin(&mut self, pace: Pace) -> Generation {
+        self.newest += 1;
+        let generation = Generation(self.newest);
+        while self.replies.len() >= REMEMBERED
+            && self.replies.front().is_some_and(|oldest| oldest.waiting.is_empty())
+        {
+            self.replies.pop_front();
+        }
+        self.replies.push_back(Reply::new(generation, pace));
+        generation
+    }
+
+    pub(super) fn is_stale(&self, generation: Generation) -> bool {
+        generation.0 <= self.silenced
+    }
+
+    pub(super) fn has_room(&mut self, now: Instant) -> bool {
+        self.pass_unheard(now);
+        self.replies.iter().map(|reply| reply.held).sum::<u64>() < samples(MOST_HELD)
+    }
+
+    pub(super) fn push(&mut self, generation: Generation, pcm: Bytes, now: Instant) {
+        if let Some(reply) = self.find(generation)
+            && !pcm.is_empty()
+        {
+            reply.push(pcm, now);
+        }
+    }
+
+    pub(super) fn finish(&mut self, generation: Generation) {
+        if let Some(reply) = self.find(generation) {
+            reply.finished = true;
+        }
+    }
+
+    pub(super) fn abandon(&mut self) {
+        self.replies.iter_mut().for_each(|reply| reply.finished = true);
+    }
+
+    /// `None` as the reason: the client has stopped by itself and need not be told.
+    pub(super) fn stop(&mut self, reason: Option<StopReason>, now: Instant) -> Option<Cut> {
+        let current = self.current(now);
+        self.silenced = self.newest;
+        self.paused = false;
+        let cut =
+            current.map(|generation| Cut { generation, played: self.played(generation, now) });
+        self.replies.iter_mut().for_each(Reply::silence);
+        self.freed = true;
+        if cut.is_some()
+            && let Some(reason) = reason
+        {
+            self.stop = Some(Sound::Stop { generation: Generation(self.silenced), reason });
+        }
+        cut
+    }
+
+    pub(super) fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    pub(super) fn resume(&mut self) {
+        self.paused = false;
+    }
+
+    pub(super) fn played(&mut self, generation: Generation, now: Instant) -> Played {
+        self.pass_unheard(now);
+        self.find(generation).map_or_else(Played::default, |reply| reply.played(now))
+    }
+
+    /// The reply that is being played, or is about to be.
+    pub(super) fn current(&mut self, now: Instant) -> Option<Generation> {
+        self.pass_unheard(now);
+        let silenced = self.silenced;
+        let mut open = self.replies.iter().filter(|reply| reply.generation.0 > silenced);
+        open.find(|reply| !reply.is_over(now) && reply.made > 0).map(|reply| reply.generation)
+    }
+
+    pub(super) fn ack(&mut self, ack: PlaybackAck, now: Instant) {
+        if let Some(reply) = self.find(ack.generation) {
+            let before = reply.told.map_or(reply.base, |(told, _)| told);
+            let heard = (reply.base + ack.samples).min(reply.sent).max(before);
+            if heard > 0 {
+                reply.first_heard.get_or_insert(now);
+            }
+            reply.told = Some((heard, now));
+            // What the client really has to play decides how much more it gets.
+            reply.ends = Some(now + length(reply.sent - heard));
+            reply.underruns = ack.underruns;
+            reply.forget_heard(now);
+        }
+    }
+
+    pub(super) fn hand_over(&mut self, attached: bool, now: Instant) {
+        self.stop = None;
+        self.sink = match (attached, self.sink) {
+            (true, _) => Sink::Attached,
+            (false, Sink::Never) => Sink::Never,
+            (false, Sink::Attached) => Sink::Lost { since: now },
+            (false, lost @ Sink::Lost { .. }) => lost,
+        };
+        self.replies.iter_mut().for_each(|reply| reply.take_back(now));
+    }
+
+    /// True once after room was made.
+    pub(super) fn take_freed(&mut self) -> bool {
+        std::mem::take(&mut self.freed)
+    }
+
+    pub(super) fn next(&mut self, now: Instant) -> Next {
+        if let Some(stop) = self.stop.take() {
+            return Next::Sound(stop);
+        }
+        if self.paused {
+            return Next::Nothing;
+        }
+        match self.due(now) {
+            Due::Now => self.send(now).map_or(Next::Nothing, Next::Sound),
+            Due::At(moment) => Next::Wait(moment),
+            Due::Never => Next::Nothing,
+        }
+    }
+
+    fn due(&self, now: Instant) -> Due {
+        let Some(reply) = self.replies.iter().find(|reply| !reply.waiting.is_empty()) else {
+            return Due::Never;
+        };
+        // Of all replies: the one before may still be playing.
+        let ends = self.replies.iter().filter_map(|reply| reply.ends).max();
+        match (reply.pace, ends) {
+            (Pace::Speech, _) | (Pace::Bursts, None) => Due::Now,
+            (Pace::Bursts, Some(ends)) if ends <= now + LEAD => Due::Now,
+            (Pace::Bursts, Some(ends)) => Due::At(ends - LEAD),
+        }
+    }
+
+    fn send(&mut self, now: Instant) -> Option<Sound> {
+        let ends = self.replies.iter().filter_map(|reply| reply.ends).max();
+        let reply = self.replies.iter_mut().find(|reply| !reply.waiting.is_empty())?;
+        // It is played behind what was sent before it.
+        reply.ends = reply.ends.max(ends);
+        let pcm = reply.send(now)?;
+        self.freed = true;
+        let chunk = AudioChunk { rate: SPEAKER_RATE, pcm };
+        Some(Sound::Play { generation: reply.generation, chunk })
+    }
+
+    /// While nobody listens and nobody is expected, time passes all the same: what would have been sent by now is.
+    fn pass_unheard(&mut self, now: Instant) {
+        let alone_since = match self.sink {
+            Sink::Attached => return,
+            Sink::Never => None,
+            Sink::Lost { since } if now.saturating_duration_since(since) < PATIENCE => return,
+            Sink::Lost { since } => Some(since + PATIENCE),
+        };
+        while let Some(due) = self.due_since(now)
+            && due <= now
+        {
+            self.send(alone_since.map_or(due, |since| since.max(due)));
+        }
+    }
+
+    /// Since when the next packet could have been sent.
+    fn due_since(&self, now: Instant) -> Option<Instant> {
+        let reply = self.replies.iter().find(|reply| !reply.waiting.is_empty())?;
+        let made = reply.first_made.unwrap_or(now);
+        let ends = self.replies.iter().filter_map(|reply| reply.ends).max();
+        match (reply.pace, ends) {
+            (Pace::Bursts, Some(ends)) => Some(made.max(ends - LEAD)),
+            (Pace::Bursts, None) | (Pace::Speech, _) => Some(made),
+        }
+    }
+
+    fn find(&mut self, generation: Generation) -> Option<&mut Reply> {
+        self.replies.iter_mut().find(|reply| reply.generation == generation)
+    }
+}
+
+/// When the next packet may go.
+enum Due {
+    Now,
+    At(Instant),
+    Never,
+}
+
+/// How many samples play in this time.
+pub(super) fn samples(time: Duration) -> u64 {
+    u64::try_from(time.as_micros() * u128::from(SPEAKER_RATE) / 1_000_000).unwrap_or(u64::MAX)
+}
+
+fn length(samples: u64) -> Duration {
+    Duration::from_nanos(samples.saturating_mul(1_000_000_000) / u64::from(SPEAKER_RATE))
+}
+
+fn samples_in(pcm: &Bytes) -> u64 {
+    (pcm.len() / 2) as u64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! The playout on a clock of the test's own.
+
+use super::*;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// So many milliseconds of sound whose samples count up from `from`, so that every one of them can be told.
+fn sound(from: u64, millis: u64) -> Bytes {
+    let count = samples(MS * u32::try_from(millis).unwrap());
+    (from..from + count).flat_map(|n| (n as u16).to_le_bytes()).collect()
+}
+
+struct Bench {
+    playout: Playout,
+    now: Instant,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let mut bench = Self { playout: Playout::default(), now: Instant::now() };
+        bench.playout.hand_over(true, bench.now);
+        bench
+    }
+
+    fn reply(&mut self, millis: u64) -> Generation {
+        let generation = self.playout.begin(Pace::Bursts);
+        self.playout.push(generation, sound(0, millis), self.now);
+        self.playout.finish(generation);
+        generation
+    }
+
+    fn wait(&mut self, millis: u32) {
+        self.now += MS * millis;
+    }
+
+    /// Everything that may be sent now.
+    fn take(&mut self) -> Vec<u8> {
+        let mut taken = Vec::new();
+        while let Next::Sound(Sound::Play { chunk, .. }) = self.playout.next(self.now) {
+            assert!(chunk.pcm.len() <= 2 * samples(PACKET) as usize);
+            taken.extend_from_slice(&chunk.pcm);
+        }
+        taken
+    }
+
+    fn ack(&mut self, generation: Generation, samples: u64) {
+        let ack = PlaybackAck { generation, samples, buffered: Duration::ZERO, underruns: 0 };
+        self.playout.ack(ack, self.now);
+    }
+
+    fn heard(&mut self, generation: Generation) -> u64 {
+        self.playout.played(generation, self.now).samples
+    }
+}
+
+#[test]
+fn a_burst_is_sent_as_it_is_played_with_a_lead() {
+    let mut bench = Bench::new();
+    bench.reply(2_000);
+    let mut sent = bench.take();
+    // The lead, and the packet that goes beyond it.
+    assert_eq!(sent.len(), sound(0, 500).len());
+    for _ in 0..30 {
+        bench.wait(50);
+        sent.extend(bench.take());
+    }
+    assert_eq!(sent, sound(0, 2_000));
+}
+
+#[test]
+fn who_waits_is_told_for_how_long() {
+    let mut bench = Bench::new();
+    bench.reply(2_000);
+    bench.take();
+    let Next::Wait(moment) = bench.playout.next(bench.now) else { panic!("nothing to wait for") };
+    assert_eq!(moment - bench.now, MS * 100);
+    bench.now = moment;
+    assert!(matches!(bench.playout.next(bench.now), Next::Sound(_)));
+}
+
+#[test]
+fn a_model_that_speaks_like_people_is_not_held_back() {
+    let mut bench = Bench::new();
+    let generation = bench.playout.begin(Pace::Speech);
+    for n in 0..100 {
+        bench.playout.push(generation, sound(n, 90), bench.now);
+    }
+    assert_eq!(bench.take().len(), 100 * sound(0, 90).len());
+}
+
+#[test]
+fn silence_makes_everything_stale_and_goes_first() {
+    let mut bench = Bench::new();
+    let first = bench.reply(2_000);
+    bench.reply(500);
+    bench.take();
+    bench.wait(650);
+    let cut = bench.playout.stop(Some(StopReason::UserSpeaks), bench.now).unwrap();
+    assert_eq!(cut.generation, first);
+    // 500 ms were sent, and all of them could be heard by now.
+    assert_eq!(cut.played.samples, samples(MS * 500));
+    let third = bench.reply(100);
+    assert!(bench.playout.is_stale(first) && !bench.playout.is_stale(third));
+    let Next::Sound(Sound::Stop { generation, .. }) = bench.playout.next(bench.now) else {
+        panic!("sound overtook silence");
+    };
+    assert_eq!(generation, Generation(2));
+    assert_eq!(bench.take(), sound(0, 100));
+    assert_eq!(bench.playout.stop(None, bench.now + MS * 1_000), None, "nothing is left");
+}
+
+#[test]
+fn a_client_that_stops_by_itself_is_not_told() {
+    let mut bench = Bench::new();
+    bench.reply(2_000);
+    bench.take();
+    assert!(bench.playout.stop(None, bench.now).is_some());
+    assert!(matches!(bench.playout.next(bench.now), Next::Nothing));
+}
+
+#[test]
+fn without_word_of_the_client_less_is_taken_for_heard() {
+    let mut bench = Bench::new();
+    let reply = bench.reply(300);
+    bench.take();
+    for (wait, heard) in [(0, 0), (150, 0), (100, 100), (200, 300), (500, 300)] {
+        bench.wait(wait);
+        assert_eq!(bench.heard(reply), samples(MS * heard));
+    }
+    assert!(bench.playout.played(reply, bench.now).over);
+}
+
+#[test]
+fn what_a_client_tells_counts_and_never_falls() {
+    let mut bench = Bench::new();
+    let reply = bench.reply(2_000);
+    bench.take();
+    bench.ack(reply, 100);
+    bench.wait(10_000);
+    assert_eq!(bench.heard(reply), 100, "time alone lets nobody hear");
+    bench.ack(reply, 50);
+    assert_eq!(bench.heard(reply), 100);
+    bench.ack(reply, u64::MAX / 2);
+    assert_eq!(bench.heard(reply), samples(MS * 500), "not more than was sent");
+    bench.ack(Generation(77), 5);
+    assert!(!bench.playout.played(reply, bench.now).over);
+}
+
+#[test]
+fn a_client_that_plays_late_gets_no_more_than_its_lead() {
+    let mut bench = Bench::new();
+    let reply = bench.reply(3_000);
+    bench.take();
+    bench.wait(400);
+    // Nothing was played: its network stumbled.
+    bench.ack(reply, 0);
+    assert!(bench.take().is_empty());
+    bench.ack(reply, samples(MS * 200));
+    assert_eq!(bench.take().len(), sound(0, 200).len());
+}
+
+#[test]
+fn a_client_that_falls_silent_has_heard_what_it_told() {
+    let mut bench = Bench::new();
+    let reply = bench.reply(300);
+    bench.take();
+    bench.ack(reply, 100);
+    bench.wait(2_000);
+    assert!(!bench.playout.played(reply, bench.now).over);
+    bench.wait(2_000);
+    let played = bench.playout.played(reply, bench.now);
+    assert!(played.over && played.samples == 100, "{played:?}");
+}
+
+#[test]
+fn another_socket_plays_what_the_first_did_not() {
+    let mut bench = Bench::new();
+    let reply = bench.reply(1_000);
+    bench.take();
+    let heard = samples(MS * 230);
+    bench.ack(reply, heard);
+    bench.playout.hand_over(false, bench.now);
+    bench.wait(5_000);
+    bench.playout.hand_over(true, bench.now);
+    let mut sent = Vec::new();
+    for _ in 0..20 {
+        sent.extend(bench.take());
+        bench.wait(100);
+    }
+    assert_eq!(sent, sound(0, 1_000)[2 * heard as usize..]);
+    // It counts from where it began.
+    bench.ack(reply, 10);
+    assert_eq!(bench.heard(reply), heard + 10);
+}
+
+#[test]
+fn an_empty_room_hears_it_all_the_same() {
+    let mut playout = Playout::default();
+    let begun = Instant::now();
+    let reply = playout.begin(Pace::Bursts);
+    playout.push(reply, sound(0, 1_000), begun);
+    playout.finish(reply);
+    assert!(!playout.played(reply, begun + MS * 500).over);
+    assert!(playout.played(reply, begun + MS * 1_400).over);
+}
+
+#[test]
+fn a_lost_socket_is_waited_for_but_not_for_ever() {
+    let mut bench = Bench::new();
+    let reply = bench.reply(1_000);
+    bench.take();
+    bench.ack(reply, samples(MS * 100));
+    bench.playout.hand_over(false, bench.now);
+    bench.wait(14_000);
+    assert_eq!(bench.heard(reply), samples(MS * 100));
+    bench.wait(2_000);
+    bench.heard(reply);
+    bench.wait(2_000);
+    assert!(bench.playout.played(reply, bench.now).over);
+}
+
+#[test]
+fn a_pause_holds_what_is_not_sent() {
+    let mut bench = Bench::new();
+    bench.reply(1_000);
+    let sent = bench.take().len();
+    bench.playout.pause();
+    bench.wait(900);
+    assert!(bench.take().is_empty());
+    bench.playout.resume();
+    assert_eq!(bench.take().len(), sound(0, 1_000).len() - sent);
+}
+
+#[test]
+fn two_minutes_are_held_and_no_more() {
+    let mut bench = Bench::new();
+    let reply = bench.playout.begin(Pace::Bursts);
+    let minute = sound(0, 60_000);
+    for _ in 0..2 {
+        assert!(bench.playout.has_room(bench.now));
+        bench.playout.push(reply, minute.clone(), bench.now);
+    }
+    assert!(!bench.playout.has_room(bench.now));
+    bench.take();
+    assert!(bench.playout.has_room(bench.now) && bench.playout.take_freed());
+}
