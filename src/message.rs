@@ -197,6 +197,14 @@ pub struct AudioChunk {
     pub pcm: Bytes,
 }
 
+/// Sound as it came from a microphone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// `None`: what the live model expects, as clients without a word about it do.
+    pub rate: Option<u32>,
+    pub pcm: Bytes,
+}
+
 /// A command as it came from one client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inbound {
@@ -227,7 +235,7 @@ pub enum Command {
     ShowImage {
         bytes: Bytes,
     },
-    SendAudio(AudioChunk),
+    SendAudio(Recorded),
     /// The user wants silence now.
     StopPlayback,
     /// How far the user has heard.

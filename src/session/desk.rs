@@ -305,8 +305,8 @@ impl Session {
                 let (env, principal) = (self.env.clone(), self.principal.clone());
                 self.jobs.spawn(job::store_image(env, principal, asker, bytes));
             }
-            Command::SendAudio(chunk) => {
-                if self.hear(asker.connection, chunk) {
+            Command::SendAudio(sound) => {
+                if self.hear(asker.connection, sound) {
                     self.record_for(asker, Step::default());
                 } else {
                     self.refuse(asker, Problem::NotHolder);

@@ -2,7 +2,7 @@
 //! holds the microphone goes to the model without a turn of the session, which decides who that is and feeds the
 //! model whatever it could not take at once.
 
-use crate::message::{AudioChunk, ConnectionId};
+use crate::message::{AudioChunk, ConnectionId, Recorded};
 use crate::provider::live::LiveInput;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +22,7 @@ pub(super) struct Microphone(Arc<Mutex<Intake>>);
 #[derive(Debug, Default)]
 struct Intake {
     holder: Option<ConnectionId>,
+    usual_rate: u32,
     /// `None` while there is no model.
     model: Option<mpsc::Sender<LiveInput>>,
     waiting: VecDeque<LiveInput>,
@@ -38,7 +39,7 @@ pub(super) enum Heard {
         dropped: usize,
     },
     /// Somebody else holds the microphone, or nobody; here it is back.
-    NotHolder(AudioChunk),
+    NotHolder(Recorded),
 }
 
 impl Microphone {
@@ -50,11 +51,18 @@ impl Microphone {
         self.lock().holder == Some(connection)
     }
 
-    pub(super) fn hear(&self, connection: ConnectionId, chunk: AudioChunk) -> Heard {
+    /// Of sound that does not say its rate.
+    pub(super) fn expect_rate(&self, rate: u32) {
+        self.lock().usual_rate = rate;
+    }
+
+    pub(super) fn hear(&self, connection: ConnectionId, sound: Recorded) -> Heard {
         let mut intake = self.lock();
         if intake.holder != Some(connection) {
-            return Heard::NotHolder(chunk);
+            return Heard::NotHolder(sound);
         }
+        let rate = sound.rate.unwrap_or(intake.usual_rate);
+        let chunk = AudioChunk { rate, pcm: sound.pcm };
         let gap = std::mem::take(&mut intake.gap);
         match intake.send(LiveInput::Audio { chunk, gap }) {
             Fed::Everything => Heard::Taken,
@@ -183,8 +191,8 @@ mod tests {
     const HOLDER: ConnectionId = ConnectionId(1);
     const OTHER: ConnectionId = ConnectionId(2);
 
-    fn chunk(mark: u8) -> AudioChunk {
-        AudioChunk { rate: 24_000, pcm: bytes::Bytes::from(vec![mark; 2]) }
+    fn chunk(mark: u8) -> Recorded {
+        Recorded { rate: Some(24_000), pcm: bytes::Bytes::from(vec![mark; 2]) }
     }
 
     fn held() -> Microphone {
@@ -245,6 +253,19 @@ mod tests {
         let Ok(LiveInput::Audio { chunk, .. }) = taken.try_recv() else { panic!("nothing heard") };
         assert_eq!(chunk.pcm[0], 3);
         assert!(taken.try_recv().is_err());
+    }
+
+    #[test]
+    fn sound_without_a_rate_has_the_models() {
+        let (model, mut taken) = mpsc::channel(8);
+        let microphone = held();
+        microphone.connect(model);
+        microphone.expect_rate(24_000);
+        for (stated, rate) in [(None, 24_000), (Some(8_000), 8_000)] {
+            microphone.hear(HOLDER, Recorded { rate: stated, ..chunk(1) });
+            let Ok(LiveInput::Audio { chunk, .. }) = taken.try_recv() else { panic!("nothing") };
+            assert_eq!(chunk.rate, rate);
+        }
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub use crate::store::{Scope, SessionSummary};
 use crate::config::Config;
 use crate::files::Files;
 use crate::message::{
-    AudioChunk, Channel, Command, ConnectionId, Epoch, Features, Greeting, Inbound, Principal, Seq,
+    Channel, Command, ConnectionId, Epoch, Features, Greeting, Inbound, Principal, Recorded, Seq,
     SessionId, SettingProblem, SystemNotice,
 };
 use crate::metrics::Metrics;
@@ -179,8 +179,8 @@ impl SessionHandle {
     ) -> Result<(), SessionClosed> {
         self.note_use();
         let urgent = match (inbound.request, inbound.command) {
-            (None, Command::SendAudio(chunk)) => {
-                let Some(urgent) = self.hear(connection, chunk) else { return Ok(()) };
+            (None, Command::SendAudio(sound)) => {
+                let Some(urgent) = self.hear(connection, sound) else { return Ok(()) };
                 urgent
             }
             (None, Command::StopPlayback) => match self.silence(connection) {
@@ -207,16 +207,16 @@ impl SessionHandle {
     }
 
     /// Straight to the model, as long as it takes it. What it leaves is the session's to do.
-    fn hear(&self, connection: ConnectionId, chunk: AudioChunk) -> Option<Urgent> {
-        match self.inner.microphone.hear(connection, chunk) {
+    fn hear(&self, connection: ConnectionId, sound: Recorded) -> Option<Urgent> {
+        match self.inner.microphone.hear(connection, sound) {
             Heard::Taken => None,
             Heard::Waiting { dropped } => {
                 self.inner.env.metrics.audio_dropped(dropped);
                 Some(Urgent::SoundWaits)
             }
             // A holder that has just left may still be on its way out, ahead of this.
-            Heard::NotHolder(chunk) => {
-                Some(Urgent::NotHolder { connection, chunk: Box::new(chunk) })
+            Heard::NotHolder(sound) => {
+                Some(Urgent::NotHolder { connection, sound: Box::new(sound) })
             }
         }
     }
@@ -297,7 +297,7 @@ fn payload(command: &Command) -> usize {
     match command {
         Command::SendFile { bytes, .. } | Command::ShowImage { bytes } => bytes.len(),
         Command::SendText { text, .. } | Command::RequestRun { text, .. } => text.len(),
-        Command::SendAudio(chunk) => chunk.pcm.len(),
+        Command::SendAudio(sound) => sound.pcm.len(),
         Command::SaveControls(_)
         | Command::StopPlayback
         | Command::AckPlayback(_)
@@ -320,7 +320,7 @@ enum Urgent {
     /// Sound of a socket that did not hold the microphone when it came.
     NotHolder {
         connection: ConnectionId,
-        chunk: Box<AudioChunk>,
+        sound: Box<Recorded>,
     },
     Cancel(Box<Submitted>),
     Attach {

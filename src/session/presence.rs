@@ -38,7 +38,7 @@ impl Session {
     pub(super) fn on_urgent(&mut self, urgent: Urgent) {
         match urgent {
             Urgent::SoundWaits => self.voice.feed(),
-            Urgent::NotHolder { connection, chunk } => self.on_not_holder(connection, *chunk),
+            Urgent::NotHolder { connection, sound } => self.on_not_holder(connection, *sound),
             Urgent::Cancel(submitted) => self.on_cancel(*submitted),
             // A socket that is gone already does not wait for the answer.
             Urgent::Attach { attach, reply } => drop(reply.send(self.on_attach(&attach))),

@@ -5,7 +5,7 @@ use super::job::Asker;
 use super::journal::Step;
 use super::microphone::Heard;
 use crate::message::{
-    AudioChunk, Channel, ConnectionId, Event, Notice, PlaybackAck, Problem, Signal, TalkKey,
+    Channel, ConnectionId, Event, Notice, PlaybackAck, Problem, Recorded, Signal, TalkKey,
     TurnTimes,
 };
 use crate::provider::live::LiveOutput;
@@ -13,15 +13,15 @@ use tracing::info;
 
 impl Session {
     /// By now it may hold the microphone. Told once: a microphone sends many chunks a second.
-    pub(super) fn on_not_holder(&mut self, connection: ConnectionId, chunk: AudioChunk) {
-        if !self.hear(connection, chunk) && self.audience.tell_not_holder(connection) {
+    pub(super) fn on_not_holder(&mut self, connection: ConnectionId, sound: Recorded) {
+        if !self.hear(connection, sound) && self.audience.tell_not_holder(connection) {
             self.refuse(Asker::new(connection), Problem::NotHolder);
         }
     }
 
     /// False: this socket does not hold the microphone.
-    pub(super) fn hear(&mut self, connection: ConnectionId, chunk: AudioChunk) -> bool {
-        match self.voice.hear(connection, chunk) {
+    pub(super) fn hear(&mut self, connection: ConnectionId, sound: Recorded) -> bool {
+        match self.voice.hear(connection, sound) {
             Heard::Taken => true,
             Heard::Waiting { dropped } => {
                 self.env.metrics.audio_dropped(dropped);

@@ -2,7 +2,7 @@
 //! hand over by itself.
 
 use super::microphone::{Fed, Heard, Microphone};
-use crate::message::{AudioChunk, ConnectionId, PlaybackAck, TalkKey};
+use crate::message::{ConnectionId, PlaybackAck, Recorded, TalkKey};
 use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput, Speaker};
 use std::future::pending;
 
@@ -25,6 +25,7 @@ pub(super) enum Wake {
 
 impl Voice {
     pub(super) fn new(config: LiveConfig, microphone: Microphone, speaker: Speaker) -> Self {
+        microphone.expect_rate(config.usual_rate());
         Self { config, link: None, microphone, speaker, behind: Fed::Everything }
     }
 
@@ -38,8 +39,8 @@ impl Voice {
         self.microphone.has_room()
     }
 
-    pub(super) fn hear(&mut self, connection: ConnectionId, chunk: AudioChunk) -> Heard {
-        let heard = self.microphone.hear(connection, chunk);
+    pub(super) fn hear(&mut self, connection: ConnectionId, sound: Recorded) -> Heard {
+        let heard = self.microphone.hear(connection, sound);
         self.feed();
         heard
     }

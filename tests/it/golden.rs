@@ -11,9 +11,9 @@ use kakehashi::message::{
     ConfirmId, Confirmation, Confirmed, Conflict, Cost, DecidedBy, Delivery, DiffNote, Entry,
     Event, Features, FileChange, FileList, FileNote, Generation, Inbound, Interruption, KnownList,
     ListKind, ListRoots, ListScope, ListedFile, Notice, Overlap, PlaceKind, PlanStep,
-    PlanStepState, PlaybackAck, Problem, ReportStage, RequestNo, Route, RunId, RunOutcome,
-    RunSummary, Seq, SessionId, Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey,
-    ToolNote, ToolState, TurnTimes, Usage, WarningLevel, WatchTarget, WatchWish,
+    PlanStepState, PlaybackAck, Problem, Recorded, ReportStage, RequestNo, Route, RunId,
+    RunOutcome, RunSummary, Seq, SessionId, Signal, Speaker, StateNote, StopReason, SystemNotice,
+    TalkKey, ToolNote, ToolState, TurnTimes, Usage, WarningLevel, WatchTarget, WatchWish,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ fn check_answer(name: &str, delivery: &Delivery, ours: &str) {
 #[test]
 fn the_seeds_client_samples_are_understood() {
     let bytes = Bytes::from_static(&[0, 1, 2, 255]);
-    let audio = AudioChunk { rate: 16_000, pcm: bytes.clone() };
+    let audio = Recorded { rate: None, pcm: bytes.clone() };
     check_sent("seed_7_1_input_audio", Channel::Audio, Command::SendAudio(audio));
     let text = Command::SendText { route: Route::Chat, text: "こんにちは".to_owned() };
     check_sent("seed_7_2_input_text", Channel::Input, text);

@@ -159,3 +159,67 @@ async fn a_socket_that_lost_the_speaker_cannot_silence_the_one_that_got_it() {
         assert_eq!(second.next().await[KIND], "output_audio");
     }
 }
+
+async fn say_live(front: &mut Frontend, text: &str) {
+    let live = json!({CHANNEL: "0", "送信モード": "Live", KIND: "input_text", BODY: text});
+    front.input.send(&live).await;
+}
+
+#[tokio::test]
+async fn a_live_model_gives_work_to_an_agent_and_hears_how_it_ended() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    say_live(&mut front, "/agent 2 look around").await;
+    let asked = front.agents[1].until("input_request").await;
+    assert_eq!(asked[BODY], "look around");
+    let answer = front.chat.until("output_text").await;
+    assert_eq!(answer[BODY], "agent 2 has it; you will be told when it is done");
+    front.chat.until("output_request").await;
+    // The news of its end is spoken.
+    front.audio.until("output_audio").await;
+}
+
+#[tokio::test]
+async fn what_a_live_model_gets_wrong_is_told_to_it() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    for (text, why) in
+        [("/agent 7 x", "the channel must be from 1 to 4"), ("/agent 1  ", "the request is empty")]
+    {
+        say_live(&mut front, text).await;
+        assert_eq!(front.chat.until("output_text").await[BODY], why, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn sound_has_its_generation_and_silence_ends_it() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let session = front.input.session().to_owned();
+    let feature = json!({"機能": ["playback"]});
+    let mut audio_socket = Client::open_with(gateway.addr, "audio", Some(&session), feature).await;
+    say_live(&mut front, &"x".repeat(300)).await;
+    let first = audio_socket.until("output_audio").await["世代番号"].as_u64().unwrap();
+    audio_socket
+        .send(&json!({CHANNEL: "audio", KIND: "playback_ack", "要求番号": "a",
+            BODY: {"世代番号": first, "再生サンプル数": 960, "残ミリ秒": 0, "途切れ回数": 0}}))
+        .await;
+    audio_socket.until("ack").await;
+    audio_socket.send(&audio("audio/pcm;rate=24000", &tone(24_000, 2400, 20_000.0))).await;
+    let stop = audio_socket.until("cancel_audio").await;
+    assert_eq!(stop["世代番号"], first);
+    let later = audio_socket.until("output_audio").await["世代番号"].as_u64().unwrap();
+    assert!(later > first, "{later}");
+}
+
+#[tokio::test]
+async fn an_answer_goes_on_at_the_next_socket() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let session = front.input.session().to_owned();
+    say_live(&mut front, &"x".repeat(100)).await;
+    front.audio.until("output_audio").await;
+    front.audio.close().await;
+    let mut next = Client::open(gateway.addr, "audio", Some(&session)).await;
+    next.until("output_audio").await;
+}

@@ -6,8 +6,8 @@ use super::value::{self, required_string};
 use super::wire::{self, CommandPacket, field};
 use crate::dialect::{DecodeError, Refusal};
 use crate::message::{
-    AgentSet, AgentSlot, AudioChunk, CancelScope, Channel, Command, ConfirmId, Confirmed,
-    ControlValue, Controls, Inbound, KnownList, ListKind, ListScope, RequestNo, Route, RunId,
+    AgentSet, AgentSlot, CancelScope, Channel, Command, ConfirmId, Confirmed, ControlValue,
+    Controls, Inbound, KnownList, ListKind, ListScope, Recorded, RequestNo, Route, RunId,
     WatchTarget, WatchWish,
 };
 use bytes::Bytes;
@@ -18,8 +18,7 @@ use std::borrow::Cow;
 const LONGEST_TEXT: usize = 1024 * 1024;
 const LONGEST_REQUEST_NO: usize = 128;
 const AUDIO_MIME: &str = "audio/pcm";
-/// What the existing client records for every model but one.
-const DEFAULT_RATE: u32 = 16_000;
+/// Rates that microphones have.
 const RATES: std::ops::RangeInclusive<u32> = 8_000..=48_000;
 
 /// Reads a JSON object; anything else names what it is not.
@@ -389,7 +388,7 @@ fn read_audio(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     if pcm.len() % 2 != 0 {
         return Err(DecodeError::BadAudio("16-bit samples need an even number of bytes"));
     }
-    Ok(Command::SendAudio(AudioChunk { rate, pcm: Bytes::from(pcm) }))
+    Ok(Command::SendAudio(Recorded { rate, pcm: Bytes::from(pcm) }))
 }
 
 /// An escape is no base64, so samples without one are found without looking for it first.
@@ -404,7 +403,7 @@ fn read_samples(packet: &CommandPacket<'_>) -> Result<Vec<u8>, DecodeError> {
 }
 
 /// `audio/pcm`, optionally with `;rate=N`.
-fn read_rate(packet: &CommandPacket<'_>) -> Result<u32, DecodeError> {
+fn read_rate(packet: &CommandPacket<'_>) -> Result<Option<u32>, DecodeError> {
     let mime = required_string(packet.body, field::BODY)?;
     let mut parts = mime.split(';').map(str::trim);
     if parts.next() != Some(AUDIO_MIME) {
@@ -412,8 +411,8 @@ fn read_rate(packet: &CommandPacket<'_>) -> Result<u32, DecodeError> {
     }
     let rate = parts.find_map(|part| part.strip_prefix("rate="));
     match rate.map(str::parse::<u32>) {
-        None => Ok(DEFAULT_RATE),
-        Some(Ok(rate)) if RATES.contains(&rate) => Ok(rate),
+        None => Ok(None),
+        Some(Ok(rate)) if RATES.contains(&rate) => Ok(Some(rate)),
         Some(_) => Err(DecodeError::BadAudio("the rate must be from 8000 to 48000")),
     }
 }

@@ -23,6 +23,15 @@ pub enum LiveConfig {
     Scripted,
 }
 
+impl LiveConfig {
+    /// Of a microphone that does not say its rate: existing clients ask which model it is for.
+    pub fn usual_rate(&self) -> u32 {
+        match self {
+            Self::Scripted => 16_000,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub enum LiveInput {
     Audio {

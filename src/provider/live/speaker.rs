@@ -51,6 +51,8 @@ struct Shared {
 struct State {
     playout: Playout,
     holder: Option<ConnectionId>,
+    /// A model is to be told when there is room.
+    model_waits: bool,
     /// Of the holder.
     listener: Option<Waker>,
     /// Of sockets that may hold it one day.
@@ -66,7 +68,7 @@ impl Speaker {
     /// The next piece of a reply, 24 kHz PCM16. Waits while too much of it is not played yet, so that a model that
     /// speaks faster than anybody can listen is not read any further.
     pub async fn push(&self, generation: Generation, pcm: Bytes) -> Result<(), Stale> {
-        let mut waiting = pcm;
+        let Some(mut waiting) = self.offer(generation, pcm)? else { return Ok(()) };
         loop {
             let mut room = pin!(self.0.room.notified());
             room.as_mut().enable();
@@ -87,6 +89,7 @@ impl Speaker {
             return Err(Stale);
         }
         if !state.playout.has_room(now) {
+            state.model_waits = true;
             return Ok(Some(pcm));
         }
         state.playout.push(generation, pcm, now);
@@ -187,7 +190,7 @@ impl Speaker {
             return Next::Nothing;
         }
         let next = state.playout.next(Instant::now());
-        let freed = state.playout.take_freed();
+        let freed = state.playout.take_freed() && std::mem::take(&mut state.model_waits);
         if !matches!(next, Next::Sound(_)) {
             state.wait_for_news(waker);
         }
