@@ -14,21 +14,27 @@ mod echo;
 mod files;
 mod memory;
 mod model;
+mod paced;
 mod report;
 mod server;
+mod side;
 mod traffic;
+mod voice;
 mod wire;
 mod work;
 
+use client::frame;
+use paced::Pair;
 use report::Report;
 use serde_json::json;
+use server::Home;
 use std::path::Path;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 /// A measurement that takes longer says so, instead of holding up the rest.
-const LONGEST: Duration = Duration::from_secs(120);
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// Measures within the time there is.
 macro_rules! bounded {
@@ -50,6 +56,7 @@ pub(crate) struct Plan {
     paced_packets: usize,
     /// More of them: a 99th percentile is made by the few worst moments of a round.
     paced_rounds: usize,
+    soak_minutes: usize,
     sockets: usize,
     idle_sessions: usize,
     scans: usize,
@@ -64,6 +71,7 @@ const FULL: Plan = Plan {
     packets: 100_000,
     paced_packets: 125,
     paced_rounds: 15,
+    soak_minutes: 30,
     sockets: 500,
     idle_sessions: 200,
     scans: 5,
@@ -78,6 +86,7 @@ const QUICK: Plan = Plan {
     packets: 20_000,
     paced_packets: 38,
     paced_rounds: 5,
+    soak_minutes: 2,
     sockets: 150,
     idle_sessions: 60,
     scans: 2,
@@ -100,10 +109,10 @@ fn main() {
     }
     let plan = if has("--quick") { QUICK } else { FULL };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    // `--audio` and `--agents`: only these, for those who work on them.
+    let part = Part::asked_for(&has);
     runtime.block_on(async {
         tokio::select! {
-            () = measure(&plan, has("--audio"), has("--agents")) => {}
+            () = measure(&plan, part) => {}
             // Dropping the measurement ends its servers and removes its directories.
             () = told_to_stop() => println!("stopped"),
         }
@@ -119,27 +128,75 @@ async fn told_to_stop() {
     }
 }
 
-async fn measure(plan: &Plan, only_audio: bool, only_agents: bool) {
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Everything,
+    Audio,
+    Agents,
+    Voice,
+    Soak,
+}
+
+impl Part {
+    fn asked_for(has: &impl Fn(&str) -> bool) -> Self {
+        let parts = [
+            ("--audio", Self::Audio),
+            ("--agents", Self::Agents),
+            ("voice", Self::Voice),
+            ("soak", Self::Soak),
+        ];
+        parts.into_iter().find(|(word, _)| has(word)).map_or(Self::Everything, |(_, part)| part)
+    }
+}
+
+async fn measure(plan: &Plan, part: Part) {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     println!("{cpus} CPUs shared by client, echo and gateway; everything over loopback");
     let mut report = Report::new(json!({ "cpus": cpus, "plan": format!("{plan:?}") }));
-    if !only_agents {
-        bounded!(report, traffic::flat_out(plan, &mut report));
-        bounded!(report, traffic::paced(plan, &mut report));
-    }
-    if !only_audio && !only_agents {
-        bounded!(report, memory::per_socket(plan, &mut report));
-        bounded!(report, memory::idle_session(plan, &mut report));
-        bounded!(report, files::lists(plan, &mut report));
-        bounded!(report, work::barge_in(&mut report));
-        bounded!(report, work::first_answer(plan, &mut report));
-        bounded!(report, work::stream_and_replay(plan, &mut report));
-        bounded!(report, work::commits(plan, &mut report));
-    }
-    if !only_audio {
-        bounded!(report, agents::first_token(plan, &mut report));
-        bounded!(report, agents::prompts_and_cancels(plan, &mut report));
-        bounded!(report, agents::four_streams(&mut report));
+    match part {
+        Part::Everything => {
+            audio(plan, &mut report).await;
+            rest(plan, &mut report).await;
+            agents(plan, &mut report).await;
+        }
+        Part::Audio => audio(plan, &mut report).await,
+        Part::Agents => agents(plan, &mut report).await,
+        Part::Voice => voice(plan, &mut report).await,
+        Part::Soak => voice::soak(plan.soak_minutes, &mut report).await,
     }
     report.write(Path::new("bench.json"));
+}
+
+async fn audio(plan: &Plan, report: &mut Report) {
+    bounded!(report, traffic::flat_out(plan, report));
+    let home = Home::new();
+    let packet = frame(&wire::quiet_audio()).into();
+    bounded!(report, async {
+        let mut pair = Pair::new(&home).await;
+        paced::compare(plan, &packet, &mut pair, report).await;
+    });
+}
+
+async fn rest(plan: &Plan, report: &mut Report) {
+    bounded!(report, memory::per_socket(plan, report));
+    bounded!(report, memory::idle_session(plan, report));
+    bounded!(report, files::lists(plan, report));
+    bounded!(report, work::barge_in(report));
+    bounded!(report, work::first_answer(plan, report));
+    bounded!(report, work::stream_and_replay(plan, report));
+    bounded!(report, work::commits(plan, report));
+}
+
+async fn agents(plan: &Plan, report: &mut Report) {
+    bounded!(report, agents::first_token(plan, report));
+    bounded!(report, agents::prompts_and_cancels(plan, report));
+    bounded!(report, agents::four_streams(report));
+}
+
+async fn voice(plan: &Plan, report: &mut Report) {
+    bounded!(report, voice::conversations(plan, report));
+    bounded!(report, voice::memory(report));
+    bounded!(report, voice::capacity(plan, report));
+    bounded!(report, work::barge_in(report));
 }

@@ -24,17 +24,21 @@ pub(crate) fn cancel(channel: &str) -> String {
 
 /// A microphone packet with all six keys. Quiet samples: nobody speaks, so the model only plays it back.
 pub(crate) fn quiet_audio() -> String {
-    audio(|index| (index * 7 % 2001) as i16 - 1000)
+    quiet_audio_of(PCM_BYTES)
+}
+
+/// The same with so many bytes of samples.
+pub(crate) fn quiet_audio_of(bytes: usize) -> String {
+    audio(bytes, |index| (index * 7 % 2001) as i16 - 1000)
 }
 
 /// The same, loud enough to interrupt a model.
 pub(crate) fn loud_audio() -> String {
-    audio(|index| if index % 40 < 20 { 20_000 } else { -20_000 })
+    audio(PCM_BYTES, |index| if index % 40 < 20 { 20_000 } else { -20_000 })
 }
 
-fn audio(sample: impl Fn(usize) -> i16) -> String {
-    let samples: Vec<u8> =
-        (0..PCM_BYTES / 2).flat_map(|index| sample(index).to_le_bytes()).collect();
+fn audio(bytes: usize, sample: impl Fn(usize) -> i16) -> String {
+    let samples: Vec<u8> = (0..bytes / 2).flat_map(|index| sample(index).to_le_bytes()).collect();
     let pcm = base64_simd::STANDARD.encode_to_string(samples);
     format!(
         r#"{{"セッションID":"ws-00000000000000000000000000000000","チャンネル":"audio","メッセージ識別":"input_audio","メッセージ内容":"audio/pcm;rate=24000","ファイル名":"{pcm}","サムネイル画像":null}}"#

@@ -1,0 +1,89 @@
+//! One server with many clients that talk to it at the same time.
+
+use crate::client::Client;
+use crate::report::quantile;
+use crate::server::Server;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Packets a second of one microphone.
+pub(crate) const PACE: u32 = 25;
+/// When the client itself sends later than this, the machine is busy with something else and measures that.
+const LATEST_MS: f64 = 5.0;
+
+/// One server with its connected clients.
+pub(crate) struct Side {
+    pub(crate) server: Server,
+    pub(crate) clients: Vec<Client>,
+}
+
+impl Side {
+    pub(crate) async fn new(server: Server, sessions: usize) -> Self {
+        let mut clients = Vec::new();
+        for _ in 0..sessions {
+            clients.push(Client::connect(&server, "audio", None).await);
+        }
+        Self { server, clients }
+    }
+
+    /// Microseconds of CPU per packet, and packets per second.
+    pub(crate) async fn flat_out(
+        &mut self,
+        packet: &Arc<[u8]>,
+        each: usize,
+        window: usize,
+    ) -> (f64, f64) {
+        let (cpu, begun) = (self.server.cpu(), Instant::now());
+        let talks = self.clients.drain(..).map(|client| {
+            let packet = Arc::clone(packet);
+            tokio::spawn(async move { client.talk(&packet, each, window).await })
+        });
+        let talks: Vec<_> = talks.collect();
+        for talk in talks {
+            self.clients.push(talk.await.unwrap());
+        }
+        let (wall, total) = (begun.elapsed(), (each * self.clients.len()) as f64);
+        let cpu = self.server.cpu().since(&cpu);
+        (cpu.as_secs_f64() * 1e6 / total, total / wall.as_secs_f64())
+    }
+
+    /// Every session sends in its own moment of the period.
+    pub(crate) async fn paced(&mut self, packet: &Arc<[u8]>, each: usize) -> Pace {
+        let period = Duration::from_secs(1) / PACE;
+        let (count, cpu) = (self.clients.len(), self.server.cpu());
+        let begin = Instant::now() + period;
+        let talks = self.clients.drain(..).enumerate().map(|(index, client)| {
+            let packet = Arc::clone(packet);
+            let start = begin + period.mul_f64(index as f64 / count as f64);
+            tokio::spawn(async move { client.pace(&packet, start, period, each).await })
+        });
+        let talks: Vec<_> = talks.collect();
+        let (mut latencies, mut lateness) = (Vec::new(), Vec::new());
+        for talk in talks {
+            let (client, seen) = talk.await.unwrap();
+            self.clients.push(client);
+            latencies.extend(seen.latencies);
+            lateness.extend(seen.lateness);
+        }
+        let cpu = self.server.cpu().since(&cpu).as_secs_f64() * 1e6 / (count * each) as f64;
+        let millis = |times: &[Duration], part| {
+            1e3 * quantile(times.iter().map(Duration::as_secs_f64), part)
+        };
+        Pace {
+            cpu,
+            p50_ms: millis(&latencies, 0.5),
+            p99_ms: millis(&latencies, 0.99),
+            late: millis(&lateness, 0.99) > LATEST_MS,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Pace {
+    /// Microseconds for each packet.
+    pub(crate) cpu: f64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
+    /// The client could not keep the pace.
+    pub(crate) late: bool,
+}
