@@ -11,6 +11,7 @@ import { createFiles } from "./files.js";
 import { createInbox } from "./inbox.js";
 import { chooseLanguage, otherLanguage, setLanguage, text } from "./language.js";
 import { createLiveView } from "./liveview.js";
+import { troubleKey } from "./microphone.js";
 import { createPane } from "./pane.js";
 import * as aicore from "./protocol/aicore.js";
 import { verdictKey } from "./questionline.js";
@@ -21,7 +22,7 @@ import { createSwitches } from "./switches.js";
 import { createToasts } from "./toasts.js";
 import { createTranscript } from "./transcript.js";
 import { FILE_LIMIT_MIB, isTooLarge, readBase64 } from "./upload.js";
-import { createVoice } from "./voice.js";
+import { createVoiceBar } from "./voicebar.js";
 import { createWork } from "./work.js";
 
 const find = (selector) => document.querySelector(selector);
@@ -29,6 +30,7 @@ const address = readAddress(window.location);
 const counters = createCounters();
 const FILE_CHANGES = new Set(["input_file", "output_file", "update_info", "accept", "restore"]);
 const CHOSEN = new Set(["accept", "discard", "restore"]);
+const SPOKEN = new Set(["recognition_input", "recognition_output"]);
 const TITLE = document.title;
 /** What can be done with an agent's work, wherever it is shown. */
 const choices = {
@@ -68,13 +70,12 @@ const branch = createBranch(find("#branch"), (agent, chosen) => session.send(aic
 const recipients = createRecipients(find("#mode"), find("#some-agents"), (mode) => switches.setByUser("mode", mode));
 const panes = new Map([aicore.CHAT, ...aicore.AGENTS].map((channel) => [channel, openPane(channel)]));
 const files = createFiles(find("#files"), { ask: askFiles, counters });
-const voice = createVoice({
-  meter: find("#mic-level"),
+const voice = createVoiceBar(document, {
   counters,
   claim: () => session.claimVoice(),
   speak: (packet) => session.speak(packet),
   onFailed: microphoneFailed,
-  onBlocked: () => toasts.show(text("soundBlocked")),
+  onBlocked: (key) => toasts.show(text(key)),
 });
 createLiveView(find("#camera"), {
   sendPicture: async (blob) => {
@@ -177,7 +178,9 @@ function route(packet, socket) {
     case "output_audio":
       return voice.play(packet);
     case "cancel_audio":
-      return voice.cancelled();
+      return voice.cancelled(packet);
+    case "metrics":
+      return voice.setFigures(packet.body.figures);
     case "files_backup":
     case "files_temp":
       return files.receive(packet);
@@ -199,6 +202,8 @@ function route(packet, socket) {
 
 function greeted(packet, socket) {
   if (packet.body.controls !== null) switches.restore(packet.body.controls);
+  if (packet.body.models !== null) voice.configure(packet.body.models);
+  if (socket === "audio") voice.greeted(packet);
   if (socket === "file") files.refresh();
 }
 
@@ -228,6 +233,7 @@ function show(packet, socket) {
   if (FILE_CHANGES.has(packet.kind)) files.refreshSoon();
   if (CHOSEN.has(packet.kind)) compare.chosen(packet);
   if (packet.kind === "state") inbox.agentState(socket, packet.body.state);
+  if (SPOKEN.has(packet.kind)) voice.caption(packet);
   const pane = panes.get(socket);
   if (pane !== undefined) return pane.receive(packet);
   showElsewhere(packet);
@@ -275,8 +281,8 @@ function revealAgent(agent) {
 }
 
 function microphoneFailed(error) {
-  toasts.show(text("micFailed", { reason: reasonOf(error) }), "error");
-  switches.setByUser("microphone", false);
+  toasts.show(text(troubleKey(error, window.isSecureContext), { reason: error.message }), "error");
+  if (switches.get("microphone")) switches.setByUser("microphone", false);
 }
 
 // Without a secure origin the browser hides the devices, and the raw message would only name a property.

@@ -1,5 +1,6 @@
 // Turns one packet into the element that shows it. Everything from outside becomes text, never markup.
 
+import { createCut } from "./captions.js";
 import { element } from "./element.js";
 import { label, text } from "./language.js";
 
@@ -87,7 +88,9 @@ function divider(marker) {
 
 function message(packet) {
   const node = mark(element("article", "entry message"), packet);
-  node.append(label(element("span", "heading"), HEADINGS[packet.kind]), element("div", "body", packet.body));
+  const body = element("div", "body", packet.body);
+  body.append(...createCut(packet));
+  node.append(label(element("span", "heading"), HEADINGS[packet.kind]), body);
   return node;
 }
 

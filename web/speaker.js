@@ -1,27 +1,46 @@
-// The speaker: plays 24 kHz PCM16 chunks without gaps and falls silent at once when told.
+// The speaker: plays 24 kHz PCM16 packets without gaps, falls silent at once when told, and says what was heard.
 
 const WORKLETS = "/assets/audio-worklets.js";
 const RATE = 24_000;
 /** What arrives before the browser allows sound is kept this long; older words would only confuse. */
-const HELD_BYTES = 2 * 2 * RATE;
+const HELD_SAMPLES = 2 * RATE;
+const BLOCKED_AFTER_MS = 500;
+/** Time constant of a speaker that is switched off or on: no click, and still at once. */
+const SWITCH_SECONDS = 0.005;
 
-/** `onProgress(played, queued)` counts samples; `onBlocked()` once if the browser waits for a gesture. */
+/** Browsers have worklets only on secure origins. */
+const CAN_PLAY = globalThis.isSecureContext;
+
+/**
+ * `onProgress({ reports, playing, peak, total })`: `reports` are { generation, played, gaps, leftMs }, and `total` counts
+ * samples. `onBlocked(key)` once, with the text that tells why nothing is heard.
+ */
 export function createSpeaker({ onProgress, onBlocked }) {
   let context = null;
   let worklet = null;
+  let volume = null;
   let opening = null;
   let held = [];
+  let audible = true;
   let blockedTold = false;
+  let heard = false;
 
   async function open() {
     context = new AudioContext({ sampleRate: RATE });
     await context.audioWorklet.addModule(WORKLETS);
     worklet = new AudioWorkletNode(context, "playback", { numberOfInputs: 0, outputChannelCount: [1] });
-    worklet.port.onmessage = ({ data }) => onProgress(data.played, data.queued);
-    worklet.connect(context.destination);
+    worklet.port.onmessage = ({ data }) => progress(data);
+    volume = new GainNode(context, { gain: audible ? 1 : 0 });
+    worklet.connect(volume).connect(context.destination);
+  }
+
+  function progress(data) {
+    heard ||= data.total > 0;
+    onProgress(data);
   }
 
   async function start() {
+    if (!CAN_PLAY) return;
     opening ??= open();
     await opening;
     await context.resume();
@@ -29,37 +48,75 @@ export function createSpeaker({ onProgress, onBlocked }) {
     held = [];
   }
 
-  function pass(pcm) {
-    worklet.port.postMessage(pcm.buffer, [pcm.buffer]);
+  function pass(sound) {
+    worklet.port.postMessage(sound, [sound.samples.buffer]);
   }
 
-  function hold(pcm) {
-    held.push(pcm);
-    while (held.length > 1 && bytesIn(held) > HELD_BYTES) held.shift();
+  function hold(sound) {
+    held.push(sound);
+    while (held.length > 1 && samplesIn(held) > HELD_SAMPLES) held.shift();
     start();
-    setTimeout(tellBlocked, 500);
+    setTimeout(tellBlocked, BLOCKED_AFTER_MS);
   }
 
   function tellBlocked() {
-    if (blockedTold || context.state !== "suspended") return;
+    if (context?.state !== "suspended") return;
+    if (held.length > 0) tellUnheard(held);
+    tellOnce("soundBlocked");
+  }
+
+  function tellOnce(key) {
+    if (blockedTold || !audible) return;
     blockedTold = true;
-    onBlocked();
+    onBlocked(key);
+  }
+
+  function refuse(sound) {
+    tellUnheard([sound], 0);
+    tellOnce("soundInsecure");
+  }
+
+  // The gateway must not believe that a page was heard which may not make a sound.
+  function tellUnheard(sounds, leftMs = (samplesIn(sounds) * 1000) / RATE) {
+    if (heard) return;
+    const generations = new Set(sounds.map((sound) => sound.generation));
+    const reports = [...generations].map((generation) => ({ generation, played: 0, gaps: 0, leftMs: Math.round(leftMs) }));
+    onProgress({ reports, playing: false, peak: 0, total: 0 });
+  }
+
+  function forget(generation) {
+    held = held.filter((sound) => generation !== null && sound.generation > generation);
   }
 
   return {
     /** Browsers let sound begin only after a gesture; call this in every one. */
     unlock: start,
-    play(pcm) {
-      if (worklet === null || context.state !== "running") return hold(pcm);
-      pass(pcm);
+    /** `generation` is null where the gateway does not number its answers. */
+    play(generation, bytes) {
+      // Half a sample at the end would be noise.
+      const sound = { kind: "sound", generation, samples: new Int16Array(bytes.buffer, 0, bytes.length >> 1) };
+      if (!CAN_PLAY) return refuse(sound);
+      if (worklet === null || context.state !== "running") return hold(sound);
+      pass(sound);
     },
-    stop() {
-      held = [];
-      worklet?.port.postMessage("stop");
+    /** Silence for everything up to this generation, or with null for all that has come. */
+    stop(generation = null) {
+      if (worklet === null) tellUnheard([...held, { generation }], 0);
+      forget(generation);
+      worklet?.port.postMessage({ kind: "cancel", generation });
+    },
+    /** A new connection: it goes on with the answer, or it knows nothing of it. */
+    reconnected(resumed) {
+      worklet?.port.postMessage({ kind: resumed ? "reopen" : "reset" });
+    },
+    /** Whoever does not want to hear still goes on in time, so that coming back is not behind. */
+    setAudible(on) {
+      audible = on;
+      volume?.gain.setTargetAtTime(on ? 1 : 0, context.currentTime, SWITCH_SECONDS);
     },
   };
 }
 
-function bytesIn(chunks) {
-  return chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
+function samplesIn(sounds) {
+  return sounds.reduce((sum, sound) => sum + sound.samples.length, 0);
 }

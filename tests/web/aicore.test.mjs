@@ -7,7 +7,7 @@ import * as aicore from "../../web/protocol/aicore.js";
 
 const { KEYS } = aicore;
 const FIXTURES = new URL("../fixtures/aicore/", import.meta.url);
-const CLIENT_ONLY = new Set(["operations", "input_image", "input_audio", "files_watch", "confirm_answer"]);
+const CLIENT_ONLY = new Set(["operations", "input_image", "input_audio", "files_watch", "confirm_answer", "playback_ack", "push_to_talk"]);
 
 function server(kind, fields = {}) {
   return JSON.stringify({ [KEYS.session]: "ws-1", [KEYS.kind]: kind, ...fields });
@@ -128,7 +128,7 @@ test("the first frame carries the cursor only when there is one", () => {
   const fresh = aicore.connect({ ...common, session: null, socket: "input", epoch: null, lastSeq: 0, view: false });
   assert.equal(fresh.type, "connect");
   assert.equal(fresh[KEYS.session], null);
-  for (const feature of ["stream", "confirm", "agents"]) assert.ok(fresh[KEYS.features].includes(feature), feature);
+  for (const feature of ["stream", "confirm", "agents", "playback"]) assert.ok(fresh[KEYS.features].includes(feature), feature);
   assert.ok(!(KEYS.epoch in fresh) && !(KEYS.lastSeq in fresh));
   const again = aicore.connect({ ...common, session: "ws-1", socket: "2", epoch: "a0", lastSeq: 7, view: true });
   assert.equal(again[KEYS.epoch], "a0");
@@ -164,7 +164,8 @@ test("a cancel names its run, all, or nothing", () => {
 test("bytes travel in the field of their kind", () => {
   assert.equal(aicore.file("0", "a.txt", "QUJD")[KEYS.body], "QUJD");
   assert.equal(aicore.image("image/jpeg", "QUJD")[KEYS.fileName], "QUJD");
-  assert.equal(aicore.audio("QUJD")[KEYS.fileName], "QUJD");
+  assert.equal(aicore.audio("QUJD", 16_000)[KEYS.fileName], "QUJD");
+  assert.equal(aicore.audio("QUJD", 24_000)[KEYS.body], "audio/pcm;rate=24000");
   assert.equal(aicore.cancelAudio()[KEYS.channel], "audio");
   assert.equal(aicore.listBackup()[KEYS.channel], "file");
 });
@@ -186,6 +187,42 @@ test("audio tells its rate, 24 kHz unless named", () => {
   const named = server("output_audio", { [KEYS.body]: "audio/pcm;rate=16000", [KEYS.fileName]: "QUJD" });
   assert.deepEqual([aicore.decode(named, "audio").rate, aicore.decode(named, "audio").base64], [16000, "QUJD"]);
   assert.equal(aicore.decode(server("output_audio", { [KEYS.body]: "audio/pcm" }), "audio").rate, 24000);
+});
+
+test("the microphone has the rate of the model that listens", () => {
+  assert.equal(aicore.listeningRate({ LIVE_AI_NAME: "openai_live" }), 24_000);
+  for (const models of [null, {}, { LIVE_AI_NAME: "gemini_live" }]) assert.equal(aicore.listeningRate(models), 16_000);
+});
+
+test("what was heard and the button are told on the audio socket", () => {
+  assert.deepEqual(aicore.playbackAck({ generation: 3, played: 7200, leftMs: 120, gaps: 1 }), {
+    [KEYS.channel]: "audio",
+    [KEYS.kind]: "playback_ack",
+    [KEYS.body]: { 世代番号: 3, 再生サンプル数: 7200, 残ミリ秒: 120, 途切れ回数: 1 },
+  });
+  const states = [true, false].map((isHeld) => aicore.pushToTalk(isHeld)[KEYS.body]);
+  assert.deepEqual(states, [{ 状態: "start" }, { 状態: "end" }]);
+});
+
+test("answers are numbered or not, and never by something else than a number", () => {
+  for (const kind of ["output_audio", "cancel_audio"]) {
+    const read = (fields) => aicore.decode(server(kind, fields), "audio").generation;
+    assert.equal(read({ [KEYS.generation]: 4 }), 4);
+    for (const fields of [{}, { [KEYS.generation]: null }, { [KEYS.generation]: "4" }]) assert.equal(read(fields), null);
+  }
+});
+
+test("an interrupted answer says how much of it was heard", () => {
+  const read = (fields) => aicore.decode(server("recognition_output", { [KEYS.body]: "Once", ...fields }), "0");
+  const cut = read({ [KEYS.interrupted]: true, [KEYS.playedMs]: 1200 });
+  assert.deepEqual([cut.body, cut.interrupted, cut.playedMs], ["Once", true, 1200]);
+  assert.deepEqual([read({}).interrupted, read({}).playedMs], [false, null]);
+});
+
+test("figures of a turn are numbers under whatever name", () => {
+  const read = (body) => aicore.decode(server("metrics", { [KEYS.body]: body }), "audio").body.figures;
+  assert.deepEqual(read({ first: 12.5, name: "x", 次: 3 }), [["first", 12.5], ["次", 3]]);
+  for (const body of [null, "text", []]) assert.deepEqual(read(body), []);
 });
 
 test("lists become paths and times", () => {

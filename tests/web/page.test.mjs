@@ -249,8 +249,11 @@ test("the microphone is heard and comes back", () =>
   withPage(async (page) => {
     await page.locator("#microphone").click();
     await counted(page, "sentChunks", 20);
+    // The scripted model gives the person's own voice back, and it is not silence.
+    await page.waitForFunction(() => window.kakehashi.playedPeak > 0.05);
     await entry(page, "chat", "recognition_input", "").waitFor();
-    await counted(page, "playedSamples", 2_400);
+    await counted(page, "playedSamples", 24_000);
+    await page.locator(".caption-heard", { hasText: /./ }).waitFor();
     await page.locator("#microphone").click();
     const sent = await counter(page, "sentChunks");
     await page.waitForTimeout(300);

@@ -8,6 +8,7 @@ import { fromBase64, toBase64 } from "../../web/base64.js";
 import { countsOf, partsOf } from "../../web/diff.js";
 import en from "../../web/locales/en.js";
 import ja from "../../web/locales/ja.js";
+import { GONE, troubleKey } from "../../web/microphone.js";
 import { createOutbox } from "../../web/outbox.js";
 import { readable } from "../../web/payload.js";
 import { verdictKey } from "../../web/questionline.js";
@@ -108,6 +109,15 @@ test("a mode names some agents, in their order, or none", () => {
   assert.deepEqual(agentsIn("some:4,1,9"), ["1", "4"]);
   assert.deepEqual(agentsIn("some:"), []);
   assert.equal(agentsIn("codeAll"), null);
+});
+
+test("every trouble with a microphone has its words, and a page without a secure origin only that", () => {
+  const names = ["NotAllowedError", "NotFoundError", "OverconstrainedError", "NotReadableError", "AbortError", GONE, "?"];
+  const keys = names.map((name) => troubleKey({ name }, true));
+  for (const key of keys) assert.ok(key in en, key);
+  assert.equal(new Set(keys).size, 5);
+  assert.equal(keys.at(-1), "micFailed");
+  assert.equal(troubleKey({ name: "TypeError" }, false), "micInsecure");
 });
 
 test("every decision has its words", () => {

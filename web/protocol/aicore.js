@@ -3,8 +3,10 @@
 
 import * as agents from "./agents.js";
 import { KEYS } from "./keys.js";
+import * as voice from "./voice.js";
 
 export { accept, answer, compare, discard, restore, showDiff } from "./agents.js";
+export { PLAYBACK, audio, cancelAudio, listeningRate, playbackAck, pushToTalk } from "./voice.js";
 export { KEYS };
 
 export const SOCKET_PATH = "/core/ws/AIコア";
@@ -53,16 +55,12 @@ const PLAIN_KINDS = new Set([
   "output_request",
   "output_file",
   "recognition_input",
-  "recognition_output",
   "cancel_run",
-  "cancel_audio",
   "system_info",
 ]);
 
 /** What this page can show besides texts. */
-const FEATURES = Object.freeze(["resume", "ack", "history", "view", "system", "stream", "confirm", "agents"]);
-
-const DEFAULT_OUTPUT_RATE = 24000;
+const FEATURES = Object.freeze(["resume", "ack", "history", "view", "system", "stream", "confirm", "agents", voice.PLAYBACK]);
 
 export function connect({ session, socket, language, epoch, lastSeq, historyLimit, view }) {
   const packet = {
@@ -143,24 +141,6 @@ export function listTemp() {
   return { ...addressed("file", "files_temp"), [KEYS.body]: "" };
 }
 
-export function audio(base64) {
-  return {
-    ...addressed("audio", "input_audio"),
-    [KEYS.body]: "audio/pcm",
-    [KEYS.fileName]: base64,
-    [KEYS.thumbnail]: null,
-  };
-}
-
-export function cancelAudio() {
-  return {
-    ...addressed("audio", "cancel_audio"),
-    [KEYS.body]: null,
-    [KEYS.fileName]: null,
-    [KEYS.thumbnail]: null,
-  };
-}
-
 /** The session is stamped here, because a packet may be made before its session has a name. */
 export function encode(packet, { session, request = null }) {
   const stamped = { [KEYS.session]: session, ...packet };
@@ -221,7 +201,13 @@ function special(packet) {
       // The chat streams pieces of its answer, and a piece may look like a mark.
       return { marker: packet[KEYS.channel] === CHAT ? null : (MARKERS[body] ?? null) };
     case "output_audio":
-      return { rate: rateOf(body), base64: packet[KEYS.fileName] ?? "" };
+      return voice.readSound(packet);
+    case "cancel_audio":
+      return voice.readCancel(packet);
+    case "recognition_output":
+      return voice.readSpoken(packet);
+    case "metrics":
+      return voice.readFigures(packet);
     case "update_info":
       return { body: { files: strings(body?.update_files) } };
     case "files_backup":
@@ -276,11 +262,6 @@ function listed(body) {
   const files = body?.[KEYS.files];
   if (!Array.isArray(files)) return [];
   return files.map((entry) => ({ path: entry[KEYS.path] ?? "", modified: entry[KEYS.modified] ?? "" }));
-}
-
-function rateOf(mime) {
-  const match = /rate=(\d+)/.exec(mime ?? "");
-  return match === null ? DEFAULT_OUTPUT_RATE : Number(match[1]);
 }
 
 function strings(value) {

@@ -75,4 +75,10 @@ export const KEYS = Object.freeze({
   branch: "ブランチ",
   comment: "コメント",
   conflicts: "衝突",
+  generation: "世代番号",
+  playedSamples: "再生サンプル数",
+  playedMs: "再生ミリ秒",
+  leftMs: "残ミリ秒",
+  gaps: "途切れ回数",
+  interrupted: "中断",
 });
