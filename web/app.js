@@ -98,7 +98,7 @@ const session = openSession({
   listeners: {
     onPacket: route,
     onReset: (channel) => (channel === "input" ? inbox.clear() : panes.get(channel)?.clear()),
-    onState: status.setState,
+    onState: connectionChanged,
     onSession: showSession,
     onUnsent: status.setUnsent,
     onTooBig: () => toasts.show(text("refusedFrame"), "error"),
@@ -198,6 +198,11 @@ function route(packet, socket) {
     default:
       return show(packet, socket);
   }
+}
+
+function connectionChanged(socket, state) {
+  status.setState(socket, state);
+  if (socket === "audio" && state !== "ready") voice.disconnected();
 }
 
 function greeted(packet, socket) {

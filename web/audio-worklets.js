@@ -32,15 +32,21 @@ class Playback extends AudioWorkletProcessor {
     this.playout = createPlayout(sampleRate);
     this.progress = { peak: 0, playing: false };
     this.blocks = 0;
+    this.era = 0;
     this.port.onmessage = ({ data }) => this.obey(data);
   }
 
-  obey({ kind, generation, samples }) {
+  obey({ kind, generation, samples, era }) {
     if (kind === "sound") this.playout.push(generation, samples);
     else if (kind === "cancel") this.playout.cancel(generation);
-    else if (kind === "reopen") this.playout.reopen();
-    else this.playout.reset();
+    else if (kind === "hush") this.playout.hush();
+    else this.reset(era);
     this.tell();
+  }
+
+  reset(era) {
+    this.era = era;
+    this.playout.reset();
   }
 
   process(_, [[block]]) {
@@ -57,7 +63,7 @@ class Playback extends AudioWorkletProcessor {
     this.blocks += 1;
     const isNews = reports.length > 0 || playing !== this.progress.playing;
     if (!isNews && !(playing && this.blocks % PROGRESS_EVERY_BLOCKS === 0)) return;
-    this.port.postMessage({ reports, playing, peak: this.progress.peak, total: this.playout.total });
+    this.port.postMessage({ reports, playing, peak: this.progress.peak, total: this.playout.total, era: this.era });
     this.progress = { peak: 0, playing };
   }
 }

@@ -1,12 +1,20 @@
 // One line under the bar while people talk: who has the word, what was understood, what was said, and how long it took.
 
-import { element } from "./element.js";
+import { element, worded } from "./element.js";
 import { label, name } from "./language.js";
 
 /** After the last sound the line stays for as long as it takes to read it. */
 const LINGER_MS = 8_000;
-/** Figures that are no times. */
-const IS_COUNT = /(数|count|underruns|drops)$/;
+const FIGURE_TEXTS = {
+  turnEnded: "figureTurnEnded",
+  modelBegan: "figureModelBegan",
+  sent: "figureSent",
+  heard: "figureHeard",
+  stopped: "figureStopped",
+  gaps: "figureGaps",
+  lost: "figureLost",
+};
+const COUNTS = new Set(["gaps", "lost"]);
 
 /** States: "rest", "listening", "muted", "talking" (the person holds the button), "speaking" (the model). */
 const STATE_TEXTS = {
@@ -49,10 +57,9 @@ export function createCaptions(root) {
       root.querySelector(".caption-said").replaceChildren(packet.body, ...createCut(packet));
       show(state);
     },
-    /** Pairs of a name and a number, mostly milliseconds. */
-    setFigures(pairs) {
-      figures.hidden = pairs.length === 0;
-      figures.querySelector("dl").replaceChildren(...pairs.flatMap(createFigure));
+    setFigures(list) {
+      figures.hidden = list.length === 0;
+      figures.querySelector("dl").replaceChildren(...list.flatMap(createFigure));
     },
   };
 }
@@ -66,7 +73,8 @@ export function createCut({ interrupted, playedMs }) {
   return [name(cut, "interruptedAfter", { seconds: (playedMs / 1000).toFixed(1) })];
 }
 
-function createFigure([key, value]) {
+function createFigure({ name: unknown, meaning, value }) {
   const rounded = Math.round(value * 10) / 10;
-  return [element("dt", "", key), element("dd", "", IS_COUNT.test(key) ? String(rounded) : `${rounded} ms`)];
+  const title = meaning === null ? element("dt", "", unknown) : worded("dt", "", FIGURE_TEXTS[meaning]);
+  return [title, element("dd", "", COUNTS.has(meaning) ? String(rounded) : `${rounded} ms`)];
 }

@@ -14,6 +14,7 @@ export function createCounters() {
     gaps: 0,
     sentAcks: 0,
     audioCancels: 0,
+    stopMs: null,
     listsDrawn: 0,
     listsSkipped: 0,
   };

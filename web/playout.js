@@ -98,6 +98,11 @@ export function createPlayout(rate) {
     pause();
   }
 
+  function fallSilent() {
+    cut(runs.length);
+    if (newest > 0) due.add(newest);
+  }
+
   function mayPlay(blockLength) {
     if (playing || runs.length === 0) return playing;
     waited += blockLength;
@@ -174,25 +179,26 @@ export function createPlayout(rate) {
       noteGap(generation);
       queue(generation, samples.length);
     },
-    /** Nothing up to this generation is wanted any more; null: nothing that has arrived. */
+    /** Nothing up to this generation is wanted any more; null: nothing of what is here. */
     cancel(generation) {
-      const known = generation ?? newest;
-      stale = Math.max(stale, known);
-      const fresh = runs.findIndex((run) => generation !== null && run.generation !== null && !isStale(run.generation));
+      if (generation === null) return fallSilent();
+      stale = Math.max(stale, generation);
+      const fresh = runs.findIndex((run) => run.generation !== null && !isStale(run.generation));
       cut(fresh === -1 ? runs.length : fresh);
-      if (known > 0) due.add(known);
+      due.add(generation);
     },
-    /** Another connection may number from the beginning; what is in the ring still belongs to this answer. */
-    reopen() {
-      stale = 0;
-      newest = 0;
+    /** The person wants silence: what is on its way is not wanted either. */
+    hush() {
+      stale = Math.max(stale, newest);
+      fallSilent();
     },
-    /** Nothing is left of earlier answers. */
+    /** Another connection numbers and counts anew, and sends again what was not heard. */
     reset() {
       cut(runs.length);
       tail.generation = undefined;
       counts = new Map();
       due = new Set();
+      emptied = undefined;
       stale = 0;
       newest = 0;
     },

@@ -24,19 +24,22 @@ export function createSpeaker({ onProgress, onBlocked }) {
   let audible = true;
   let blockedTold = false;
   let heard = false;
+  let era = 0;
 
   async function open() {
     context = new AudioContext({ sampleRate: RATE });
     await context.audioWorklet.addModule(WORKLETS);
     worklet = new AudioWorkletNode(context, "playback", { numberOfInputs: 0, outputChannelCount: [1] });
     worklet.port.onmessage = ({ data }) => progress(data);
+    worklet.port.postMessage({ kind: "reset", era });
     volume = new GainNode(context, { gain: audible ? 1 : 0 });
     worklet.connect(volume).connect(context.destination);
   }
 
-  function progress(data) {
+  // What was heard over another connection is of no use to this one, and would be counted twice.
+  function progress({ era: told, ...data }) {
     heard ||= data.total > 0;
-    onProgress(data);
+    onProgress(told === era ? data : { ...data, reports: [] });
   }
 
   async function start() {
@@ -84,10 +87,6 @@ export function createSpeaker({ onProgress, onBlocked }) {
     onProgress({ reports, playing: false, peak: 0, total: 0 });
   }
 
-  function forget(generation) {
-    held = held.filter((sound) => generation !== null && sound.generation > generation);
-  }
-
   return {
     /** Browsers let sound begin only after a gesture; call this in every one. */
     unlock: start,
@@ -100,14 +99,22 @@ export function createSpeaker({ onProgress, onBlocked }) {
       pass(sound);
     },
     /** Silence for everything up to this generation, or with null for all that has come. */
-    stop(generation = null) {
+    stop(generation) {
       if (worklet === null) tellUnheard([...held, { generation }], 0);
-      forget(generation);
+      held = held.filter((sound) => generation !== null && sound.generation > generation);
       worklet?.port.postMessage({ kind: "cancel", generation });
     },
-    /** A new connection: it goes on with the answer, or it knows nothing of it. */
-    reconnected(resumed) {
-      worklet?.port.postMessage({ kind: resumed ? "reopen" : "reset" });
+    /** Silence also for what is on its way. */
+    hush() {
+      if (worklet === null) tellUnheard(held, 0);
+      held = [];
+      worklet?.port.postMessage({ kind: "hush" });
+    },
+    /** The connection is another one: it begins to count anew. */
+    reset() {
+      held = [];
+      era += 1;
+      worklet?.port.postMessage({ kind: "reset", era });
     },
     /** Whoever does not want to hear still goes on in time, so that coming back is not behind. */
     setAudible(on) {

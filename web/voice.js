@@ -22,11 +22,12 @@ export function createVoice({ meter, counters, claim, speak, onFailed, onBlocked
   /** Whether the gateway knows that the button is held. */
   let isTold = false;
   let isPlaying = false;
+  let cancelledAt = null;
   let lingering = null;
-  /** Whether the gateway takes what is only about playing and holding. */
+  /** Whether the gateway numbers its answers, and takes what is only about playing and holding. */
   let isUnderstood = false;
-  /** The newest of what could not be acknowledged, by generation. */
-  const unsent = new Map();
+  /** Whether this page has the voice, as far as it was told. */
+  let isHolder = false;
   const speaker = createSpeaker({ onProgress: played, onBlocked });
 
   function played({ reports, playing, peak, total }) {
@@ -34,21 +35,18 @@ export function createVoice({ meter, counters, claim, speak, onFailed, onBlocked
     counters.playedPeak = peak;
     reports.forEach(acknowledge);
     isPlaying = playing;
+    if (!isPlaying && cancelledAt !== null) noteStop();
     showState();
+  }
+
+  function noteStop() {
+    counters.stopMs = performance.now() - cancelledAt;
+    cancelledAt = null;
   }
 
   function acknowledge(report) {
     counters.gaps = Math.max(counters.gaps, report.gaps);
-    if (report.generation === null) return;
-    // A line that is cut at this moment is told when it is back; the gateway may wait for the last word about an answer.
-    if (!speak(playbackAck(report))) unsent.set(report.generation, report);
-    else counters.sentAcks += 1;
-  }
-
-  function acknowledgeAgain() {
-    const reports = [...unsent.values()];
-    unsent.clear();
-    reports.forEach(acknowledge);
+    if (report.generation !== null && speak(playbackAck(report))) counters.sentAcks += 1;
   }
 
   function sendFrame(pcm, peak) {
@@ -103,11 +101,16 @@ export function createVoice({ meter, counters, claim, speak, onFailed, onBlocked
     microphone?.mute(isMuted && !isHeld);
   }
 
+  // Another socket would cost the last word about what was heard, so there is one only where it is needed.
+  function hasVoice() {
+    return isUnderstood ? isHolder : microphone !== null;
+  }
+
   function listen() {
     isOn = true;
     speak(cancelAudio());
-    speaker.stop();
-    claim();
+    speaker.hush();
+    if (!hasVoice()) claim();
     open();
   }
 
@@ -144,10 +147,10 @@ export function createVoice({ meter, counters, claim, speak, onFailed, onBlocked
       isHeld = true;
       clearTimeout(lingering);
       lingering = null;
+      speaker.hush();
       // Who claims the voice gets a new socket, which is told when it greets.
-      if (microphone === null) claim();
-      else tellHeld();
-      speaker.stop();
+      if (hasVoice()) tellHeld();
+      else claim();
       open();
       applyMute();
       showState();
@@ -167,26 +170,28 @@ export function createVoice({ meter, counters, claim, speak, onFailed, onBlocked
     configure(models) {
       if (microphone === null && opening === null) rate = listeningRate(models);
     },
-    greeted({ features, resumed }) {
+    /** The newest socket has the voice. */
+    greeted({ features }) {
       isUnderstood = features.includes(PLAYBACK);
-      speaker.reconnected(resumed);
-      if (!resumed) unsent.clear();
-      acknowledgeAgain();
+      isHolder = true;
       if (isHeld) tellHeld();
     },
+    /** What was not heard comes again over the next socket. */
+    disconnected: () => speaker.reset(),
     play({ generation, base64 }) {
       counters.receivedChunks += 1;
-      if (generation !== null) isUnderstood = true;
       speaker.play(generation, fromBase64(base64));
     },
-    /** The gateway heard the person speak. */
+    /** The gateway heard the person speak; without a number, another page has taken the voice. */
     cancelled({ generation }) {
       counters.audioCancels += 1;
+      isHolder = isHolder && generation !== null;
+      if (isPlaying) cancelledAt = performance.now();
       speaker.stop(generation);
     },
     hush() {
       speak(cancelAudio());
-      speaker.stop();
+      speaker.hush();
     },
     unlock: () => speaker.unlock(),
   };

@@ -194,14 +194,11 @@ test("the microphone has the rate of the model that listens", () => {
   for (const models of [null, {}, { LIVE_AI_NAME: "gemini_live" }]) assert.equal(aicore.listeningRate(models), 16_000);
 });
 
-test("what was heard and the button are told on the audio socket", () => {
-  assert.deepEqual(aicore.playbackAck({ generation: 3, played: 7200, leftMs: 120, gaps: 1 }), {
-    [KEYS.channel]: "audio",
-    [KEYS.kind]: "playback_ack",
-    [KEYS.body]: { 世代番号: 3, 再生サンプル数: 7200, 残ミリ秒: 120, 途切れ回数: 1 },
-  });
-  const states = [true, false].map((isHeld) => aicore.pushToTalk(isHeld)[KEYS.body]);
-  assert.deepEqual(states, [{ 状態: "start" }, { 状態: "end" }]);
+test("what was heard and the button are told as the gateway reads it", () => {
+  const report = { generation: 3, played: 24_000, leftMs: 180, gaps: 0 };
+  assert.deepEqual(aicore.playbackAck(report), wanted("playback_ack"));
+  assert.deepEqual(aicore.pushToTalk(true), wanted("push_to_talk"));
+  assert.equal(aicore.pushToTalk(false)[KEYS.body][KEYS.state], "end");
 });
 
 test("answers are numbered or not, and never by something else than a number", () => {
@@ -213,16 +210,19 @@ test("answers are numbered or not, and never by something else than a number", (
 });
 
 test("an interrupted answer says how much of it was heard", () => {
-  const read = (fields) => aicore.decode(server("recognition_output", { [KEYS.body]: "Once", ...fields }), "0");
-  const cut = read({ [KEYS.interrupted]: true, [KEYS.playedMs]: 1200 });
-  assert.deepEqual([cut.body, cut.interrupted, cut.playedMs], ["Once", true, 1200]);
-  assert.deepEqual([read({}).interrupted, read({}).playedMs], [false, null]);
+  const cut = read("recognition_output_interrupted");
+  assert.deepEqual([cut.interrupted, cut.playedMs], [true, 1200]);
+  const whole = read("recognition_output");
+  assert.deepEqual([whole.interrupted, whole.playedMs], [false, null]);
+  assert.deepEqual([read("output_audio_generation").generation, read("cancel_audio_generation").generation], [3, 3]);
 });
 
-test("figures of a turn are numbers under whatever name", () => {
-  const read = (body) => aicore.decode(server("metrics", { [KEYS.body]: body }), "audio").body.figures;
-  assert.deepEqual(read({ first: 12.5, name: "x", 次: 3 }), [["first", 12.5], ["次", 3]]);
-  for (const body of [null, "text", []]) assert.deepEqual(read(body), []);
+test("every figure of a turn has a meaning, and a new one its name", () => {
+  const { figures } = read("metrics").body;
+  assert.deepEqual(figures.map(({ meaning }) => meaning), ["turnEnded", "modelBegan", "sent", "heard", "gaps", "lost"]);
+  const told = (body) => aicore.decode(server("metrics", { [KEYS.body]: body }), "audio").body.figures;
+  assert.deepEqual(told({ later: 12.5, text: "x" }), [{ name: "later", meaning: null, value: 12.5 }]);
+  for (const body of [null, "text", []]) assert.deepEqual(told(body), []);
 });
 
 test("lists become paths and times", () => {

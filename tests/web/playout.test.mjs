@@ -182,20 +182,22 @@ test("one answer after the other has no click between them", () => {
   assertNoClick(listen(playout, 100).heard, "between two answers");
 });
 
-test("the person's own stop takes all that has come, numbered or not", () => {
+test("the person's own stop takes all that has come and is on its way, numbered or not", () => {
   const playout = createPlayout(RATE);
   feed(playout, 7, tone(RATE));
   listen(playout, 5);
-  playout.cancel(null);
+  playout.hush();
   feed(playout, 7, tone(RATE));
-  assert.ok(!loudAfter(listen(playout, 100).heard, FADE));
+  const { heard, reports } = listen(playout, 100);
+  assert.ok(!loudAfter(heard, FADE));
+  assert.deepEqual([reports.at(-1).generation, reports.at(-1).played], [7, 5 * BLOCK + FADE]);
   feed(playout, 8, tone(RATE));
   assert.ok(loudAfter(listen(playout, 2).heard, 0));
 
   const plain = createPlayout(RATE);
   feed(plain, null, tone(RATE));
   listen(plain, 5);
-  plain.cancel(null);
+  plain.hush();
   assert.ok(!loudAfter(listen(plain, 100).heard, FADE));
   feed(plain, null, tone(RATE));
   assert.ok(loudAfter(listen(plain, 2).heard, 0), "without numbers, what comes next is wanted");
@@ -258,18 +260,36 @@ test("packets that arrive unevenly, but in time, leave no gap", () => {
   assert.equal(playout.start, START);
 });
 
-test("a new connection that goes on keeps the answer; one that does not forgets everything", () => {
+test("a cancel without a number takes what is here, and nothing of what comes later", () => {
   const playout = createPlayout(RATE);
-  feed(playout, 4, tone(4_800));
+  feed(playout, 7, tone(RATE));
+  listen(playout, 5);
+  playout.cancel(null);
+  assert.ok(!loudAfter(listen(playout, 100).heard, FADE));
+  feed(playout, 7, tone(RATE));
+  assert.ok(loudAfter(listen(playout, 2).heard, 0));
+});
+
+test("another connection numbers and counts anew, and the old sound fades away uncounted", () => {
+  const playout = createPlayout(RATE);
+  feed(playout, 4, tone(RATE));
+  const before = listen(playout, 10).heard;
   playout.cancel(3);
-  playout.reopen();
-  feed(playout, 1, tone(2_400));
-  const { reports } = listen(playout, 100);
-  assert.deepEqual(reports.slice(-2).map(({ generation, played }) => [generation, played]), [[4, 4_800], [1, 2_400]]);
+  playout.reset();
+  assert.deepEqual(playout.reports(), []);
+  // The same again, from where the other side knows of.
+  feed(playout, 4, tone(4_800, 1_000));
+  const { heard, reports } = listen(playout, 200);
+  assertNoClick([...before, ...heard], "over a reset");
+  assert.deepEqual([reports.at(-1).generation, reports.at(-1).played, reports.at(-1).gaps], [4, 4_800, 0]);
   playout.cancel(9);
   playout.reset();
   feed(playout, 1, tone(4_800));
-  assert.equal(listen(playout, 100).reports.at(-1).played, 4_800, "the count starts again");
+  assert.equal(listen(playout, 100).reports.at(-1).played, 4_800, "no number is stale any more");
+  playout.reset();
+  feed(playout, 1, tone(4_800));
+  const last = listen(playout, 100).reports.at(-1);
+  assert.deepEqual([last.played, last.gaps], [4_800, 0], "what was played before is no gap of this");
 });
 
 test("random arrivals, cancels and gaps: never a click, never more counted than came", () => {

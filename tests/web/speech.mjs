@@ -3,10 +3,11 @@
 const RATE = 48_000;
 const SPOKEN_SECONDS = 1.8;
 const PAUSE_SECONDS = 3;
+export const RECORDING_SECONDS = SPOKEN_SECONDS + PAUSE_SECONDS;
 const SYLLABLES_PER_SECOND = 4;
 
 export function speech() {
-  const samples = Math.round(RATE * (SPOKEN_SECONDS + PAUSE_SECONDS));
+  const samples = Math.round(RATE * RECORDING_SECONDS);
   const data = Buffer.alloc(samples * 2);
   let phase = 0;
   for (let index = 0; index < RATE * SPOKEN_SECONDS; index += 1) {

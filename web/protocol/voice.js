@@ -7,6 +7,16 @@ const WIDE_MODEL = "openai_live";
 const RATE = 16_000;
 const WIDE_RATE = 24_000;
 const DEFAULT_OUTPUT_RATE = 24_000;
+/** What the gateway tells about a turn: milliseconds, but for the last two. */
+const FIGURES = Object.freeze({
+  発話終了からターン終了: "turnEnded",
+  ターン終了から初音: "modelBegan",
+  初音から送信: "sent",
+  送信から再生: "heard",
+  割り込みから停止: "stopped",
+  途切れ回数: "gaps",
+  欠落数: "lost",
+});
 /** A gateway that says this takes `playback_ack` and `push_to_talk`. */
 export const PLAYBACK = "playback";
 
@@ -54,10 +64,10 @@ export function readSpoken(packet) {
   return { interrupted: packet[KEYS.interrupted] === true, playedMs: numberOf(packet[KEYS.playedMs]) };
 }
 
-/** The times of the last turn as [name, number], in the gateway's order. */
+/** The figures of the last turn as { name, meaning, value }, in the gateway's order; `meaning` is null for new ones. */
 export function readFigures(packet) {
-  const figures = Object.entries(packet[KEYS.body] ?? {}).filter(([, value]) => typeof value === "number");
-  return { body: { figures } };
+  const numbers = Object.entries(packet[KEYS.body] ?? {}).filter(([, value]) => typeof value === "number");
+  return { body: { figures: numbers.map(([name, value]) => ({ name, meaning: FIGURES[name] ?? null, value })) } };
 }
 
 function about(kind, body) {
