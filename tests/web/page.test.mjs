@@ -22,7 +22,7 @@ import {
 } from "./browser.mjs";
 import { openLine } from "./line.mjs";
 import { picture } from "./picture.mjs";
-import { speech } from "./speech.mjs";
+import { RECORDING_SECONDS, speech } from "./speech.mjs";
 
 /** The gateway's default for one channel. */
 const QUEUE_LIMIT = 16;
@@ -272,6 +272,32 @@ test("speaking over the voice silences it", () =>
     const left = await tone();
     await page.waitForTimeout(1_000);
     assert.ok((await tone()) <= left + 3, "the tone goes on");
+  }));
+
+test("the gateway takes what is told about the voice, and a stop is silence", () =>
+  withPage(async (page) => {
+    await page.locator("#mode").selectOption("live");
+    await type(page, "chat", "a long story ".repeat(60));
+    await counted(page, "sentAcks", 4);
+    await page.waitForFunction(() => window.kakehashi.playedPeak > 0.05);
+    await page.locator("#hush").click();
+    await page.locator('#captions[data-state="rest"]').waitFor({ state: "attached" });
+    const played = await counter(page, "playedSamples");
+    await page.waitForTimeout(1_000);
+    assert.equal(await counter(page, "playedSamples"), played);
+    assert.equal(await page.locator(".toast.error").count(), 0);
+  }));
+
+test("what is said while the button is held is understood when it is released", () =>
+  withPage(async (page) => {
+    await page.locator("#talk").hover();
+    await page.mouse.down();
+    // As long as the recording: speech is in it, wherever it begins.
+    await counted(page, "sentChunks", 50 * RECORDING_SECONDS);
+    await page.mouse.up();
+    await entry(page, "chat", "recognition_input", "").waitFor();
+    assert.equal(await page.locator(".toast.error").count(), 0);
+    assert.equal(await page.locator("#microphone").getAttribute("aria-pressed"), "false");
   }));
 
 test("the microphone works in the tab where it was switched on last", () =>
