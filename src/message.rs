@@ -5,6 +5,7 @@
 mod activity;
 mod agent_row;
 mod agent_set;
+mod backup;
 mod chat_model;
 mod choice;
 mod confirmation;
@@ -17,6 +18,7 @@ pub use activity::{
 };
 pub use agent_row::{AgentKind, AgentRow, CommandFormat};
 pub use agent_set::AgentSet;
+pub use backup::{BackupList, BackupNote, BackupReason, RestorePoint};
 pub use chat_model::{ChatKey, ChatKind, ChatModel, Secret};
 pub use choice::{
     Branch, ChangeStatus, Check, Choice, ChoiceKind, Chosen, ChosenOutcome, ComparisonRow,
@@ -269,6 +271,10 @@ pub enum Command {
     ShowDiff {
         agent: AgentSlot,
         path: Option<String>,
+    },
+    /// Tell what can be brought back: on this agent's channel, or all of it.
+    ListBackups {
+        agent: Option<AgentSlot>,
     },
     /// Decide what becomes of an agent's work.
     Choose {
@@ -596,6 +602,7 @@ pub enum Signal {
         rows: Arc<[ComparisonRow]>,
     },
     Diff(Arc<DiffNote>),
+    Backups(Arc<BackupList>),
     /// What an agent does now.
     State {
         agent: AgentSlot,

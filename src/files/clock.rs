@@ -5,7 +5,7 @@ use jiff::{Timestamp, Zoned};
 use std::time::SystemTime;
 
 /// `YYYY/MM/DD HH:MM:SS`.
-pub(super) fn shown(time: SystemTime) -> String {
+pub fn shown(time: SystemTime) -> String {
     local(time).strftime("%Y/%m/%d %H:%M:%S").to_string()
 }
 

@@ -24,6 +24,7 @@ mod watch;
 pub use backup::{Backup, BadMoment, Moment, Restored, Snapshot};
 pub use belongings::Belongings;
 pub use catalog::Listed;
+pub use clock::shown;
 pub use content::{Content, ContentError};
 pub use error::FileError;
 pub use upload::SavedFile;

@@ -1,6 +1,6 @@
 //! What has become of agents' work: what a run changed, how results compare, and which of them is kept.
 
-use super::{AgentSet, AgentSlot, RunId, RunOutcome, Usage};
+use super::{AgentSet, AgentSlot, RestorePoint, RunId, RunOutcome, Usage};
 use std::sync::Arc;
 
 /// How one file differs.
@@ -45,6 +45,8 @@ impl ChangeStatus {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
     pub run: RunId,
+    /// `None`: told by an earlier version, which did not say so.
+    pub place: Option<PlaceKind>,
     pub outcome: RunOutcome,
     pub seconds: f64,
     /// As far as the agent tells.
@@ -70,8 +72,8 @@ pub enum Choice {
     Accept(Option<Branch>),
     /// The agent's place is as the project is.
     Discard,
-    /// The agent's place is as it was before this run, as a whole or one file of it.
-    Restore { run: RunId, path: Option<String> },
+    /// The agent's place or the project is as it was then, as a whole or one file of it.
+    Restore { point: RestorePoint, path: Option<String> },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,6 +137,8 @@ pub enum ChosenOutcome {
         /// What has changed, in the project or in the agent's place.
         files: Vec<String>,
         branch: Option<String>,
+        /// What these files were right before, by its name; `None` if none of them was overwritten.
+        backup: Option<String>,
     },
     /// Nothing was changed: these files do not go together with the project.
     Conflicts(Vec<Conflict>),
@@ -181,6 +185,8 @@ pub enum PlaceKind {
 }
 
 impl PlaceKind {
+    pub const ALL: [Self; 2] = [Self::Worktree, Self::Shared];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Worktree => "worktree",

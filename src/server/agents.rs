@@ -4,8 +4,9 @@
 use super::AppState;
 use super::caller::Caller;
 use crate::message::{
-    AgentSet, AgentSlot, Branch, CheckWish, Choice, Chosen, ChosenOutcome, ComparisonRow, Cost,
-    FileChange, Overlap, Problem, RunId, SessionId,
+    AgentSet, AgentSlot, BackupNote, BackupReason, Branch, CheckWish, Choice, Chosen,
+    ChosenOutcome, ComparisonRow, Cost, FileChange, Overlap, Problem, RestorePoint, RunId,
+    SessionId,
 };
 use crate::session::{ChoiceError, OpenError, SessionHandle};
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
@@ -22,6 +23,7 @@ use tracing::{error, info};
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/sessions/{id}/agents/compare", get(compare))
+        .route("/api/sessions/{id}/agents/backups", get(backups))
         .route("/api/sessions/{id}/agents/{agent}/diff", get(diff))
         .route("/api/sessions/{id}/agents/{agent}/accept", post(accept))
         .route("/api/sessions/{id}/agents/{agent}/discard", post(discard))
@@ -40,6 +42,12 @@ struct Diff {
     path: Option<String>,
 }
 
+#[derive(Debug, Deserialize)]
+struct Backups {
+    /// What can be brought back there; all without it.
+    agent: Option<String>,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Accept {
@@ -50,7 +58,11 @@ struct Accept {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Restore {
-    run: u64,
+    /// One of the two.
+    #[serde(default)]
+    run: Option<u64>,
+    #[serde(default)]
+    backup: Option<String>,
     /// `null` is everything. It has to be said, so that a forgotten key does not bring everything back.
     #[serde(deserialize_with = "Option::deserialize")]
     path: Option<String>,
@@ -116,8 +128,38 @@ async fn restore(
     place: Place,
     order: Result<Json<Restore>, JsonRejection>,
 ) -> Result<Response, Refused> {
-    let Json(Restore { run, path }) = order.map_err(Refused::Request)?;
-    choose(&state, &principal, place, Choice::Restore { run: RunId(run), path }).await
+    let Json(Restore { run, backup, path }) = order.map_err(Refused::Request)?;
+    let point = match (run, backup) {
+        (Some(run), None) => RestorePoint::Before(RunId(run)),
+        (None, Some(name)) => RestorePoint::Named(name),
+        (Some(_), Some(_)) | (None, None) => return Err(Refused::NoPoint),
+    };
+    choose(&state, &principal, place, Choice::Restore { point, path }).await
+}
+
+async fn backups(
+    State(state): State<AppState>,
+    Caller(principal): Caller,
+    Path(id): Path<String>,
+    wish: Result<Query<Backups>, QueryRejection>,
+) -> Result<Response, Refused> {
+    let Query(Backups { agent }) = wish.map_err(Refused::Query)?;
+    let agent = match agent.as_deref() {
+        Some(text) => Some(slot(text).ok_or(Refused::UnknownAgent)?),
+        None => None,
+    };
+    let session = open(&state, &principal, &id).await?;
+    let list = session.backups(agent).await?;
+    let rows: Vec<Value> = list.backups.iter().map(backup).collect();
+    Ok(fresh(&json!({"backups": rows})))
+}
+
+fn backup(note: &BackupNote) -> Value {
+    json!({
+        "name": note.name, "before": note.reason.map(BackupReason::name),
+        "run": note.reason.and_then(BackupReason::run).map(|run| run.0), "made": note.made,
+        "agent": note.agent.map(AgentSlot::number),
+    })
 }
 
 async fn choose(
@@ -135,8 +177,8 @@ async fn choose(
 
 fn told(chosen: Chosen) -> Response {
     match chosen.outcome {
-        ChosenOutcome::Done { files, branch } => {
-            Json(json!({"files": files, "branch": branch})).into_response()
+        ChosenOutcome::Done { files, branch, backup } => {
+            Json(json!({"files": files, "branch": branch, "backup": backup})).into_response()
         }
         ChosenOutcome::Conflicts(conflicts) => {
             let conflicts = conflicts.iter();
@@ -216,6 +258,8 @@ fn fresh(body: &Value) -> Response {
 enum Refused {
     Request(JsonRejection),
     Query(QueryRejection),
+    /// Neither a run nor a backup, or both.
+    NoPoint,
     UnknownSession,
     UnknownAgent,
     Choice(ChoiceError),
@@ -239,6 +283,11 @@ impl IntoResponse for Refused {
         let (status, code, error) = match self {
             Self::Request(why) => (why.status(), "bad_request", why.body_text()),
             Self::Query(why) => (why.status(), "bad_request", why.body_text()),
+            Self::NoPoint => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "bad_request",
+                "say `run` or `backup`, one of the two".to_owned(),
+            ),
             Self::UnknownSession | Self::Open(OpenError::Refused) => {
                 (StatusCode::NOT_FOUND, "unknown_session", "there is no such session".to_owned())
             }

@@ -3,7 +3,6 @@
 //! They live beside this file: `presence` (sockets), `desk` (commands), `work` (runs), `sound` (the live model).
 
 use super::audience::Audience;
-use super::choice::Results;
 use super::conversations::Conversations;
 use super::desk::Desk;
 use super::erase::Doom;
@@ -15,6 +14,7 @@ use super::microphone::Microphone;
 use super::models::{self, Providers};
 use super::presence::Presence;
 use super::recent::RecentFiles;
+use super::results::Results;
 use super::settings::Settled;
 use super::voice::{Voice, Wake};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};

@@ -2,41 +2,28 @@
 //! back. What touches an agent's place waits until the agent is at rest, and the agent waits until it is done.
 
 use super::actor::Session;
-use super::inspect;
+use super::inspect::{self, Carried, ProjectUse};
 use super::job::{Asker, JobDone};
 use super::journal::Step;
 use super::lane::{Current, Lane};
 use super::models;
+use super::results::place;
 use super::site::SiteWish;
 use super::{SessionClosed, SessionHandle, Urgent};
 use crate::message::{
-    AgentSet, AgentSlot, Channel, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome,
-    ComparisonRow, DiffNote, Event, Overlap, PlaceKind, Problem, RunOutcome, RunSummary, Signal,
+    AgentSet, AgentSlot, BackupList, Channel, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome,
+    ComparisonRow, DiffNote, Event, PlaceKind, Problem, RunOutcome, RunSummary, Signal,
 };
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-/// Comparisons and diffs of one session at the same time; the next one is refused.
-const MOST_LOOKING: usize = 4;
-const TOO_MANY: &str = "others are being looked at already; try again in a moment";
+pub(super) const TOO_MANY: &str = "others are being looked at already; try again in a moment";
 /// How long a choice may go on when the gateway ends.
 const LAST_CHOICES: Duration = Duration::from_secs(3);
 /// What is shown on a socket; there is more over HTTP.
 const SHOWN_DIFF: usize = 256 * 1024;
-
-/// What is known of each agent's work.
-#[derive(Debug, Default)]
-pub(super) struct Results {
-    /// Of the last run.
-    last: [Option<RunSummary>; AgentSlot::ALL.len()],
-    /// Looks that are under way.
-    looking: usize,
-    /// Paths that were changed and neither taken over nor thrown away since.
-    touched: [BTreeSet<String>; AgentSlot::ALL.len()],
-}
 
 /// Who wants to know.
 #[derive(Debug)]
@@ -51,10 +38,11 @@ pub(super) enum Inquirer<T> {
 pub(super) enum Inquiry {
     Compare { agents: AgentSet, check: CheckWish, reply: Reply<Arc<[ComparisonRow]>> },
     Diff { agent: AgentSlot, path: Option<String>, reply: Reply<Arc<DiffNote>> },
+    Backups { agent: Option<AgentSlot>, reply: Reply<Arc<BackupList>> },
     Choose { agent: AgentSlot, choice: Choice, reply: Reply<Chosen> },
 }
 
-type Reply<T> = oneshot::Sender<Result<T, Problem>>;
+pub(super) type Reply<T> = oneshot::Sender<Result<T, Problem>>;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -63,34 +51,6 @@ pub enum ChoiceError {
     Refused(Problem),
     #[error(transparent)]
     Closed(#[from] SessionClosed),
-}
-
-impl Results {
-    /// As the store remembers it.
-    pub(super) fn restored(summaries: Vec<(AgentSlot, RunSummary)>) -> Self {
-        let mut results = Self::default();
-        for (slot, summary) in summaries {
-            let paths = summary.files.iter().map(|file| file.path.clone());
-            results.touched[place(slot)].extend(paths);
-            results.last[place(slot)] = Some(summary);
-        }
-        results
-    }
-
-    /// Files of `paths` that other agents have changed too.
-    fn overlaps<'a>(
-        &self,
-        slot: AgentSlot,
-        paths: impl Iterator<Item = &'a String>,
-    ) -> Vec<Overlap> {
-        let others = |path: &String| {
-            let touched = |other: &AgentSlot| self.touched[place(*other)].contains(path);
-            let others = AgentSlot::ALL.into_iter().filter(|other| *other != slot);
-            others.filter(touched).collect::<AgentSet>()
-        };
-        let overlap = |path: &String| Overlap { path: path.clone(), agents: others(path) };
-        paths.map(overlap).filter(|overlap| !overlap.agents.is_empty()).collect()
-    }
 }
 
 impl SessionHandle {
@@ -116,7 +76,7 @@ impl SessionHandle {
         self.inquire(|reply| Inquiry::Choose { agent, choice, reply }).await
     }
 
-    async fn inquire<T>(
+    pub(super) async fn inquire<T>(
         &self,
         inquiry: impl FnOnce(Reply<T>) -> Inquiry,
     ) -> Result<T, ChoiceError> {
@@ -136,6 +96,9 @@ impl Session {
             }
             Inquiry::Diff { agent, path, reply } => {
                 self.show_diff(Inquirer::Caller(reply), agent, path);
+            }
+            Inquiry::Backups { agent, reply } => {
+                self.list_backups(Inquirer::Caller(reply), agent);
             }
             Inquiry::Choose { agent, choice, reply } => {
                 self.choose(Inquirer::Caller(reply), agent, choice);
@@ -157,6 +120,7 @@ impl Session {
         self.results.touched[place(slot)].extend(paths);
         let summary = RunSummary {
             run: done.run.id,
+            place: done.place,
             outcome,
             seconds: done.started.elapsed().as_secs_f64(),
             usage: done.usage.take(),
@@ -176,10 +140,9 @@ impl Session {
         agents: AgentSet,
         check: CheckWish,
     ) {
-        if self.results.looking >= MOST_LOOKING {
+        if !self.results.may_look() {
             return self.refuse_inquiry(inquirer, TOO_MANY.to_owned());
         }
-        self.results.looking += 1;
         let known: Vec<_> = agents.iter().map(|slot| (self.wish(slot), self.known(slot))).collect();
         let check = match check {
             CheckWish::Run => self.checker().map(|checker| (checker, self.quarters())),
@@ -195,7 +158,7 @@ impl Session {
         inquirer: Inquirer<Arc<[ComparisonRow]>>,
         rows: Arc<[ComparisonRow]>,
     ) {
-        self.results.looking = self.results.looking.saturating_sub(1);
+        self.results.looked();
         match inquirer {
             Inquirer::Caller(reply) => drop(reply.send(Ok(rows))),
             Inquirer::Socket(asker) => {
@@ -211,10 +174,9 @@ impl Session {
         agent: AgentSlot,
         path: Option<String>,
     ) {
-        if self.results.looking >= MOST_LOOKING {
+        if !self.results.may_look() {
             return self.refuse_inquiry(inquirer, TOO_MANY.to_owned());
         }
-        self.results.looking += 1;
         let wish = self.wish(agent);
         self.jobs.spawn(async move {
             JobDone::Diffed { inquirer, diff: inspect::diff(wish, path).await }
@@ -226,7 +188,7 @@ impl Session {
         inquirer: Inquirer<Arc<DiffNote>>,
         diff: Result<DiffNote, String>,
     ) {
-        self.results.looking = self.results.looking.saturating_sub(1);
+        self.results.looked();
         let diff = diff.map_err(|reason| Problem::NoChoice { reason });
         match (inquirer, diff) {
             (Inquirer::Caller(reply), diff) => drop(reply.send(diff.map(Arc::new))),
@@ -247,19 +209,26 @@ impl Session {
             let reason = "the agent is at work; stop it or wait, then try again".to_owned();
             return self.refuse_inquiry(inquirer, reason);
         }
-        let others_work = self.lanes.iter().any(|lane| !lane.is_idle());
-        if self.wish(agent).is_shared() && others_work {
-            let reason = "agents work in the project; stop them or wait, then try again".to_owned();
-            return self.refuse_inquiry(inquirer, reason);
-        }
-        let lane = &mut self.lanes[usize::from(agent.number())];
         lane.hold();
-        let wish = self.wish(agent);
+        if let Inquirer::Socket(Asker { request: Some(request), .. }) = &inquirer {
+            self.desk.begin_choice(request.clone());
+        }
+        let (wish, others) = (self.wish(agent), self.project_use());
         self.jobs.spawn(async move {
             let kind = choice.kind();
-            let outcome = inspect::choose(wish, choice).await;
-            JobDone::Chosen { inquirer, agent, kind, outcome }
+            let carried = inspect::choose(wish, choice, others).await;
+            JobDone::Chosen { inquirer, agent, kind, carried }
         });
+    }
+
+    /// A run whose place is not known yet may be in the project.
+    fn project_use(&self) -> ProjectUse {
+        let in_project = |lane: &Lane| {
+            let place = lane.current.as_ref().map(|current| current.place);
+            matches!(lane.channel, Channel::Agent(_))
+                && place.is_some_and(|place| place != Some(PlaceKind::Worktree))
+        };
+        if self.lanes.iter().any(in_project) { ProjectUse::Busy } else { ProjectUse::Quiet }
     }
 
     /// What is being done with files is done to its end, and written down, before the gateway ends.
@@ -274,7 +243,7 @@ impl Session {
         }
     }
 
-    fn refuse_inquiry<T>(&mut self, inquirer: Inquirer<T>, reason: String) {
+    pub(super) fn refuse_inquiry<T>(&mut self, inquirer: Inquirer<T>, reason: String) {
         let problem = Problem::NoChoice { reason };
         match inquirer {
             Inquirer::Caller(reply) => drop(reply.send(Err(problem))),
@@ -287,7 +256,7 @@ impl Session {
         inquirer: Inquirer<Chosen>,
         agent: AgentSlot,
         kind: ChoiceKind,
-        outcome: Result<ChosenOutcome, String>,
+        carried: Result<Carried, String>,
     ) {
         let index = usize::from(agent.number());
         self.lanes[index].let_go();
@@ -295,11 +264,12 @@ impl Session {
             // What the agent has open may be gone; it comes back with its conversation.
             self.lanes[index].cut();
         }
+        let again = self.sent_again(&inquirer);
         let mut step = Step::default();
-        match outcome {
-            Ok(outcome) => {
+        match carried {
+            Ok(Carried { outcome, touched }) => {
                 let chosen = Chosen { agent, kind, outcome };
-                self.note_choice(&mut step, &chosen);
+                self.note_choice(&mut step, &chosen, touched);
                 self.append(&mut step, Channel::Agent(agent), Event::Chosen(chosen.clone()));
                 self.start_next(&mut step, index);
                 match inquirer {
@@ -309,28 +279,38 @@ impl Session {
                         let _ = reply.send(Ok(chosen));
                     }
                 }
+                again.into_iter().for_each(|asker| self.acknowledge_again(asker));
             }
             Err(reason) => {
                 self.start_next(&mut step, index);
                 self.journal.record(step);
+                for asker in again {
+                    self.refuse(asker, Problem::NoChoice { reason: reason.clone() });
+                }
                 self.refuse_inquiry(inquirer, reason);
             }
         }
     }
 
+    /// Who has sent the same request again while it was carried out.
+    fn sent_again(&mut self, inquirer: &Inquirer<Chosen>) -> Vec<Asker> {
+        match inquirer {
+            Inquirer::Socket(Asker { request: Some(request), .. }) => self.desk.end_choice(request),
+            Inquirer::Socket(Asker { request: None, .. }) | Inquirer::Caller(_) => Vec::new(),
+        }
+    }
+
     /// What has become of the files, for those who show them and for later warnings.
-    fn note_choice(&mut self, step: &mut Step, chosen: &Chosen) {
+    fn note_choice(&mut self, step: &mut Step, chosen: &Chosen, touched: PlaceKind) {
         let ChosenOutcome::Done { files, .. } = &chosen.outcome else { return };
         if chosen.settles() {
             self.results.touched[place(chosen.agent)].clear();
         }
-        let in_project = match chosen.kind {
-            ChoiceKind::Accept => chosen.settles(),
-            ChoiceKind::Restore => self.wish(chosen.agent).is_shared(),
-            ChoiceKind::Discard => false,
-        };
-        if in_project {
-            self.tell_changes(step, Channel::Agent(chosen.agent), files.clone());
+        match touched {
+            PlaceKind::Shared => {
+                self.tell_changes(step, Channel::Agent(chosen.agent), files.clone());
+            }
+            PlaceKind::Worktree => {}
         }
     }
 
@@ -369,8 +349,4 @@ impl Session {
             problem: None,
         }
     }
-}
-
-fn place(slot: AgentSlot) -> usize {
-    usize::from(slot.number()) - 1
 }

@@ -16,7 +16,7 @@ use crate::message::{
 use crate::provider::live::LiveInput;
 use crate::store::{Change, StoreError};
 use bytes::Bytes;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use tokio::task::AbortHandle;
 use tracing::error;
 
@@ -41,6 +41,8 @@ pub(super) struct Desk {
     cancelled_before: HashMap<Channel, u64>,
     /// Of the newest command that has come.
     last_order: u64,
+    /// Numbered choices that are being carried out, each with the sockets that have sent it again meanwhile.
+    choosing: HashMap<RequestNo, BTreeSet<u64>>,
     pub(super) controls: Controls,
 }
 
@@ -59,6 +61,7 @@ impl Desk {
             cancelled_before: HashMap::new(),
             last_order: 0,
             followed: HashMap::new(),
+            choosing: HashMap::new(),
             controls,
         }
     }
@@ -98,6 +101,20 @@ impl Desk {
         self.cancelled_before.get(&channel).is_some_and(|before| order < *before)
     }
 
+    pub(super) fn begin_choice(&mut self, request: RequestNo) {
+        self.choosing.insert(request, BTreeSet::new());
+    }
+
+    /// Who waits for its outcome besides the first who asked for it.
+    pub(super) fn end_choice(&mut self, request: &RequestNo) -> Vec<Asker> {
+        let again = self.choosing.remove(request).unwrap_or_default().into_iter();
+        let asker = |connection| Asker {
+            request: Some(request.clone()),
+            ..Asker::new(ConnectionId(connection))
+        };
+        again.map(asker).collect()
+    }
+
     /// Gives an overtaker its place back.
     fn put_in_order(&mut self, submitted: Submitted) {
         let place = self.backlog.partition_point(|waiting| waiting.order < submitted.order);
@@ -124,6 +141,7 @@ fn targets(command: &Command) -> Vec<Channel> {
         | Command::Confirm { .. }
         | Command::Compare { .. }
         | Command::ShowDiff { .. }
+        | Command::ListBackups { .. }
         | Command::Choose { .. }
         | Command::ListFiles { .. }
         | Command::WatchFiles { .. } => Vec::new(),
@@ -164,7 +182,12 @@ impl Session {
             return self.carry_out(submitted);
         };
         if self.journal.is_fresh(&request) {
-            return self.acknowledge_again(submitted.connection, request);
+            return self.acknowledge_again(Asker::of(submitted));
+        }
+        // It is not written down before it is done, and must not be done twice.
+        if let Some(again) = self.desk.choosing.get_mut(&request) {
+            again.insert(submitted.connection.0);
+            return;
         }
         self.desk.close_gate(&submitted.inbound.command);
         self.jobs.spawn(job::look_up(self.env.clone(), self.key, request, submitted, Way::InOrder));
@@ -179,7 +202,7 @@ impl Session {
         }
         match submitted.inbound.request.clone() {
             Some(request) if self.journal.is_fresh(&request) => {
-                self.acknowledge_again(submitted.connection, request);
+                self.acknowledge_again(Asker::of(submitted));
             }
             Some(request) => {
                 // Sent again while the first is being looked up: it has its turn after the first.
@@ -239,8 +262,9 @@ impl Session {
             JobDone::Described { channel, run, note } => self.on_described(channel, run, note),
             JobDone::Compared { inquirer, rows } => self.on_compared(inquirer, rows),
             JobDone::Diffed { inquirer, diff } => self.on_diffed(inquirer, diff),
-            JobDone::Chosen { inquirer, agent, kind, outcome } => {
-                self.on_chosen(inquirer, agent, kind, outcome);
+            JobDone::BackupsListed { inquirer, list } => self.on_backups_listed(inquirer, list),
+            JobDone::Chosen { inquirer, agent, kind, carried } => {
+                self.on_chosen(inquirer, agent, kind, carried);
             }
         }
     }
@@ -264,11 +288,13 @@ impl Session {
                 None
             }
         };
-        match (known, submitted.inbound.request.clone(), way) {
-            (Ok(true), Some(request), _) => self.acknowledge_again(submitted.connection, request),
-            (Ok(_), _, Way::InOrder) => self.carry_out(submitted),
-            (Ok(_), _, Way::Overtaking) => self.cancel_early(submitted),
-            (Err(err), _, _) => {
+        match (known, way) {
+            (Ok(true), _) if submitted.inbound.request.is_some() => {
+                self.acknowledge_again(Asker::of(submitted));
+            }
+            (Ok(_), Way::InOrder) => self.carry_out(submitted),
+            (Ok(_), Way::Overtaking) => self.cancel_early(submitted),
+            (Err(err), _) => {
                 let problem = Problem::NotCarriedOut { reason: err.to_string() };
                 self.refuse(Asker::of(submitted), problem);
             }
@@ -277,7 +303,8 @@ impl Session {
     }
 
     /// Goes through the journal, so that a repeated command is acknowledged after the original is committed.
-    fn acknowledge_again(&mut self, connection: ConnectionId, request: RequestNo) {
+    pub(super) fn acknowledge_again(&mut self, asker: Asker) {
+        let Asker { connection, request: Some(request), .. } = asker else { return };
         let effects = vec![Effect::Ack { connection, request, repeated: true }];
         self.journal.record(Step { changes: Vec::new(), effects });
     }
@@ -331,6 +358,9 @@ impl Session {
             }
             Command::ShowDiff { agent, path } => {
                 self.show_diff(Inquirer::Socket(asker), agent, path);
+            }
+            Command::ListBackups { agent } => {
+                self.list_backups(Inquirer::Socket(asker), agent);
             }
             Command::Choose { agent, choice } => {
                 self.choose(Inquirer::Socket(asker), agent, choice);

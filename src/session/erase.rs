@@ -79,6 +79,7 @@ impl Session {
                     | JobDone::Described { .. }
                     | JobDone::Compared { .. }
                     | JobDone::Diffed { .. }
+                    | JobDone::BackupsListed { .. }
                     | JobDone::Chosen { .. },
                 )
                 | Err(_) => {}

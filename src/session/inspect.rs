@@ -1,12 +1,13 @@
 //! Looks at the work of agents, and what is done with it, off the session's own time.
 
 use super::quarters::Quarters;
+use super::recover;
 use super::site::{Site, SiteError, SiteWish};
 use crate::message::{
-    Branch, Choice, ChosenOutcome, ComparisonRow, Conflict, DiffNote, PlaceKind, RunId,
+    Branch, Check, Choice, ChosenOutcome, ComparisonRow, Conflict, DiffNote, PlaceKind,
 };
 use crate::provider::agent::Checker;
-use crate::workplace::{Accepted, Backup, GitError, Place, Reason, Target, Worktree};
+use crate::workplace::{Accepted, Changes, GitError, Scratch, Target, Worktree};
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 
@@ -42,10 +43,7 @@ async fn measured(
     // An agent at work changes what would be checked.
     let at_work = row.run.is_some() && row.outcome.is_none();
     let check = match check.filter(|_| !at_work) {
-        Some((checker, quarters)) => {
-            let place = quarters.place(&Site::Worktree(worktree), Some(&checker.program.row));
-            Some(checker.run(&place).await)
-        }
+        Some((checker, quarters)) => Some(checked(worktree, &checker, &quarters).await),
         None => None,
     };
     ComparisonRow {
@@ -55,6 +53,42 @@ async fn measured(
         removed: lines(|file| file.removed),
         check,
         ..row
+    }
+}
+
+/// In a copy: what the check leaves behind is no work of the agent, and an agent that begins meanwhile does not disturb.
+async fn checked(worktree: Worktree, checker: &Checker, quarters: &Quarters) -> Check {
+    let scratch = match blocking(move || Ok(worktree.scratch()?)).await {
+        Ok(scratch) => Leaving(Some(scratch)),
+        Err(err) => {
+            return Check { code: None, output: format!("there is no copy to check: {err}") };
+        }
+    };
+    let Some(copy) = scratch.0.as_ref().map(|scratch| scratch.worktree().clone()) else {
+        return Check { code: None, output: FAILED.to_owned() };
+    };
+    let place = quarters.place(&Site::Worktree(copy), Some(&checker.program.row));
+    let check = checker.run(&place).await;
+    scratch.leave().await;
+    check
+}
+
+/// Removes it off the runtime's threads, also when nobody waits for the check any more.
+struct Leaving(Option<Scratch>);
+
+impl Leaving {
+    async fn leave(mut self) {
+        let scratch = self.0.take();
+        // Only a panic could keep it from its end, and then the next copy takes its place.
+        let _ = spawn_blocking(move || drop(scratch)).await;
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if let Some(scratch) = self.0.take() {
+            drop(spawn_blocking(move || drop(scratch)));
+        }
     }
 }
 
@@ -88,17 +122,41 @@ pub(super) fn shortened(diff: DiffNote, most: usize) -> DiffNote {
     DiffNote { text, truncated: true, ..diff }
 }
 
-pub(super) async fn choose(wish: SiteWish, choice: Choice) -> Result<ChosenOutcome, String> {
+/// What was done, and where.
+#[derive(Debug)]
+pub(super) struct Carried {
+    pub(super) outcome: ChosenOutcome,
+    pub(super) touched: PlaceKind,
+}
+
+/// Whether agents work in the project, besides the one that is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProjectUse {
+    Quiet,
+    Busy,
+}
+
+pub(super) async fn choose(
+    wish: SiteWish,
+    choice: Choice,
+    others: ProjectUse,
+) -> Result<Carried, String> {
     blocking(move || match choice {
         Choice::Accept(branch) => accept(&wish.worktree()?, branch).or_else(tried),
         Choice::Discard => discard(&wish.worktree()?).or_else(tried),
-        Choice::Restore { run, path } => restore(&wish, run, path.as_deref()).or_else(tried),
+        Choice::Restore { point, path } => {
+            recover::restore(&wish, &point, path.as_deref(), others).or_else(tried)
+        }
     })
     .await
 }
 
 /// What was tried and did not work is told to everybody on the channel; what was not possible, to who asked.
-fn tried(err: SiteError) -> Result<ChosenOutcome, SiteError> {
+fn tried(err: SiteError) -> Result<Carried, SiteError> {
+    let failed = |reason| {
+        let outcome = ChosenOutcome::Failed { reason };
+        Ok(Carried { outcome, touched: PlaceKind::Worktree })
+    };
     match err {
         SiteError::Git(
             why @ (GitError::Locked { .. }
@@ -109,23 +167,26 @@ fn tried(err: SiteError) -> Result<ChosenOutcome, SiteError> {
             | GitError::PlaceChanged { .. }
             | GitError::Storage { .. }
             | GitError::Failed { .. }),
-        ) => Ok(ChosenOutcome::Failed { reason: why.to_string() }),
+        ) => failed(why.to_string()),
         other @ (SiteError::NoRepository
         | SiteError::IsShared
         | SiteError::NoWork
         | SiteError::NoBackup(_)
+        | SiteError::NoRunBackups
+        | SiteError::OtherAgents(_)
+        | SiteError::ProjectBusy
         | SiteError::Git(_)
         | SiteError::Files(_)) => Err(other),
     }
 }
 
-fn discard(worktree: &Worktree) -> Result<ChosenOutcome, SiteError> {
+fn discard(worktree: &Worktree) -> Result<Carried, SiteError> {
     let thrown = worktree.changes()?;
-    worktree.discard()?;
-    Ok(done(thrown.files.into_iter().map(|file| file.path).collect()))
+    let discarded = worktree.discard()?;
+    Ok(done(PlaceKind::Worktree, paths(thrown), Some(discarded.backup.name)))
 }
 
-fn accept(worktree: &Worktree, branch: Option<Branch>) -> Result<ChosenOutcome, SiteError> {
+fn accept(worktree: &Worktree, branch: Option<Branch>) -> Result<Carried, SiteError> {
     let name = branch.as_ref().map(|branch| branch.name.clone());
     let into = match branch {
         None => Target::Project,
@@ -135,51 +196,39 @@ fn accept(worktree: &Worktree, branch: Option<Branch>) -> Result<ChosenOutcome, 
             Target::Branch { name, message }
         }
     };
-    let paths = |changes: crate::workplace::Changes| {
-        changes.files.into_iter().map(|file| file.path).collect()
-    };
+    let untouched = |outcome| Carried { outcome, touched: PlaceKind::Worktree };
     Ok(match worktree.accept(&into)? {
-        Accepted::Project { changes, .. } => done(paths(changes)),
-        Accepted::Branch { changes, .. } => {
-            ChosenOutcome::Done { files: paths(changes), branch: name }
+        Accepted::Project { changes, backup } => {
+            done(PlaceKind::Shared, paths(changes), Some(backup.name))
         }
-        Accepted::Nothing => done(Vec::new()),
+        // Nothing is overwritten by a new branch.
+        Accepted::Branch { changes, .. } => {
+            let files = paths(changes);
+            untouched(ChosenOutcome::Done { files, branch: name, backup: None })
+        }
+        Accepted::Nothing => done(PlaceKind::Worktree, Vec::new(), None),
         Accepted::Conflicts(conflicts) => {
             let conflict = |one: crate::workplace::Conflict| Conflict {
                 kind: one.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "),
                 path: one.path,
             };
-            ChosenOutcome::Conflicts(conflicts.into_iter().map(conflict).collect())
+            untouched(ChosenOutcome::Conflicts(conflicts.into_iter().map(conflict).collect()))
         }
     })
 }
 
-/// In the agent's own place, or in the project if the backup is of the project.
-fn restore(wish: &SiteWish, run: RunId, path: Option<&str>) -> Result<ChosenOutcome, SiteError> {
-    let repository = wish.repository()?.ok_or(SiteError::NoRepository)?;
-    let of_run = |backup: &Backup| {
-        backup.reason == Reason::Run(run) && backup.slot.is_none_or(|slot| slot == wish.slot())
-    };
-    let backups = repository.backups(wish.session())?;
-    let backup = backups.into_iter().find(of_run).ok_or(SiteError::NoBackup(run.0))?;
-    let restored = match backup.slot {
-        None => repository.restore(Place::Project, wish.session(), &backup.name, path)?,
-        Some(_) => {
-            let worktree = wish.worktree()?;
-            repository.restore(Place::Worktree(&worktree), wish.session(), &backup.name, path)?
-        }
-    };
-    Ok(done(restored.changes.files.into_iter().map(|file| file.path).collect()))
+pub(super) fn done(touched: PlaceKind, files: Vec<String>, backup: Option<String>) -> Carried {
+    Carried { outcome: ChosenOutcome::Done { files, branch: None, backup }, touched }
 }
 
-fn done(files: Vec<String>) -> ChosenOutcome {
-    ChosenOutcome::Done { files, branch: None }
+pub(super) fn paths(changes: Changes) -> Vec<String> {
+    changes.files.into_iter().map(|file| file.path).collect()
 }
 
 const FAILED: &str =
     "the gateway made a mistake; try again, and tell the operator if it happens again";
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SiteError> + Send + 'static,
 ) -> Result<T, String> {
     match spawn_blocking(work).await {
@@ -194,7 +243,7 @@ mod tests {
 
     #[test]
     fn what_was_tried_is_told_apart_from_what_was_not_possible() {
-        let told = tried(SiteError::Git(GitError::DiskFull)).unwrap();
+        let told = tried(SiteError::Git(GitError::DiskFull)).unwrap().outcome;
         assert!(
             matches!(told, ChosenOutcome::Failed { reason } if reason.contains("disk is full"))
         );

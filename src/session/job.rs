@@ -2,11 +2,12 @@
 //! Everything here may take as long as the disk does; the actor goes on meanwhile.
 
 use super::choice::Inquirer;
+use super::inspect::Carried;
 use super::site::{Before, Changed, Site, SiteWish, is_picture};
 use super::{Env, Submitted};
 use crate::files::{FileError, Files, Listed, SavedFile, Snapshot};
 use crate::message::{
-    AgentSlot, Channel, ChoiceKind, Chosen, ChosenOutcome, ComparisonRow, ConnectionId, DiffNote,
+    AgentSlot, BackupList, Channel, ChoiceKind, Chosen, ComparisonRow, ConnectionId, DiffNote,
     FileChange, FileList, FileNote, ListKind, ListScope, Principal, RequestNo, RunId,
 };
 use crate::store::{SessionKey, StoreError};
@@ -129,11 +130,15 @@ pub(super) enum JobDone {
         inquirer: Inquirer<Arc<DiffNote>>,
         diff: Result<DiffNote, String>,
     },
+    BackupsListed {
+        inquirer: Inquirer<Arc<BackupList>>,
+        list: Result<BackupList, String>,
+    },
     Chosen {
         inquirer: Inquirer<Chosen>,
         agent: AgentSlot,
         kind: ChoiceKind,
-        outcome: Result<ChosenOutcome, String>,
+        carried: Result<Carried, String>,
     },
 }
 

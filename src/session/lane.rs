@@ -2,7 +2,8 @@
 
 use super::site::{Before, Changed};
 use crate::message::{
-    AgentRow, AgentSlot, AgentState, Channel, FileNote, Run, RunId, RunOutcome, ToolState, Usage,
+    AgentRow, AgentSlot, AgentState, Channel, FileNote, PlaceKind, Run, RunId, RunOutcome,
+    ToolState, Usage,
 };
 use crate::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AskId, Decision,
@@ -63,6 +64,8 @@ pub(super) struct Current {
     pub(super) started: Instant,
     /// Files that this run made, as they will be told.
     pub(super) made: Vec<FileNote>,
+    /// Where the agent works, when that is known.
+    pub(super) place: Option<PlaceKind>,
     /// The agent's place before this run.
     pub(super) before: Option<Box<Before>>,
     /// What it has changed, when that is known.
@@ -203,6 +206,7 @@ impl Lane {
             usage: None,
             started: Instant::now(),
             made: Vec::new(),
+            place: None,
             before: None,
             files: Changed::default(),
             looking: 0,

@@ -25,9 +25,11 @@ mod progress;
 mod quarters;
 mod reader;
 mod recent;
+mod recover;
 mod registry;
 mod rest;
 mod restart;
+mod results;
 mod safety;
 mod settings;
 mod site;
@@ -306,6 +308,7 @@ fn payload(command: &Command) -> usize {
         | Command::Confirm { .. }
         | Command::Compare { .. }
         | Command::ShowDiff { .. }
+        | Command::ListBackups { .. }
         | Command::Choose { .. }
         | Command::ListFiles { .. }
         | Command::WatchFiles { .. } => 0,

@@ -41,6 +41,7 @@ impl Session {
             Ok(before) => {
                 let (place, fresh) =
                     (quarters.place(&before.site, row.as_ref()), before.site.is_fresh());
+                current.place = Some(before.site.kind());
                 current.before = Some(before);
                 if fresh {
                     self.lanes[index].move_to(place);

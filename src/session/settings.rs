@@ -2,9 +2,9 @@
 //! written down, and then holds at once, also after a restart.
 
 use super::actor::Session;
-use super::choice::Results;
 use super::journal::{Effect, Step};
 use super::models;
+use super::results::Results;
 use super::{Registry, SessionClosed, SessionHandle, Urgent};
 use crate::config::{self, Config};
 use crate::files::Files;

@@ -4,7 +4,7 @@ use super::Env;
 use crate::config::Config;
 use crate::files::{FileError, Files, Snapshot};
 use crate::message::{
-    AgentSlot, ChangeStatus, FileChange, RunId, SessionId, SettingValue, Settings,
+    AgentSlot, ChangeStatus, FileChange, PlaceKind, RunId, SessionId, SettingValue, Settings,
 };
 use crate::workplace::{self, GitError, Repository, TreeId, Worktree};
 use std::path::{Path, PathBuf};
@@ -72,6 +72,14 @@ pub(super) enum SiteError {
     NoWork,
     #[error("there is no backup of run {0}")]
     NoBackup(u64),
+    #[error(
+        "the project is in no git repository, so there is no backup of a single run; choose one of `backups`"
+    )]
+    NoRunBackups,
+    #[error("this is a backup of the work of agent {}; restore it there", .0.number())]
+    OtherAgents(AgentSlot),
+    #[error("agents work in the project; stop them or wait, then try again")]
+    ProjectBusy,
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
@@ -162,9 +170,9 @@ impl SiteWish {
         Repository::discover_without(self.files.project(), &self.data, &self.private)
     }
 
-    /// Whether its user wants it to work in the project.
-    pub(super) fn is_shared(&self) -> bool {
-        self.wanted == Wanted::Shared
+    /// The project's own.
+    pub(super) fn files(&self) -> &Files {
+        &self.files
     }
 
     pub(super) fn session(&self) -> &SessionId {
@@ -185,6 +193,13 @@ impl SiteWish {
 }
 
 impl Site {
+    pub(super) fn kind(&self) -> PlaceKind {
+        match self {
+            Self::Worktree(_) => PlaceKind::Worktree,
+            Self::Shared(_) => PlaceKind::Shared,
+        }
+    }
+
     /// Whether it is the agent's own, apart from the project.
     pub(super) fn is_own(&self) -> bool {
         matches!(self, Self::Worktree(_))

@@ -393,7 +393,8 @@ mod tests {
     use super::*;
     use crate::message::{
         AgentSet, ChangeStatus, ChoiceKind, Chosen, ChosenOutcome, Conflict, Cost, FileChange,
-        Overlap, PlanStep, PlanStepState, RunOutcome, RunSummary, ToolNote, ToolState, Usage,
+        Overlap, PlaceKind, PlanStep, PlanStepState, RunOutcome, RunSummary, ToolNote, ToolState,
+        Usage,
     };
 
     #[track_caller]
@@ -506,6 +507,7 @@ mod tests {
         let cost = Some(Cost { amount: 0.25, currency: "USD".into() });
         for outcome in RunOutcome::ALL {
             check(Event::RunSummed(RunSummary {
+                place: Some(PlaceKind::Shared),
                 run: RunId(9),
                 outcome,
                 seconds: 1.5,
@@ -516,7 +518,11 @@ mod tests {
             }));
         }
         for outcome in [
-            ChosenOutcome::Done { files: vec!["a".into()], branch: Some("b".into()) },
+            ChosenOutcome::Done {
+                files: vec!["a".into()],
+                branch: Some("b".into()),
+                backup: Some("c".into()),
+            },
             ChosenOutcome::Conflicts(vec![Conflict { path: "a".into(), kind: "contents".into() }]),
             ChosenOutcome::Failed { reason: "no".into() },
         ] {

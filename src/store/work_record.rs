@@ -2,8 +2,8 @@
 
 use crate::message::{
     AgentSet, AgentSlot, ChangeStatus, ChoiceKind, Chosen, ChosenOutcome, Conflict, Cost,
-    FileChange, Overlap, PlanStep, PlanStepState, RunId, RunOutcome, RunSummary, ToolNote,
-    ToolState, Usage,
+    FileChange, Overlap, PlaceKind, PlanStep, PlanStepState, RunId, RunOutcome, RunSummary,
+    ToolNote, ToolState, Usage,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -78,7 +78,8 @@ pub(super) fn summary_body(summary: &RunSummary) -> Value {
     });
     let overlap = |overlap: &Overlap| json!({"path": overlap.path, "agents": numbers(overlap)});
     json!({
-        "run": summary.run.0, "outcome": summary.outcome.name(), "seconds": summary.seconds,
+        "run": summary.run.0, "place": summary.place.map(PlaceKind::name),
+        "outcome": summary.outcome.name(), "seconds": summary.seconds,
         "usage": usage, "files": summary.files.iter().map(file_body).collect::<Value>(),
         "more": summary.more, "overlaps": summary.overlaps.iter().map(overlap).collect::<Value>(),
     })
@@ -98,6 +99,8 @@ fn file_body(file: &FileChange) -> Value {
 #[derive(Deserialize)]
 struct SummaryBody {
     run: u64,
+    #[serde(default)]
+    place: Option<String>,
     outcome: String,
     seconds: f64,
     usage: Option<UsageBody>,
@@ -147,6 +150,7 @@ pub(super) fn read_summary(body: &str) -> Option<RunSummary> {
     };
     Some(RunSummary {
         run: RunId(body.run),
+        place: body.place.and_then(|name| place(&name)),
         outcome: read_outcome(&body.outcome)?,
         seconds: body.seconds,
         usage,
@@ -154,6 +158,10 @@ pub(super) fn read_summary(body: &str) -> Option<RunSummary> {
         more: body.more,
         overlaps: body.overlaps.into_iter().map(overlap).collect::<Option<_>>()?,
     })
+}
+
+fn place(name: &str) -> Option<PlaceKind> {
+    PlaceKind::ALL.into_iter().find(|place| place.name() == name)
 }
 
 fn read_file(row: FileBody) -> Option<FileChange> {
@@ -169,8 +177,8 @@ fn read_file(row: FileBody) -> Option<FileChange> {
 pub(super) fn chosen_body(chosen: &Chosen) -> Value {
     let (agent, kind) = (chosen.agent.number(), chosen.kind.name());
     match &chosen.outcome {
-        ChosenOutcome::Done { files, branch } => {
-            json!({"agent": agent, "kind": kind, "files": files, "branch": branch})
+        ChosenOutcome::Done { files, branch, backup } => {
+            json!({"agent": agent, "kind": kind, "files": files, "branch": branch, "backup": backup})
         }
         ChosenOutcome::Conflicts(conflicts) => {
             let row = |conflict: &Conflict| json!({"path": conflict.path, "kind": conflict.kind});
@@ -188,6 +196,9 @@ struct ChosenBody {
     #[serde(default)]
     files: Vec<String>,
     branch: Option<String>,
+    /// Not there in rows of earlier versions.
+    #[serde(default)]
+    backup: Option<String>,
     conflicts: Option<Vec<ConflictBody>>,
     reason: Option<String>,
 }
@@ -204,11 +215,31 @@ pub(super) fn read_chosen(body: &str) -> Option<Chosen> {
     let outcome = match (body.conflicts, body.reason) {
         (Some(rows), _) => ChosenOutcome::Conflicts(rows.into_iter().map(conflict).collect()),
         (None, Some(reason)) => ChosenOutcome::Failed { reason },
-        (None, None) => ChosenOutcome::Done { files: body.files, branch: body.branch },
+        (None, None) => {
+            ChosenOutcome::Done { files: body.files, branch: body.branch, backup: body.backup }
+        }
     };
     Some(Chosen {
         agent: AgentSlot::new(body.agent)?,
         kind: ChoiceKind::ALL.into_iter().find(|kind| kind.name() == body.kind)?,
         outcome,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_earlier_versions_are_read() {
+        let row = r#"{"agent": 2, "kind": "discard", "files": ["a"], "branch": null}"#;
+        let done = ChosenOutcome::Done { files: vec!["a".into()], branch: None, backup: None };
+        assert_eq!(read_chosen(row).map(|chosen| chosen.outcome), Some(done));
+        let row = r#"{"run": 3, "outcome": "finished", "seconds": 1.5, "usage": null, "files": [],
+            "more": false, "overlaps": []}"#;
+        assert_eq!(
+            read_summary(row).map(|summary| (summary.run, summary.place)),
+            Some((RunId(3), None))
+        );
+    }
 }

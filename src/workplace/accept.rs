@@ -4,7 +4,8 @@ use super::apply::Course;
 use super::index::Extent;
 use super::merge::Merged;
 use super::snapshot::Snapshot;
-use super::{Backup, Changes, CommitId, Conflict, GitError, Reason, Repository, TreeId, Worktree};
+use super::{Backup, Changes, CommitId, Conflict, GitError, Repository, TreeId, Worktree};
+use crate::message::BackupReason;
 
 /// Where a result goes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub enum Target {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Accepted {
-    /// The project has the result. The backup is what it was before.
+    /// The project has the result. The backup is what it was before; there is another of the worktree.
     Project {
         changes: Changes,
         backup: Backup,
@@ -55,7 +56,10 @@ impl Worktree {
         };
         let changes = repository.changes(&project.tree, &merged)?;
         if changes.total > 0 {
-            let backup = repository.keep_backup(self.session(), Reason::Accept, &project, None)?;
+            let reason = BackupReason::Accept;
+            // The worktree goes on from what the project becomes, so the work as such would be gone with it.
+            repository.keep_backup(self.session(), reason, &result, Some(self))?;
+            let backup = repository.keep_backup(self.session(), reason, &project, None)?;
             let (from, extent) = (&project.tree, Extent::Project);
             repository.bring(&Course { index: &index, from, to: &merged, extent, only: None })?;
             self.go_on(&own_index, &result, merged);

@@ -2,33 +2,29 @@
 //! of them can be undone.
 
 use super::apply::Course;
-use super::index::Extent;
+use super::index::{Extent, paths};
 use super::refs::{Kept, commit_id};
 use super::snapshot::{Place, Snapshot};
 use super::{Changes, CommitId, GitError, Repository, TreeId, Worktree};
-use crate::message::{AgentSlot, RunId, SessionId};
+use crate::message::{AgentSlot, BackupReason, RunId, SessionId};
+use std::path::{Component, Path};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What the commits of backups say of whose files they are.
+const PROJECT: &str = "backup of the project";
+const CHANNEL: &str = "backup of channel ";
 
 /// A ref `refs/kakehashi/backup/<session>-<run>`, or with a word and a time instead of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backup {
     /// Names it within its repository.
     pub name: String,
-    pub reason: Reason,
+    pub reason: BackupReason,
     /// Whose files; `None` for the project's own.
     pub slot: Option<AgentSlot>,
     pub made: SystemTime,
     pub commit: CommitId,
     pub tree: TreeId,
-}
-
-/// Before what it was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    Run(RunId),
-    Accept,
-    Discard,
-    Restore,
 }
 
 /// Files that are back.
@@ -49,27 +45,28 @@ impl Repository {
     ) -> Result<(Backup, Snapshot), GitError> {
         let _lock = self.lock();
         let (snapshot, worktree) = match place {
-            Place::Project => (self.snapshot_project(&subject(None))?.0, None),
+            Place::Project => (self.snapshot_project(&self.subject(None))?.0, None),
             Place::Worktree(worktree) => {
-                let about = subject(Some(worktree.slot()));
+                let about = self.subject(Some(worktree.slot()));
                 (self.snapshot_worktree(worktree, &about)?.0, Some(worktree))
             }
         };
-        let backup = self.keep_backup(session, Reason::Run(run), &snapshot, worktree)?;
+        let backup = self.keep_backup(session, BackupReason::Run(run), &snapshot, worktree)?;
         Ok((backup, snapshot))
     }
 
-    /// Those of one session, oldest first.
+    /// Those of one session in this project, oldest first.
     pub fn backups(&self, session: &SessionId) -> Result<Vec<Backup>, GitError> {
-        let kept = self.kept("backup")?;
-        let own = kept.iter().filter_map(|kept| parse(kept, session));
+        let (kept, mark) = (self.kept("backup")?, self.mark());
+        let own = kept.iter().filter_map(|kept| parse(kept, session, &mark));
         let mut backups: Vec<_> = own.collect();
         backups.sort_by(|one, other| (one.made, &one.name).cmp(&(other.made, &other.name)));
         Ok(backups)
     }
 
     /// Brings one file, by its path in the project, or all files of a place back to what they were then. Files that
-    /// were not there then are removed. What is there now is backed up first.
+    /// were not there then are removed. What is there now is backed up first. The place is the one that the backup is
+    /// of: another agent's work would come without what it began with.
     pub fn restore(
         &self,
         place: Place<'_>,
@@ -86,28 +83,41 @@ impl Repository {
                 (self.snapshot_worktree(worktree, "worktree")?, Some(worktree))
             }
         };
+        if wanted.slot != worktree.map(Worktree::slot) {
+            return Err(GitError::NoSuchBackup);
+        }
         let mut changes = self.changes_without_renames(&now.tree, &wanted.tree)?;
         if let Some(path) = path {
             self.narrow(&mut changes, &wanted.tree, path)?;
         }
-        if changes.total == 0 {
+        let base = match (worktree, path) {
+            (Some(worktree), None) => self.earlier_base(worktree, &wanted)?,
+            (Some(_) | None, _) => None,
+        };
+        if changes.total == 0 && base.is_none() {
             return Ok(Restored { changes, backup: None });
         }
-        let backup = self.keep_backup(session, Reason::Restore, &now, worktree)?;
+        let backup = self.keep_backup(session, BackupReason::Restore, &now, worktree)?;
         let (from, to, extent) = (&now.tree, &wanted.tree, Extent::Project);
         self.bring(&Course { index: &index, from, to, extent, only: path })?;
-        if let (Some(worktree), None) = (worktree, path) {
-            // With a newer base, what the project got since would look as if the agent had taken it back.
-            self.keep(&worktree.base_name(), &self.parent(&wanted.commit)?)?;
+        if let Some((name, base)) = base {
+            self.keep(&name, &base)?;
         }
         Ok(Restored { changes, backup: Some(backup) })
     }
 
-    /// What a worktree's backup was made against.
-    fn parent(&self, commit: &CommitId) -> Result<CommitId, GitError> {
+    /// What a worktree's backup was made against, if that is another than now. With a newer base, what the project got
+    /// since would look as if the agent had taken it back; and what the project has taken, as if it was not the agent's.
+    fn earlier_base(
+        &self,
+        worktree: &Worktree,
+        wanted: &Backup,
+    ) -> Result<Option<(String, CommitId)>, GitError> {
         let git = self.real("rev-parse").args(["--verify", "--quiet"]);
-        let parent = git.arg(format!("{}^", commit.as_str())).word()?;
-        commit_id("rev-parse", &parent)
+        let parent = git.arg(format!("{}^", wanted.commit.as_str())).word()?;
+        let base = commit_id("rev-parse", &parent)?;
+        let is_other = worktree.base_kept()?.commit != base;
+        Ok(is_other.then(|| (worktree.base_name(), base)))
     }
 
     /// A file that is as it was is no error; one that is in no list is.
@@ -120,10 +130,17 @@ impl Repository {
         Ok(())
     }
 
+    /// A directory is none, and nothing else than a plain path is looked for.
     fn has_file(&self, tree: &TreeId, path: &str) -> Result<bool, GitError> {
+        let mut parts = Path::new(path).components();
+        let is_plain = parts.all(|part| matches!(part, Component::Normal(_)));
+        if path.is_empty() || path.contains('\0') || !is_plain {
+            return Ok(false);
+        }
+        let whole = self.prefix().join(path);
         let git = self.content("ls-tree", &[]).args(["-r", "-z", "--name-only", "--full-tree"]);
-        let listed = git.arg(tree.as_str()).arg("--").arg(self.prefix().join(path)).read()?;
-        Ok(!listed.is_empty())
+        let listed = git.arg(tree.as_str()).arg("--").arg(&whole).read()?;
+        Ok(paths(&listed).iter().any(|found| *found == *whole.as_os_str()))
     }
 
     /// Old ones go: those that are older than `age`, and all but the newest `keep`.
@@ -147,7 +164,7 @@ impl Repository {
     pub(super) fn keep_backup(
         &self,
         session: &SessionId,
-        reason: Reason,
+        reason: BackupReason,
         snapshot: &Snapshot,
         worktree: Option<&Worktree>,
     ) -> Result<Backup, GitError> {
@@ -156,49 +173,60 @@ impl Repository {
             Some(worktree) => Some(worktree.base_kept()?.commit),
             None => self.head()?.map(|(commit, _)| commit),
         };
-        let commit = self.commit(&snapshot.tree, parent.as_ref(), &subject(slot))?;
+        let commit = self.commit(&snapshot.tree, parent.as_ref(), &self.subject(slot))?;
         let made = SystemTime::now();
         let name = format!("{session}-{}", label(reason, made));
         self.keep(&format!("backup/{name}"), &commit)?;
         Ok(Backup { name, reason, slot, made, commit, tree: snapshot.tree.clone() })
     }
+
+    /// With the mark of the project: a session that has moved must not mistake one project's files for another's.
+    fn subject(&self, slot: Option<AgentSlot>) -> String {
+        let mark = self.mark();
+        match slot {
+            None => format!("{PROJECT}{mark}"),
+            Some(slot) => format!("{CHANNEL}{}{mark}", slot.number()),
+        }
+    }
 }
 
 /// Unique within a session as long as there are not two of a kind in one microsecond.
-fn label(reason: Reason, made: SystemTime) -> String {
+fn label(reason: BackupReason, made: SystemTime) -> String {
     let micros = made.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
     match reason {
-        Reason::Run(run) => run.0.to_string(),
-        Reason::Accept => format!("accept-{micros}"),
-        Reason::Discard => format!("discard-{micros}"),
-        Reason::Restore => format!("restore-{micros}"),
+        BackupReason::Run(run) => run.0.to_string(),
+        BackupReason::Accept => format!("accept-{micros}"),
+        BackupReason::Discard => format!("discard-{micros}"),
+        BackupReason::Restore => format!("restore-{micros}"),
     }
 }
 
-fn subject(slot: Option<AgentSlot>) -> String {
-    match slot {
-        None => "backup of the project".to_owned(),
-        Some(slot) => format!("backup of channel {}", slot.number()),
+/// `None`: it is another project's, or no backup at all.
+fn whose(subject: &str, mark: &str) -> Option<Option<AgentSlot>> {
+    let subject = subject.strip_suffix(mark)?;
+    if subject == PROJECT {
+        return Some(None);
     }
+    let number = subject.strip_prefix(CHANNEL)?.parse().ok()?;
+    AgentSlot::new(number).map(Some)
 }
 
-fn parse(kept: &Kept, session: &SessionId) -> Option<Backup> {
+fn parse(kept: &Kept, session: &SessionId, mark: &str) -> Option<Backup> {
     let name = kept.name.strip_prefix("backup/")?;
     let label = name.strip_prefix(session.as_str())?.strip_prefix('-')?;
     let (word, micros) = label.split_once('-').unwrap_or((label, ""));
     let reason = match word {
-        "accept" => Reason::Accept,
-        "discard" => Reason::Discard,
-        "restore" => Reason::Restore,
-        run => Reason::Run(RunId(run.parse().ok()?)),
+        "accept" => BackupReason::Accept,
+        "discard" => BackupReason::Discard,
+        "restore" => BackupReason::Restore,
+        run => BackupReason::Run(RunId(run.parse().ok()?)),
     };
     let seconds = Duration::from_secs(kept.seconds.try_into().ok()?);
     let exact = micros.parse().ok().map(Duration::from_micros);
-    let number = kept.subject.strip_prefix("backup of channel ");
     Some(Backup {
         name: name.to_owned(),
         reason,
-        slot: number.and_then(|number| AgentSlot::new(number.parse().ok()?)),
+        slot: whose(&kept.subject, mark)?,
         made: UNIX_EPOCH + exact.unwrap_or(seconds),
         commit: kept.commit.clone(),
         tree: kept.tree.clone(),

@@ -49,7 +49,7 @@ impl Repository {
     }
 
     /// The note goes last: what was cut off can be repeated.
-    fn remove_worktree(&self, name: &str) -> Result<(), GitError> {
+    pub(super) fn remove_worktree(&self, name: &str) -> Result<(), GitError> {
         if let Some(link) = self.noted_link(name) {
             link.remove()?;
         }

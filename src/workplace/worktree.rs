@@ -7,8 +7,8 @@ use super::link::Link;
 use super::private::{fingerprint, make_directory, replace};
 use super::refs::Kept;
 use super::snapshot::{Place, Snapshot};
-use super::{Backup, Changes, CommitId, GitError, Reason, Repository, TreeId};
-use crate::message::{AgentSlot, SessionId};
+use super::{Backup, Changes, CommitId, GitError, Repository, TreeId};
+use crate::message::{AgentSlot, BackupReason, SessionId};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -23,6 +23,8 @@ pub struct Worktree {
     link: Link,
     /// What was made anew by the call that returned this.
     fresh: bool,
+    /// Tells a throw-away copy from the agent's own.
+    copy: Option<usize>,
 }
 
 /// What [`Worktree::discard`] has done.
@@ -39,7 +41,7 @@ const READY: &[u8] = b"ready\n";
 
 /// Whether it was made to the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     Begun,
     Ready,
 }
@@ -59,7 +61,7 @@ impl Repository {
 
     /// Several projects may be in one repository, as directories or as checkouts of their own. Their agents must not
     /// meet, because the work of one would be accepted into the other.
-    fn mark(&self) -> String {
+    pub(super) fn mark(&self) -> String {
         let is_whole = self.prefix().as_os_str().is_empty() && self.git_dir() == self.common_dir();
         if is_whole {
             return String::new();
@@ -120,7 +122,7 @@ impl Repository {
         let top = parent.join(path.file_name().unwrap_or_default());
         let link = Link::new(self, &self.worktree_name(session, slot), &top);
         let (repository, session) = (self.clone(), session.clone());
-        Ok(Worktree { repository, session, slot, link, fresh: false })
+        Ok(Worktree { repository, session, slot, link, fresh: false, copy: None })
     }
 
     fn noted(&self, name: &str) -> Option<(Stage, PathBuf)> {
@@ -193,15 +195,30 @@ impl Worktree {
         let _lock = self.repository.lock();
         let extent = Extent::Everything;
         let (result, index) = self.repository.snapshot_extent(self, "worktree", extent)?;
-        let backup =
-            self.repository.keep_backup(&self.session, Reason::Discard, &result, Some(self))?;
+        let backup = self.repository.keep_backup(
+            &self.session,
+            BackupReason::Discard,
+            &result,
+            Some(self),
+        )?;
         let (project, _) = self.repository.snapshot_project("base")?;
         let fresh = self.move_to(&index, &result.tree, &project)?;
         Ok(Discarded { backup, fresh })
     }
 
     pub(super) fn name(&self) -> String {
-        self.repository.worktree_name(&self.session, self.slot)
+        let own = self.repository.worktree_name(&self.session, self.slot);
+        match self.copy {
+            None => own,
+            Some(number) => copy_name(&own, number),
+        }
+    }
+
+    /// The same files in another place, which is still to be made; see [`Worktree::write_out`].
+    pub(super) fn elsewhere(&self, number: usize, top: &Path) -> Self {
+        let name = copy_name(&self.name(), number);
+        let link = Link::new(&self.repository, &name, top);
+        Self { link, copy: Some(number), ..self.clone() }
     }
 
     pub(super) fn base_kept(&self) -> Result<Kept, GitError> {
@@ -218,7 +235,7 @@ impl Worktree {
         Some(if path == self.link.top { stage } else { Stage::Begun })
     }
 
-    fn note(&self, stage: Stage) -> Result<(), GitError> {
+    pub(super) fn note(&self, stage: Stage) -> Result<(), GitError> {
         let mut text = match stage {
             Stage::Begun => b"begun\n".to_vec(),
             Stage::Ready => READY.to_vec(),
@@ -238,7 +255,7 @@ impl Worktree {
     }
 
     /// What a killed gateway left is removed; what is not ours is not.
-    fn make_room(&self) -> Result<(), GitError> {
+    pub(super) fn make_room(&self) -> Result<(), GitError> {
         if let Some(earlier) = self.repository.noted_link(&self.name()) {
             earlier.remove()?;
         }
@@ -253,15 +270,19 @@ impl Worktree {
         self.note(Stage::Begun)?;
         let (project, _) = self.repository.snapshot_project("base")?;
         let base = self.start_from(&project)?;
+        self.write_out(&project.tree, &base)?;
+        self.note(Stage::Ready)
+    }
+
+    /// Where there is nothing yet.
+    pub(super) fn write_out(&self, tree: &TreeId, head: &CommitId) -> Result<(), GitError> {
         make_directory(&self.link.top).map_err(GitError::io("making a worktree"))?;
         let index = Index::of_worktree(&self.repository, &self.name(), &self.link.top);
-        index.reset(Some(&project.tree))?;
+        index.reset(Some(tree))?;
         index.git("checkout-index").args(["-a", "-u", "-f", "-q"]).read()?;
-        self.link.set(&base, index.path())?;
+        self.link.set(head, index.path())?;
         self.repository.include(&self.link.top)?;
-        let place = self.place();
-        make_directory(&place).map_err(GitError::io("making a worktree"))?;
-        self.note(Stage::Ready)
+        make_directory(&self.place()).map_err(GitError::io("making a worktree"))
     }
 
     /// The user's own commit if there is nothing else, so that the agent sees the user's history.
@@ -319,6 +340,10 @@ impl Worktree {
         let base = self.start_from(to)?;
         self.link.set(&base, index.path())
     }
+}
+
+fn copy_name(own: &str, number: usize) -> String {
+    format!("{own}-copy{number}")
 }
 
 /// The second line of a note; relative to the data directory if it can be.

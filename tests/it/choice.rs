@@ -16,7 +16,7 @@ fn repository(project: &Path) {
     std::fs::write(project.join("notes.txt"), "not committed\n").unwrap();
 }
 
-fn git(project: &Path, line: &str) -> String {
+pub(crate) fn git(project: &Path, line: &str) -> String {
     let mut git = Command::new("git");
     git.arg("-C").arg(project).args(["-c", "user.name=t", "-c", "user.email=t@example.com"]);
     git.env("GIT_CONFIG_GLOBAL", "/dev/null").args(line.split(' '));
@@ -25,31 +25,31 @@ fn git(project: &Path, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn read(project: &Path, name: &str) -> String {
+pub(crate) fn read(project: &Path, name: &str) -> String {
     std::fs::read_to_string(project.join(name)).unwrap()
 }
 
 /// A gateway on a repository, and sockets that know the packets of agents.
-struct Scene {
-    gateway: Gateway,
-    front: Frontend,
-    panes: Vec<Client>,
-    chat: Client,
+pub(crate) struct Scene {
+    pub(crate) gateway: Gateway,
+    pub(crate) front: Frontend,
+    pub(crate) panes: Vec<Client>,
+    pub(crate) chat: Client,
 }
 
 impl Scene {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::with(|_| ()).await
     }
 
-    async fn with(change: impl FnOnce(&mut kakehashi::config::Config)) -> Self {
+    pub(crate) async fn with(change: impl FnOnce(&mut kakehashi::config::Config)) -> Self {
         let home = std::sync::Arc::new(crate::support::Home::new());
         repository(home.project.path());
         let gateway = Gateway::start_at(home, change).await;
         Self::on(gateway, None).await
     }
 
-    async fn on(gateway: Gateway, session: Option<&str>) -> Self {
+    pub(crate) async fn on(gateway: Gateway, session: Option<&str>) -> Self {
         let front = Frontend::open(gateway.addr, session).await;
         let knowing = json!({"機能": ["agents", "confirm"]});
         let mut panes = Vec::new();
@@ -61,30 +61,30 @@ impl Scene {
         Self { gateway, front, panes, chat }
     }
 
-    fn project(&self) -> &Path {
+    pub(crate) fn project(&self) -> &Path {
         self.gateway.project()
     }
 
     /// Lets an agent work and returns its result.
-    async fn work(&mut self, agent: usize, text: &str) -> Value {
+    pub(crate) async fn work(&mut self, agent: usize, text: &str) -> Value {
         self.front.type_in(&agent.to_string(), text).await;
         let result = self.panes[agent - 1].until("result").await;
         self.panes[agent - 1].until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
         result
     }
 
-    async fn send(&mut self, kind: &str, agent: usize, body: Value) {
+    pub(crate) async fn send(&mut self, kind: &str, agent: usize, body: Value) {
         let packet = json!({KIND: kind, CHANNEL: agent.to_string(), BODY: body});
         self.front.input.send(&packet).await;
     }
 
     /// What comes of a choice.
-    async fn choose(&mut self, kind: &str, agent: usize, body: Value) -> Value {
+    pub(crate) async fn choose(&mut self, kind: &str, agent: usize, body: Value) -> Value {
         self.send(kind, agent, body).await;
         self.panes[agent - 1].until(kind).await[BODY].clone()
     }
 
-    async fn compare(&mut self, body: Value) -> Vec<Value> {
+    pub(crate) async fn compare(&mut self, body: Value) -> Vec<Value> {
         self.front.input.send(&json!({KIND: "compare", BODY: body})).await;
         let told = self.chat.until("compare").await;
         told[BODY]["比較"].as_array().unwrap().clone()
@@ -249,7 +249,7 @@ async fn an_agent_may_share_the_project_and_its_changes_can_be_taken_back() {
     scene.gateway.stop().await;
 }
 
-async fn set(scene: &Scene, settings: Value) {
+pub(crate) async fn set(scene: &Scene, settings: Value) {
     let body = json!({SESSION: scene.front.session(), "モデル設定": settings});
     let ask = post("/core/AIコア/モデル情報/設定", &body).local();
     let answer = ask.send(scene.gateway.addr).await.json();
@@ -322,7 +322,13 @@ async fn the_same_over_http_for_the_sessions_own_user_only() {
     ] {
         assert_eq!(get(&path).local().send(addr).await.status, status, "{path}");
     }
-    for (body, status) in [(json!({"run": "x"}), 422), (json!({"run": 1}), 422)] {
+    for (body, status) in [
+        (json!({"run": "x"}), 422),
+        (json!({"run": 1}), 422),
+        (json!({"path": null}), 422),
+        (json!({"run": 1, "backup": "x", "path": null}), 422),
+        (json!({"backup": "x", "path": null}), 409),
+    ] {
         assert_eq!(post(&at("1/restore"), &body).local().send(addr).await.status, status);
     }
     assert_eq!(get(&at("1/diff")).send(addr).await.status, 401);

@@ -78,6 +78,7 @@ fn samples_of_what_clients_send_are_understood() {
         "confirm_answer",
         "compare",
         "diff",
+        "backups",
         "accept",
         "discard",
         "restore",

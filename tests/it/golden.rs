@@ -6,14 +6,15 @@ use kakehashi::dialect::Dialect;
 use kakehashi::dialect::aicore::AicoreDialect;
 use kakehashi::locale::Locale;
 use kakehashi::message::{
-    AgentReport, AgentSet, AgentSlot, AgentState, AudioChunk, Branch, CancelScope, ChangeStatus,
-    Channel, Check, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome, Command, ComparisonRow,
-    ConfirmId, Confirmation, Confirmed, Conflict, Cost, DecidedBy, Delivery, DiffNote, Entry,
-    Event, Features, FileChange, FileList, FileNote, Generation, Inbound, Interruption, KnownList,
-    ListKind, ListRoots, ListScope, ListedFile, Notice, Overlap, PlaceKind, PlanStep,
-    PlanStepState, PlaybackAck, Problem, Recorded, ReportStage, RequestNo, Route, RunId,
-    RunOutcome, RunSummary, Seq, SessionId, Signal, Speaker, StateNote, StopReason, SystemNotice,
-    TalkKey, ToolNote, ToolState, TurnTimes, Usage, WarningLevel, WatchTarget, WatchWish,
+    AgentReport, AgentSet, AgentSlot, AgentState, AudioChunk, BackupList, BackupNote, BackupReason,
+    Branch, CancelScope, ChangeStatus, Channel, Check, CheckWish, Choice, ChoiceKind, Chosen,
+    ChosenOutcome, Command, ComparisonRow, ConfirmId, Confirmation, Confirmed, Conflict, Cost,
+    DecidedBy, Delivery, DiffNote, Entry, Event, Features, FileChange, FileList, FileNote,
+    Generation, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope, ListedFile,
+    Notice, Overlap, PlaceKind, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded,
+    ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, RunSummary, Seq, SessionId,
+    Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote, ToolState, TurnTimes,
+    Usage, WarningLevel, WatchTarget, WatchWish,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -179,8 +180,15 @@ fn what_becomes_of_agents_work_is_understood() {
     let accept = Choice::Accept(Some(Branch { name, message }));
     check_sent("client_accept", Channel::Input, choose(accept));
     check_sent("client_discard", Channel::Input, choose(Choice::Discard));
-    let restore = Choice::Restore { run: RunId(3), path: path() };
-    check_sent("client_restore", Channel::Input, choose(restore));
+    let point = RestorePoint::Before(RunId(3));
+    check_sent("client_restore", Channel::Input, choose(Choice::Restore { point, path: path() }));
+    let point = RestorePoint::Named(BACKUP.to_owned());
+    let named = Choice::Restore { point, path: None };
+    check_sent("client_restore_named", Channel::Input, choose(named));
+    check_sent("client_backups", Channel::Input, Command::ListBackups { agent: Some(two) });
+    let all = r#"{"メッセージ識別":"backups"}"#;
+    let read = dialect(Channel::Input).decode(all).unwrap().command;
+    assert_eq!(read, Command::ListBackups { agent: None });
     let text = |agents| Command::SendText {
         route: Route::AgentsFromChat(agents),
         text: "直して".to_owned(),
@@ -189,6 +197,15 @@ fn what_becomes_of_agents_work_is_understood() {
     check_sent("client_code_all", Channel::Input, text(AgentSet::ALL));
     for (wrong, code) in [
         (r#"{"メッセージ識別":"restore","チャンネル":"1"}"#, "bad_field"),
+        (
+            r#"{"メッセージ識別":"restore","チャンネル":"1","メッセージ内容":{"実行番号":3,"控え":"a"}}"#,
+            "bad_field",
+        ),
+        (
+            r#"{"メッセージ識別":"restore","チャンネル":"1","メッセージ内容":{"控え":7}}"#,
+            "bad_field",
+        ),
+        (r#"{"メッセージ識別":"backups","チャンネル":"file"}"#, "wrong_channel"),
         (r#"{"メッセージ識別":"diff","チャンネル":"0"}"#, "wrong_channel"),
         (r#"{"メッセージ識別":"accept"}"#, "wrong_channel"),
         (r#"{"メッセージ識別":"compare","出力先チャンネル":"1,5"}"#, "bad_field"),
@@ -457,12 +474,42 @@ fn usage() -> Usage {
 fn run_summary() -> RunSummary {
     RunSummary {
         run: RunId(3),
+        place: Some(PlaceKind::Worktree),
         outcome: RunOutcome::Finished,
         seconds: 12.34,
         usage: Some(usage()),
         files: vec![change("src/main.rs")],
         more: false,
         overlaps: overlaps(),
+    }
+}
+
+const BACKUP: &str = "ws-00000000000000000000000000000000-discard-1772134493000000";
+
+fn backups(agent: AgentSlot) -> BackupList {
+    let note = |name: &str, reason, agent| BackupNote {
+        name: format!("ws-{}-{name}", "0".repeat(32)),
+        reason: Some(reason),
+        made: "2026/02/26 20:44:53".to_owned(),
+        agent,
+    };
+    BackupList {
+        agent: Some(agent),
+        backups: vec![
+            note("discard-1772134493000000", BackupReason::Discard, Some(agent)),
+            note("accept-1772134492000000", BackupReason::Accept, None),
+            note("3", BackupReason::Run(RunId(3)), Some(agent)),
+        ],
+    }
+}
+
+fn diff_note(agent: AgentSlot) -> DiffNote {
+    DiffNote {
+        agent,
+        path: Some("src/main.rs".into()),
+        files: vec![change("src/main.rs")].into(),
+        text: "--- a/src/main.rs\n+++ b/src/main.rs\n".into(),
+        truncated: false,
     }
 }
 
@@ -487,13 +534,6 @@ fn every_packet_about_agents_has_its_golden_frame() {
         overlaps: overlaps(),
         problem: None,
     };
-    let diff = DiffNote {
-        agent,
-        path: Some("src/main.rs".into()),
-        files: vec![change("src/main.rs")].into(),
-        text: "--- a/src/main.rs\n+++ b/src/main.rs\n".into(),
-        truncated: false,
-    };
     let rows: Vec<(&str, Channel, Delivery)> = vec![
         ("tool", pane, logged(pane, Event::Tool(tool_note(ToolState::Completed)))),
         ("plan", pane, logged(pane, Event::Plan(steps.into()))),
@@ -509,14 +549,16 @@ fn every_packet_about_agents_has_its_golden_frame() {
         ("compare", Channel::Chat, {
             Delivery::Passing(Signal::Compared { rows: vec![row].into() })
         }),
-        ("diff", pane, Delivery::Passing(Signal::Diff(Arc::new(diff)))),
+        ("diff", pane, Delivery::Passing(Signal::Diff(Arc::new(diff_note(agent))))),
+        ("backups", pane, Delivery::Passing(Signal::Backups(Arc::new(backups(agent))))),
         ("accept", pane, {
             let conflict = Conflict { path: "src/main.rs".into(), kind: "content".into() };
             done(ChoiceKind::Accept, ChosenOutcome::Conflicts(vec![conflict]))
         }),
         ("discard", pane, {
             let files = vec!["src/main.rs".to_owned()];
-            done(ChoiceKind::Discard, ChosenOutcome::Done { files, branch: None })
+            let backup = Some(BACKUP.to_owned());
+            done(ChoiceKind::Discard, ChosenOutcome::Done { files, branch: None, backup })
         }),
         ("restore", pane, {
             let reason = "the server's disk is full; ask the operator to make room, then try again"

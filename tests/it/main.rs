@@ -56,6 +56,7 @@ mod support;
 mod talk;
 mod tidy;
 mod tls;
+mod undo;
 mod users;
 mod voice;
 mod vue;

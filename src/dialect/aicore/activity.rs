@@ -2,12 +2,14 @@
 
 use super::value::channel_name;
 use super::wire::{
-    ChangeRow, CheckRow, ChosenBody, ComparedBody, ComparedRow, ConflictRow, CostBody, DiffBody,
-    OverlapRow, PlanBody, PlanRow, StateBody, SummaryBody, ToolBody, UsageBody,
+    BackupRow, BackupsBody, ChangeRow, CheckRow, ChosenBody, ComparedBody, ComparedRow,
+    ConflictRow, CostBody, DiffBody, OverlapRow, PlanBody, PlanRow, StateBody, SummaryBody,
+    ToolBody, UsageBody,
 };
 use crate::message::{
-    AgentState, Channel, Chosen, ChosenOutcome, ComparisonRow, Cost, DiffNote, FileChange, Overlap,
-    PlanStep, PlanStepState, RunSummary, ToolNote, ToolState, Usage,
+    AgentState, BackupList, BackupNote, BackupReason, Channel, Chosen, ChosenOutcome,
+    ComparisonRow, Cost, DiffNote, FileChange, Overlap, PlaceKind, PlanStep, PlanStepState,
+    RunSummary, ToolNote, ToolState, Usage,
 };
 
 pub(super) fn tool(note: &ToolNote) -> ToolBody<'_> {
@@ -61,6 +63,7 @@ pub(super) fn state(state: AgentState) -> StateBody<'static> {
 
 pub(super) fn summary(summary: &RunSummary) -> SummaryBody<'_> {
     SummaryBody {
+        place: summary.place.map(PlaceKind::name),
         outcome: summary.outcome.name(),
         seconds: rounded(summary.seconds),
         tokens: summary.usage.as_ref().map(|usage| usage.used),
@@ -125,12 +128,33 @@ pub(super) fn diff(note: &DiffNote) -> DiffBody<'_> {
     }
 }
 
+pub(super) fn backups(list: &BackupList) -> BackupsBody<'_> {
+    BackupsBody { rows: list.backups.iter().map(backup).collect() }
+}
+
+fn backup(note: &BackupNote) -> BackupRow<'_> {
+    BackupRow {
+        name: &note.name,
+        reason: note.reason.map(BackupReason::name),
+        run: note.reason.and_then(BackupReason::run).map(|run| run.0),
+        made: &note.made,
+        channel: note.agent.map(|slot| channel_name(Channel::Agent(slot))),
+    }
+}
+
 pub(super) fn chosen(chosen: &Chosen) -> ChosenBody<'_> {
-    let body =
-        ChosenBody { outcome: "", files: &[], branch: None, conflicts: Vec::new(), reason: None };
+    let body = ChosenBody {
+        outcome: "",
+        files: &[],
+        branch: None,
+        backup: None,
+        conflicts: Vec::new(),
+        reason: None,
+    };
     match &chosen.outcome {
-        ChosenOutcome::Done { files, branch } => {
-            ChosenBody { outcome: "done", files, branch: branch.as_deref(), ..body }
+        ChosenOutcome::Done { files, branch, backup } => {
+            let (branch, backup) = (branch.as_deref(), backup.as_deref());
+            ChosenBody { outcome: "done", files, branch, backup, ..body }
         }
         ChosenOutcome::Conflicts(conflicts) => {
             let conflicts = conflicts.iter();

@@ -4,7 +4,9 @@ use super::decode::{destination, named_agents, optional_object, wrong_channel};
 use super::value;
 use super::wire::{self, CommandPacket, field};
 use crate::dialect::DecodeError;
-use crate::message::{AgentSet, AgentSlot, Branch, Channel, CheckWish, Choice, Command, RunId};
+use crate::message::{
+    AgentSet, AgentSlot, Branch, Channel, CheckWish, Choice, Command, RestorePoint, RunId,
+};
 
 /// Names of branches and files, and messages of commits; nobody types longer ones.
 const LONGEST_NAME: usize = 4096;
@@ -37,13 +39,29 @@ pub(super) fn read_discard(packet: &CommandPacket<'_>) -> Result<Command, Decode
 }
 
 pub(super) fn read_restore(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
-    let body: wire::RestoreBody = optional_object(packet, "an object of a run and a path")?;
-    let run = body
-        .run
-        .map(RunId)
-        .ok_or(DecodeError::BadField { field: field::BODY_RUN, expected: "the number of a run" })?;
-    let choice = Choice::Restore { run, path: short(body.path)? };
+    let body: wire::RestoreBody =
+        optional_object(packet, "an object of a run or a backup, and a path")?;
+    let point = match (body.run, short(body.backup)?) {
+        (Some(run), None) => RestorePoint::Before(RunId(run)),
+        (None, Some(name)) => RestorePoint::Named(name),
+        (Some(_), Some(_)) | (None, None) => {
+            return Err(DecodeError::BadField {
+                field: field::RESTORE,
+                expected: "the number of a run or the name of a backup, one of the two",
+            });
+        }
+    };
+    let choice = Choice::Restore { point, path: short(body.path)? };
     Ok(Command::Choose { agent: agent(packet)?, choice })
+}
+
+/// Without an agent all of them, told in the chat.
+pub(super) fn read_backups(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
+    match destination(packet)? {
+        Some(Channel::Agent(slot)) => Ok(Command::ListBackups { agent: Some(slot) }),
+        Some(Channel::Chat | Channel::Input) | None => Ok(Command::ListBackups { agent: None }),
+        Some(Channel::Audio | Channel::File) => Err(wrong_channel(packet, "0, 1, 2, 3, 4")),
+    }
 }
 
 fn agent(packet: &CommandPacket<'_>) -> Result<AgentSlot, DecodeError> {

@@ -82,6 +82,7 @@ fn read_command(own: Channel, packet: &CommandPacket<'_>) -> Result<Command, Dec
         Kind::ConfirmAnswer => read_confirm(packet),
         Kind::Compare => choice::read_compare(packet),
         Kind::Diff => choice::read_diff(packet),
+        Kind::Backups => choice::read_backups(packet),
         Kind::Accept => choice::read_accept(packet),
         Kind::Discard => choice::read_discard(packet),
         Kind::Restore => choice::read_restore(packet),
@@ -107,13 +108,14 @@ enum Kind {
     ConfirmAnswer,
     Compare,
     Diff,
+    Backups,
     Accept,
     Discard,
     Restore,
 }
 
 impl Kind {
-    const NAMES: [(&'static str, Self); 19] = [
+    const NAMES: [(&'static str, Self); 20] = [
         ("operations", Self::Operations),
         ("input_text", Self::InputText),
         ("input_request", Self::InputRequest),
@@ -130,6 +132,7 @@ impl Kind {
         ("confirm_answer", Self::ConfirmAnswer),
         ("compare", Self::Compare),
         ("diff", Self::Diff),
+        ("backups", Self::Backups),
         ("accept", Self::Accept),
         ("discard", Self::Discard),
         ("restore", Self::Restore),

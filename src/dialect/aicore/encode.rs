@@ -290,6 +290,11 @@ pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<
             let channel = Channel::Agent(note.agent);
             push(frames, &without_file(dialect.packet(channel, "diff", body)));
         }
+        Signal::Backups(list) => {
+            let body = Body::Backups(activity::backups(list));
+            let channel = list.agent.map_or(Channel::Chat, Channel::Agent);
+            push(frames, &without_file(dialect.packet(channel, "backups", body)));
+        }
         Signal::State { agent, note } => {
             let body = Body::State(activity::state(note.state));
             let packet = without_file(dialect.packet(Channel::Agent(*agent), "state", body));

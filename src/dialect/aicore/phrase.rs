@@ -93,7 +93,7 @@ pub(super) fn settled(locale: Locale, approved: bool) -> String {
 pub(super) fn chosen(locale: Locale, chosen: &Chosen) -> String {
     let agent = chosen.agent.number().to_string();
     let (name, details) = match &chosen.outcome {
-        ChosenOutcome::Done { files, branch: None } => ("done", files.join("\n")),
+        ChosenOutcome::Done { files, branch: None, .. } => ("done", files.join("\n")),
         ChosenOutcome::Done { branch: Some(branch), .. } => ("done", branch.clone()),
         ChosenOutcome::Conflicts(conflicts) => {
             let lines = conflicts.iter().map(|one| format!("{} ({})", one.path, one.kind));

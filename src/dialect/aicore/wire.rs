@@ -51,7 +51,7 @@ pub(super) mod field {
     pub(in super::super) const TOKEN: &str = "トークン";
     pub(in super::super) const FEATURES: &str = "機能";
     pub(in super::super) const TARGET: &str = "出力先チャンネル";
-    pub(in super::super) const BODY_RUN: &str = "メッセージ内容.実行番号";
+    pub(in super::super) const RESTORE: &str = "メッセージ内容.実行番号 / メッセージ内容.控え";
 }
 
 /// What this server adds to the seed's protocol; told in `init`.
@@ -190,6 +190,8 @@ pub(super) struct AcceptBody {
 pub(super) struct RestoreBody {
     #[serde(rename = "実行番号", default)]
     pub(super) run: Option<u64>,
+    #[serde(rename = "控え", default)]
+    pub(super) backup: Option<String>,
     #[serde(rename = "パス", default)]
     pub(super) path: Option<String>,
 }
@@ -243,6 +245,7 @@ pub(super) enum Body<'a> {
     Summary(SummaryBody<'a>),
     Compared(ComparedBody<'a>),
     Diff(DiffBody<'a>),
+    Backups(BackupsBody<'a>),
     Chosen(ChosenBody<'a>),
 }
 
@@ -307,6 +310,8 @@ pub(super) struct StateBody<'a> {
 
 #[derive(Debug, Serialize)]
 pub(super) struct SummaryBody<'a> {
+    #[serde(rename = "場所")]
+    pub(super) place: Option<&'a str>,
     #[serde(rename = "状態")]
     pub(super) outcome: &'a str,
     #[serde(rename = "秒")]
@@ -404,6 +409,27 @@ pub(super) struct DiffBody<'a> {
 }
 
 #[derive(Debug, Serialize)]
+pub(super) struct BackupsBody<'a> {
+    #[serde(rename = "控え一覧")]
+    pub(super) rows: Vec<BackupRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct BackupRow<'a> {
+    #[serde(rename = "控え")]
+    pub(super) name: &'a str,
+    #[serde(rename = "直前")]
+    pub(super) reason: Option<&'a str>,
+    #[serde(rename = "実行番号")]
+    pub(super) run: Option<u64>,
+    #[serde(rename = "日時")]
+    pub(super) made: &'a str,
+    /// The project's own without one.
+    #[serde(rename = "チャンネル")]
+    pub(super) channel: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
 pub(super) struct ChosenBody<'a> {
     #[serde(rename = "結果")]
     pub(super) outcome: &'a str,
@@ -411,6 +437,8 @@ pub(super) struct ChosenBody<'a> {
     pub(super) files: &'a [String],
     #[serde(rename = "ブランチ")]
     pub(super) branch: Option<&'a str>,
+    #[serde(rename = "控え")]
+    pub(super) backup: Option<&'a str>,
     #[serde(rename = "衝突")]
     pub(super) conflicts: Vec<ConflictRow<'a>>,
     #[serde(rename = "理由")]

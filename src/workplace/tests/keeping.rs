@@ -1,7 +1,7 @@
 //! Backups: kept by git, had again by file or whole, and gone with their session.
 
-use super::super::Reason;
 use super::*;
+use crate::message::BackupReason;
 
 #[test]
 fn a_backup_brings_back_one_file_or_everything() {
@@ -25,7 +25,7 @@ fn a_backup_brings_back_one_file_or_everything() {
     assert_eq!(fixture.traces().0, before.0);
     // What was there was backed up first.
     let undo = all.backup.unwrap();
-    assert_eq!(undo.reason, Reason::Restore);
+    assert_eq!(undo.reason, BackupReason::Restore);
     repository.restore(Place::Project, &session(), &undo.name, None).unwrap();
     assert_eq!(fixture.read("a").unwrap(), "broken\n");
     assert_eq!(fixture.read("later").unwrap(), "1\n");
@@ -45,13 +45,37 @@ fn what_no_backup_holds_is_refused() {
     assert_eq!(unknown, Err(GitError::NoSuchBackup));
     let another = restore(&SessionId::from_random(2), &backup.name, None);
     assert_eq!(another, Err(GitError::NoSuchBackup));
-    for path in ["nothing", "../a", "/etc/passwd", ".git/config", ""] {
+    // A directory is no file, and what git would take as a pattern is only a name.
+    for path in [
+        "nothing",
+        "../a",
+        "/etc/passwd",
+        ".git/config",
+        "",
+        ".",
+        "./a",
+        "src",
+        "src/",
+        "src/deep",
+        "*",
+        ":/",
+        ":(glob)**",
+        "-r",
+        "a\0b",
+    ] {
         let missing = restore(&session(), &backup.name, Some(path));
-        assert!(
-            matches!(missing, Err(GitError::NoSuchFile { .. } | GitError::Failed { .. })),
-            "{path}: {missing:?}"
-        );
+        assert_eq!(missing, Err(GitError::NoSuchFile { path: path.to_owned() }), "{path:?}");
     }
+    for name in ["", "../1", &format!("{}-", session()), &format!("{}-1/../1", session()), "HEAD"] {
+        assert_eq!(restore(&session(), name, None), Err(GitError::NoSuchBackup), "{name}");
+    }
+    // Neither the agent's place nor the project is made of the other's backup.
+    let worktree = fixture.ensure(1);
+    let place = Place::Worktree(&worktree);
+    let (own, _) = repository.back_up(place, &session(), RunId(2)).unwrap();
+    let crossed = repository.restore(place, &session(), &backup.name, None);
+    assert_eq!(crossed, Err(GitError::NoSuchBackup));
+    assert_eq!(restore(&session(), &own.name, None), Err(GitError::NoSuchBackup));
     assert_eq!(restore(&session(), &backup.name, Some("a")), Ok(0));
 }
 
@@ -72,13 +96,78 @@ fn backups_are_kept_through_a_gc_and_listed_with_what_they_are() {
     let backups = repository.backups(&session()).unwrap();
     let seen: Vec<_> = backups.iter().map(|backup| (backup.reason, backup.slot)).collect();
     let two = AgentSlot::new(2);
-    let expected =
-        [(Reason::Run(RunId(1)), None), (Reason::Run(RunId(2)), two), (Reason::Discard, two)];
+    let expected = [
+        (BackupReason::Run(RunId(1)), None),
+        (BackupReason::Run(RunId(2)), two),
+        (BackupReason::Discard, two),
+    ];
     assert_eq!(seen, expected);
     repository.restore(Place::Project, &session(), &backups[0].name, None).unwrap();
     repository.restore(Place::Worktree(&worktree), &session(), &backups[1].name, None).unwrap();
     assert_eq!(fixture.read("only/here").unwrap(), "1\n");
     assert_eq!(read(worktree.top(), "only/there").unwrap(), "1\n");
+}
+
+#[test]
+fn an_accept_can_be_undone_and_the_work_is_still_there_to_accept() {
+    let fixture = Fixture::new();
+    let (repository, worktree) = (fixture.repository(), fixture.ensure(1));
+    write(worktree.top(), "a", "better\n");
+    let Accepted::Project { backup, .. } = worktree.accept(&Target::Project).unwrap() else {
+        panic!("not accepted");
+    };
+    assert_eq!(fixture.read("a").unwrap(), "better\n");
+    let undone = repository.restore(Place::Project, &session(), &backup.name, None).unwrap();
+    assert_eq!(told(&undone.changes), ["M a +10 -1"]);
+    assert_eq!(fixture.read("a").unwrap(), lines("a"));
+    // The worktree went on from what was accepted, so nothing in it is the agent's any more.
+    assert_eq!(worktree.changes().unwrap().total, 0);
+    let backups = repository.backups(&session()).unwrap();
+    let of_work = |backup: &&Backup| {
+        backup.reason == BackupReason::Accept && backup.slot == Some(worktree.slot())
+    };
+    let work = backups.iter().find(of_work).unwrap();
+    let place = Place::Worktree(&worktree);
+    let back = repository.restore(place, &session(), &work.name, None).unwrap();
+    assert_eq!((back.changes.total, back.backup.is_some()), (0, true));
+    assert_eq!(told(&worktree.changes().unwrap()), ["M a +1 -10"]);
+    assert!(matches!(worktree.accept(&Target::Project), Ok(Accepted::Project { .. })));
+    assert_eq!(fixture.read("a").unwrap(), "better\n");
+}
+
+#[test]
+fn a_restore_that_is_in_the_way_of_something_changes_nothing() {
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", "build\n");
+    fixture.write("build", "ignored since\n");
+    fixture.git(&["add", "-f", "build"]);
+    let repository = fixture.repository();
+    let (backup, _) = repository.back_up(Place::Project, &session(), RunId(1)).unwrap();
+    fixture.git(&["rm", "-q", "--cached", "build"]);
+    fixture.write("build", "of somebody else\n");
+    fixture.write("a", "broken\n");
+    let refused = repository.restore(Place::Project, &session(), &backup.name, None).unwrap_err();
+    assert_eq!(refused, GitError::PlaceChanged { paths: vec!["build".to_owned()] });
+    assert_eq!(fixture.read("a").unwrap(), "broken\n");
+    assert_eq!(fixture.read("build").unwrap(), "of somebody else\n");
+}
+
+#[test]
+fn projects_of_one_repository_have_their_own_backups() {
+    let fixture = Fixture::new();
+    let whole = fixture.repository();
+    let part = Repository::discover(&fixture.top().join("src"), &fixture.data()).unwrap().unwrap();
+    whole.back_up(Place::Project, &session(), RunId(1)).unwrap();
+    part.back_up(Place::Project, &session(), RunId(2)).unwrap();
+    let runs = |repository: &Repository| {
+        let backups = repository.backups(&session()).unwrap();
+        backups.into_iter().map(|backup| backup.reason).collect::<Vec<_>>()
+    };
+    assert_eq!(runs(&whole), [BackupReason::Run(RunId(1))]);
+    assert_eq!(runs(&part), [BackupReason::Run(RunId(2))]);
+    let name = format!("{}-1", session());
+    let crossed = part.restore(Place::Project, &session(), &name, None);
+    assert_eq!(crossed, Err(GitError::NoSuchBackup));
 }
 
 #[test]
@@ -93,7 +182,7 @@ fn too_many_and_too_old_ones_go() {
         backups.into_iter().map(|backup| backup.reason).collect::<Vec<_>>()
     });
     assert_eq!(repository.prune_backups(&session(), 2, day), Ok(3));
-    assert_eq!(names(), [Reason::Run(RunId(4)), Reason::Run(RunId(5))]);
+    assert_eq!(names(), [BackupReason::Run(RunId(4)), BackupReason::Run(RunId(5))]);
     assert_eq!(repository.prune_backups(&session(), 2, day), Ok(0));
     assert_eq!(repository.prune_backups(&session(), 2, Duration::ZERO), Ok(2));
     assert_eq!(names(), []);

@@ -5,10 +5,11 @@ mod changing;
 mod hostile;
 mod keeping;
 mod places;
+mod scratches;
 mod worktrees;
 
 use super::{
-    Accepted, Changes, Discarded, GitError, Place, Repository, Snapshot, Target, Worktree,
+    Accepted, Backup, Changes, Discarded, GitError, Place, Repository, Snapshot, Target, Worktree,
 };
 use crate::message::{AgentSlot, ChangeStatus, FileChange, RunId, SessionId};
 use std::ffi::OsStr;
