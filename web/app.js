@@ -1,6 +1,7 @@
 // Wires the page: which packet goes to which part, and which part sends what.
 
 import { keepLanguage, keepSession, readAddress, withoutSession } from "./address.js";
+import { createBackups } from "./backups.js";
 import { createBranch } from "./branch.js";
 import { PICTURE_MIME } from "./camera.js";
 import { createCompare } from "./compare.js";
@@ -39,6 +40,8 @@ const choices = {
   branch: (agent) => branch.open(agent),
   discard: (agent) => session.send(aicore.discard(agent)),
   restore: (agent, run) => session.send(aicore.restore(agent, run)),
+  // The project's own backups are brought back on any agent's channel.
+  restoreBackup: (agent, name) => session.send(aicore.restoreBackup(agent ?? aicore.AGENTS[0], name)),
 };
 
 buildAgentPanes();
@@ -62,6 +65,10 @@ const inbox = createInbox(find("#inbox"), {
 const compare = createCompare(find("#compare"), {
   ...choices,
   compare: (check) => session.send(aicore.compare(aicore.AGENTS, check), "compare"),
+});
+const backups = createBackups(find("#backups"), {
+  ...choices,
+  backups: () => session.send(aicore.listBackups(), "backups"),
 });
 const diffView = createDiffView(find("#diff"), {
   ask: (agent, path) => session.send(aicore.showDiff(agent, path), "diff"),
@@ -188,6 +195,8 @@ function route(packet, socket) {
       return compare.receive(packet);
     case "diff":
       return diffView.receive(packet);
+    case "backups":
+      return backups.receive(packet);
     case "error":
       return failed(packet);
     case "system_info":
@@ -225,6 +234,7 @@ function refuse(request, code) {
   inbox.refused(request, code);
   compare.refused(request);
   diffView.refused(request);
+  backups.refused(request);
 }
 
 // Every socket brings the same words of the operator; one toast is enough.
@@ -236,7 +246,7 @@ function announce(words, socket) {
 
 function show(packet, socket) {
   if (FILE_CHANGES.has(packet.kind)) files.refreshSoon();
-  if (CHOSEN.has(packet.kind)) compare.chosen(packet);
+  if (CHOSEN.has(packet.kind)) [compare, backups].forEach((sheet) => sheet.chosen(packet));
   if (packet.kind === "state") inbox.agentState(socket, packet.body.state);
   if (SPOKEN.has(packet.kind)) voice.caption(packet);
   const pane = panes.get(socket);
@@ -319,6 +329,7 @@ async function logOut() {
 function wireHeader() {
   find("#logout").addEventListener("click", logOut);
   find("#compare-open").addEventListener("click", compare.open);
+  find("#backups-open").addEventListener("click", backups.open);
   find("#hush").addEventListener("click", voice.hush);
   find("#copy").addEventListener("click", copySession);
   find("#language").addEventListener("click", changeLanguage);

@@ -1,14 +1,21 @@
 // What came of a choice: done, in conflict with the project, or failed.
 
+import { sureButton } from "./choices.js";
 import { box, element, worded } from "./element.js";
 
 const DONE_TEXTS = { accept: "acceptDone", discard: "discardDone", restore: "restoreDone" };
 const FAILED_TEXTS = { accept: "acceptFailed", discard: "discardFailed", restore: "restoreFailed" };
 
-export function createChosen({ kind, body }) {
-  const node = box("section", "entry chosen", ...contents(kind, body));
+/** `actions`, where it can be undone: restoreBackup(agent, name). */
+export function createChosen({ kind, body, channel }, actions = null) {
+  const undo = actions === null || body.backup === null ? null : createUndo(channel, body.backup, actions);
+  const node = box("section", "entry chosen", ...contents(kind, body), undo);
   node.dataset.outcome = body.outcome;
   return node;
+}
+
+function createUndo(agent, name, actions) {
+  return box("div", "choices", sureButton("undo", "undo", "restoreSure", () => actions.restoreBackup(agent, name)));
 }
 
 function contents(kind, body) {

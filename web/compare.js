@@ -72,7 +72,7 @@ export function createCompare(dialog, actions) {
       if (packet.kind !== "accept") checks.delete(packet.channel);
       if (!sheet.isOpen) return;
       const number = packet.channel;
-      news.replaceChildren(worded("span", "whose", "agent", { number }), createChosen(packet));
+      news.replaceChildren(worded("span", "whose", "agent", { number }), createChosen(packet, actions));
       if (packet.body.outcome === "done") ask(false);
     },
   };
@@ -82,7 +82,9 @@ function createRow(row, actions) {
   const node = element("tr");
   node.dataset.agent = row.agent;
   const cells = row.reason === null ? figures(row) : [reasonCell(row.reason)];
-  const choices = row.reason === null && row.fileCount > 0 ? createChoices(row.agent, actions) : null;
+  // What is in the project already can be neither accepted nor discarded.
+  const choosable = row.reason === null && row.fileCount > 0 && row.place !== "shared";
+  const choices = choosable ? createChoices(row.agent, actions) : null;
   node.append(whose(row), ...cells, cell("", choices));
   return node;
 }

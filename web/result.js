@@ -10,8 +10,8 @@ const FEW_FILES = 6;
 
 /** `actions` as for choices, and restore(agent, run). */
 export function createResult(packet, agent, actions) {
-  const { files, overlaps, more } = packet.body;
-  const choices = files.length === 0 ? null : createChoices(agent, actions);
+  const { files, overlaps, more, place } = packet.body;
+  const choices = files.length === 0 ? null : choicesIn(place, agent, actions);
   const undo = files.length === 0 || packet.run === null ? null : undoButton(agent, packet.run, actions);
   if (undo !== null) choices.append(undo);
   const node = box("section", "entry result", heading(packet.body), ...tables(files, overlaps), moreNote(more), choices);
@@ -21,6 +21,11 @@ export function createResult(packet, agent, actions) {
     /** A newer result speaks for the whole work; of this one only its beginning can still be wanted back. */
     outdate: () => choices?.replaceChildren(...(undo === null ? [] : [undo])),
   };
+}
+
+// What is in the project already can be neither accepted nor discarded.
+function choicesIn(place, agent, actions) {
+  return place === "shared" ? box("div", "choices") : createChoices(agent, actions);
 }
 
 function undoButton(agent, run, actions) {

@@ -78,7 +78,7 @@ export function createWork(root, agent, transcript, actions) {
       case "result":
         return showResult(packet);
       default:
-        return append(packet, createChosen(packet));
+        return append(packet, createChosen({ ...packet, channel: agent }, actions));
     }
   }
 

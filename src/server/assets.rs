@@ -25,6 +25,7 @@ const FILES: &[(&str, &[u8])] = embedded![
     "amount.js",
     "app.js",
     "audio-worklets.js",
+    "backups.js",
     "base64.js",
     "branch.js",
     "camera.js",

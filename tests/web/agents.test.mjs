@@ -256,6 +256,50 @@ test("results are compared, a conflict is told with its files, and a discard ask
     await page.locator("#compare").waitFor({ state: "hidden" });
   }));
 
+test("what was done is undone by its own button, and by any row of the backups with the keyboard alone", () =>
+  withTap(async (page, tap) => {
+    playChoices(tap);
+    tap.answerTo("restore", (packet) => tap.tell(packet[KEYS.channel], "restore", golden("restore")));
+    tap.answerTo("backups", () => tap.tell("0", "backups", golden("backups")));
+    tap.tell("2", "discard", golden("discard"));
+    const undo = page.locator("#agent2 .chosen .undo");
+    await undo.click();
+    await page.waitForTimeout(450);
+    await undo.click();
+    await page.locator('#agent2 .chosen[data-outcome="failed"]').waitFor();
+    const [first] = tap.sent("restore");
+    assert.deepEqual([first[KEYS.channel], first[KEYS.body][KEYS.backup]], ["2", golden("discard")[KEYS.backup]]);
+
+    await page.locator("#compare-open").click();
+    await page.locator("#backups-open").focus();
+    await page.keyboard.press("Enter");
+    const row = page.locator("#backups tbody tr", { hasText: "The project" });
+    await row.locator("td", { hasText: "before an accept" }).waitFor();
+    await row.locator(".restore").focus();
+    await page.keyboard.press("Enter");
+    assert.equal(tap.sent("restore").length, 1, "it asks twice");
+    await page.waitForTimeout(450);
+    await page.keyboard.press("Enter");
+    await page.locator('#backups .chosen[data-outcome="failed"]').waitFor();
+    assert.match(tap.sent("restore")[1][KEYS.body][KEYS.backup], /-accept-/);
+    await page.keyboard.press("Escape");
+    await page.locator("#backups").waitFor({ state: "hidden" });
+    assert.ok(await page.locator("#backups-open").evaluate((node) => node === document.activeElement));
+  }));
+
+test("what is in the project already is not offered to be accepted", () =>
+  withTap(async (page, tap) => {
+    const rows = golden("compare")[KEYS.rows].map((row) => ({ ...row, [KEYS.workplace]: "shared" }));
+    tap.answerTo("compare", () => tap.tell("0", "compare", { [KEYS.rows]: rows }));
+    tap.tell("2", "result", golden("result", { [KEYS.workplace]: "shared" }), { [KEYS.run]: 3 });
+    await page.locator("#agent2 .result .restore").waitFor();
+    assert.equal(await page.locator("#agent2 .result .choices button").count(), 1);
+    await page.locator("#compare-open").click();
+    const row = page.locator('#compare tr[data-agent="2"]');
+    await row.locator(".check-result").waitFor();
+    assert.equal(await row.locator(".choices").count(), 0);
+  }));
+
 test("a diff is shown whole and file by file, and says when it is cut", () =>
   withTap(async (page, tap) => {
     playChoices(tap);

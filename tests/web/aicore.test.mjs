@@ -71,6 +71,10 @@ test("what the page says about agents is what the gateway reads", () => {
   assert.deepEqual(aicore.discard("2"), wanted("discard"));
   const { [KEYS.body]: body, ...restored } = wanted("restore");
   assert.deepEqual(aicore.restore("2", 3), { ...restored, [KEYS.body]: { [KEYS.run]: body[KEYS.run] } });
+  const named = wanted("restore_named");
+  assert.deepEqual(aicore.restoreBackup("2", named[KEYS.body][KEYS.backup]), named);
+  assert.deepEqual(aicore.listBackups("2"), wanted("backups"));
+  assert.deepEqual(aicore.listBackups(), { [KEYS.kind]: "backups" });
   assert.ok(!(KEYS.body in aicore.accept("2")) && !(KEYS.body in aicore.showDiff("2")));
 });
 
@@ -107,12 +111,18 @@ test("results, comparisons and choices are read whole", () => {
   assert.deepEqual(read("diff").body.files, [file]);
   assert.deepEqual(read("accept").body.conflicts, [{ path: "src/main.rs", sort: "content" }]);
   assert.deepEqual(read("discard").body.files, ["src/main.rs"]);
+  assert.match(read("discard").body.backup, /-discard-/);
+  assert.equal(result.body.place, "worktree");
+  const [discarded, accepted, run] = read("backups").body.rows;
+  assert.deepEqual([discarded.before, discarded.agent, discarded.run], ["discard", "2", null]);
+  assert.deepEqual([accepted.before, accepted.agent], ["accept", null]);
+  assert.deepEqual([run.before, run.run, run.made], ["run", 3, "2026/02/26 20:44:53"]);
   assert.match(read("restore").body.reason, /disk is full/);
 });
 
 test("agents' packets without content are empty, not fatal", () => {
-  for (const kind of ["tool", "plan", "result", "compare", "diff", "accept", "confirm_request", "usage"]) {
-    for (const body of [null, "text", { [KEYS.rows]: [null], [KEYS.steps]: "x", [KEYS.changes]: [null] }]) {
+  for (const kind of ["tool", "plan", "result", "compare", "diff", "backups", "accept", "confirm_request", "usage"]) {
+    for (const body of [null, "text", { [KEYS.rows]: [null], [KEYS.steps]: "x", [KEYS.changes]: [null], [KEYS.backups]: [null] }]) {
       assert.equal(aicore.decode(server(kind, { [KEYS.body]: body }), "1").kind, kind);
     }
   }

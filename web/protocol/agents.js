@@ -13,6 +13,7 @@ const READERS = Object.freeze({
   result,
   compare: (body) => ({ rows: listOf(body[KEYS.rows], comparison) }),
   diff,
+  backups: (body) => ({ rows: listOf(body[KEYS.backups], backup) }),
   accept: chosen,
   discard: chosen,
   restore: chosen,
@@ -51,6 +52,16 @@ export function discard(channel) {
 
 export function restore(channel, run) {
   return { ...about(channel, "restore"), [KEYS.body]: { [KEYS.run]: run } };
+}
+
+/** Of the channel's agent, or of the project. */
+export function restoreBackup(channel, name) {
+  return { ...about(channel, "restore"), [KEYS.body]: { [KEYS.backup]: name } };
+}
+
+/** All of them without a channel. */
+export function listBackups(channel = null) {
+  return channel === null ? { [KEYS.kind]: "backups" } : about(channel, "backups");
 }
 
 function about(channel, kind) {
@@ -104,6 +115,7 @@ function usage(body) {
 
 function result(body) {
   return {
+    place: body[KEYS.workplace] ?? null,
     outcome: textOf(body[KEYS.state]),
     seconds: numberOf(body[KEYS.seconds]),
     tokens: numberOf(body[KEYS.tokens]),
@@ -152,11 +164,22 @@ function chosen(body) {
     outcome: textOf(body[KEYS.outcome]),
     files: listOf(body[KEYS.changes], String),
     branch: body[KEYS.branch] ?? null,
+    backup: body[KEYS.backup] ?? null,
     conflicts: listOf(body[KEYS.conflicts], (entry) => ({
       path: textOf(entry[KEYS.path]),
       sort: textOf(entry[KEYS.sort]),
     })),
     reason: body[KEYS.reason] ?? null,
+  };
+}
+
+function backup(entry) {
+  return {
+    name: textOf(entry[KEYS.backup]),
+    before: entry[KEYS.before] ?? null,
+    run: numberOf(entry[KEYS.run]),
+    made: textOf(entry[KEYS.made]),
+    agent: entry[KEYS.channel] ?? null,
   };
 }
 

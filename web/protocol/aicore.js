@@ -5,7 +5,7 @@ import * as agents from "./agents.js";
 import { KEYS } from "./keys.js";
 import * as voice from "./voice.js";
 
-export { accept, answer, compare, discard, restore, showDiff } from "./agents.js";
+export { accept, answer, compare, discard, listBackups, restore, restoreBackup, showDiff } from "./agents.js";
 export { PLAYBACK, audio, cancelAudio, listeningRate, playbackAck, pushToTalk } from "./voice.js";
 export { KEYS };
 

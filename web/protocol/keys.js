@@ -81,4 +81,8 @@ export const KEYS = Object.freeze({
   leftMs: "残ミリ秒",
   gaps: "途切れ回数",
   interrupted: "中断",
+  backup: "控え",
+  backups: "控え一覧",
+  before: "直前",
+  made: "日時",
 });
