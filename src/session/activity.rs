@@ -42,6 +42,10 @@ impl Session {
     }
 
     pub(super) fn on_state(&mut self, agent: AgentSlot, state: AgentState) {
+        // An agent waits also while the rules decide by themselves; that is over before anybody could see it.
+        if state == AgentState::WaitingForConfirmation && !self.gate.asks_user(agent) {
+            return;
+        }
         let index = lane_index(Channel::Agent(agent));
         let current = index.and_then(|index| self.lanes[index].current.as_mut());
         let run = current.map(|current| {

@@ -68,6 +68,11 @@ impl Gate {
         self.open.iter().map(|open| open.deadline).min()
     }
 
+    /// Whether an answer of the user to this agent is missing.
+    pub(super) fn asks_user(&self, slot: AgentSlot) -> bool {
+        self.open.iter().any(|open| open.slot == slot)
+    }
+
     fn take(&mut self, wanted: impl Fn(&Open) -> bool) -> Option<Open> {
         let at = self.open.iter().position(wanted)?;
         Some(self.open.remove(at))

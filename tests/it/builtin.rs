@@ -80,13 +80,28 @@ impl Agent {
         self.send(AgentInput::Prompt(AgentPrompt { text, attachments })).await;
     }
 
+    /// Reading is allowed at once, as the rules of the gateway do it.
     async fn until(&mut self, wanted: impl Fn(&AgentOutput) -> bool) -> Vec<AgentOutput> {
         let mut outputs = Vec::new();
-        while !outputs.last().is_some_and(&wanted) {
-            let output = timeout(PATIENCE, self.link.output.recv()).await;
-            outputs.push(output.expect("in time").expect("alive"));
+        loop {
+            let output = self.next().await;
+            if let AgentOutput::Ask(Ask { id, tool, .. }) = &output
+                && matches!(tool.kind, ToolKind::Read | ToolKind::Search)
+            {
+                self.send(AgentInput::Answer { id: *id, decision: Decision::AllowOnce }).await;
+                outputs.push(output);
+                continue;
+            }
+            outputs.push(output);
+            if outputs.last().is_some_and(&wanted) {
+                return outputs;
+            }
         }
-        outputs
+    }
+
+    async fn next(&mut self) -> AgentOutput {
+        let output = timeout(PATIENCE, self.link.output.recv()).await;
+        output.expect("in time").expect("alive")
     }
 
     async fn asked(&mut self) -> Ask {
@@ -179,7 +194,7 @@ fn told(server: &ModelServer) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn commands_read_and_search_without_a_model_and_without_asking() {
+async fn commands_read_and_search_without_a_model() {
     let place = Place::new();
     place.add("a.txt", "one\ntwo\nthree\n");
     let mut agent = place.start(None);
@@ -199,6 +214,32 @@ async fn commands_read_and_search_without_a_model_and_without_asking() {
     assert!(wrong.starts_with("line 2: `/raed` is no command"), "{wrong}");
     let stopped = agent.said("/read none\n/list").await;
     assert!(stopped.contains("there is no none\nThe 1 commands after it"), "{stopped}");
+}
+
+#[tokio::test]
+async fn nothing_is_read_listed_or_searched_unasked() {
+    let place = Place::new();
+    place.add("a.txt", "needle\n");
+    let mut agent = place.start(None);
+    for (command, title, kind) in [
+        ("/read a.txt", "Read a.txt", ToolKind::Read),
+        ("/list", "List .", ToolKind::Read),
+        ("/search needle", "Search needle in .", ToolKind::Search),
+    ] {
+        agent.prompt(command).await;
+        let ask = loop {
+            match agent.next().await {
+                AgentOutput::Ask(ask) => break ask,
+                AgentOutput::Answer(text) => panic!("{command}: {text}"),
+                _ => {}
+            }
+        };
+        assert_eq!((ask.tool.title.as_str(), ask.tool.kind), (title, kind));
+        assert!(ask.tool.locations[0].path.starts_with(&place.path().display().to_string()));
+        agent.send(AgentInput::Answer { id: ask.id, decision: Decision::Deny }).await;
+        let said = agent.finish().await;
+        assert!(said.contains("not allowed") && !said.contains("a.txt"), "{command}: {said}");
+    }
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ fn gateway(home: &Home, more: &str) -> Process {
 }
 
 /// Who decided what, the newest first.
-fn audit(home: &Home) -> Vec<(String, String)> {
+pub(crate) fn audit(home: &Home) -> Vec<(String, String)> {
     let mut audit = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
     audit.args(["audit", "--json", "--data"]).arg(home.data.path()).env_clear();
     audit.arg("--config").arg(home.data.path().join("settings.toml"));
@@ -29,7 +29,7 @@ fn audit(home: &Home) -> Vec<(String, String)> {
     rows.map(|row| (text(&row, "decision"), text(&row, "by"))).collect()
 }
 
-fn decided(decision: &str, by: &str) -> (String, String) {
+pub(crate) fn decided(decision: &str, by: &str) -> (String, String) {
     (decision.to_owned(), by.to_owned())
 }
 

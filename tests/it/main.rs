@@ -35,6 +35,7 @@ mod http;
 mod isolation;
 mod lives;
 mod login;
+mod looks;
 mod model_server;
 mod openapi;
 mod panes;

@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 /// What it is called in settings.
 const NAME: &str = "builtin";
 const LABEL: &str = "Built-in agent";
-/// The only mode: it asks before it changes or runs anything.
+/// The only mode: it asks before it does anything.
 const ASKS: &str = "ask";
 /// What may be on its way in each direction. Full: the writer waits.
 const STREAM_CAPACITY: usize = 256 * 1024;

@@ -66,12 +66,6 @@ impl Speaker {
         format!("tool-{}", self.last_tool)
     }
 
-    /// A tool that needs no permission begins.
-    pub(super) async fn begin(&self, id: &str, call: &Call, place: &Path) -> Result<(), Unheard> {
-        let tool = tool(id, call, place).status(ToolCallStatus::InProgress);
-        self.update(SessionUpdate::ToolCall(tool)).await
-    }
-
     /// A tool fails before it has begun, so that nobody takes it for one that went on unasked.
     pub(super) async fn fail(
         &self,

@@ -133,33 +133,39 @@ impl Turn {
         Ok(())
     }
 
-    /// Announced, asked about where it changes anything, done, and told.
+    /// Asked about, done, and told. The rules of the gateway decide what a user has to see: reading is asked about, too.
     pub(super) async fn perform(&mut self, call: &Call) -> Result<Outcome, Halt> {
         let id = self.speaker.fresh_tool();
-        let outcome = match call {
-            Call::Read { .. } | Call::List { .. } | Call::Search { .. } => {
-                self.speaker.begin(&id, call, self.workplace.root()).await?;
-                self.look(call).await?
+        let edit = match self.plan(call).await? {
+            Ok(edit) => edit,
+            // What cannot be done is not asked about.
+            Err(reason) => {
+                self.speaker.fail(&id, call, self.workplace.root(), &reason).await?;
+                return Ok(Err(reason));
             }
-            Call::Write { .. } | Call::Replace { .. } => match self.plan(call).await? {
-                Ok(edit) => self.edit(&id, call, edit).await?,
-                // What cannot be done is not asked about.
-                Err(reason) => {
-                    self.speaker.fail(&id, call, self.workplace.root(), &reason).await?;
-                    return Ok(Err(reason));
-                }
-            },
-            Call::Run { command, seconds } => match self.ask(&id, call, None).await? {
-                Permission::Granted => {
-                    let limit = Duration::from_secs(*seconds);
-                    self.shell().run(command, limit, &self.speaker, &id).await?
-                }
-                Permission::Refused => Err(REFUSED.to_owned()),
-                Permission::Cancelled => return Err(Halt::Cancelled),
-            },
+        };
+        let diff = edit.as_ref().map(|edit| edit.diff(&self.workplace));
+        let outcome = match self.ask(&id, call, diff).await? {
+            Permission::Granted => self.carry_out(&id, call, edit).await?,
+            Permission::Refused => Err(REFUSED.to_owned()),
+            Permission::Cancelled => return Err(Halt::Cancelled),
         };
         self.speaker.finish(&id, &outcome).await?;
         if self.stop.is_cancelled() { Err(Halt::Cancelled) } else { Ok(outcome) }
+    }
+
+    async fn carry_out(&self, id: &str, call: &Call, edit: Option<Edit>) -> Result<Outcome, Halt> {
+        match (call, edit) {
+            (_, Some(edit)) => {
+                let place = self.workplace.clone();
+                blocking(move || edit.make(&place)).await
+            }
+            (Call::Run { command, seconds }, None) => {
+                let limit = Duration::from_secs(*seconds);
+                self.shell().run(command, limit, &self.speaker, id).await
+            }
+            (_, None) => self.look(call).await,
+        }
     }
 
     /// Nobody may be left to answer, so a stop ends the waiting.
@@ -177,25 +183,10 @@ impl Turn {
         looked.ok_or_else(|| Halt::Failed("this tool does not look".to_owned()))
     }
 
-    async fn plan(&self, call: &Call) -> Result<Result<Edit, String>, Halt> {
+    /// The change that the call would make, if it is to change a file.
+    async fn plan(&self, call: &Call) -> Result<Result<Option<Edit>, String>, Halt> {
         let (place, call) = (self.workplace.clone(), call.clone());
-        match blocking(move || edit::plan(&place, &call)).await? {
-            Ok(Some(edit)) => Ok(Ok(edit)),
-            Ok(None) => Err(Halt::Failed("this tool does not edit".to_owned())),
-            Err(reason) => Ok(Err(reason)),
-        }
-    }
-
-    async fn edit(&mut self, id: &str, call: &Call, edit: Edit) -> Result<Outcome, Halt> {
-        let diff = Some(edit.diff(&self.workplace));
-        match self.ask(id, call, diff).await? {
-            Permission::Granted => {
-                let place = self.workplace.clone();
-                blocking(move || edit.make(&place)).await
-            }
-            Permission::Refused => Ok(Err(REFUSED.to_owned())),
-            Permission::Cancelled => Err(Halt::Cancelled),
-        }
+        blocking(move || edit::plan(&place, &call)).await
     }
 
     fn shell(&self) -> Shell<'_> {
