@@ -439,6 +439,7 @@ pub enum Event {
     ConfirmSettled {
         id: ConfirmId,
         agent: AgentSlot,
+        number: u32,
         confirmed: Confirmed,
         by: DecidedBy,
     },
@@ -554,6 +555,10 @@ pub enum Notice {
     LiveReplaced {
         model: String,
         reason: String,
+    },
+    /// A yes or no in words, while it does not say which of these questions it answers.
+    WhichQuestion {
+        open: Vec<u32>,
     },
 }
 

@@ -34,6 +34,8 @@ impl fmt::Display for ConfirmId {
 pub struct Confirmation {
     pub id: ConfirmId,
     pub agent: AgentSlot,
+    /// What people call it who answer in words; counts up on each channel.
+    pub number: u32,
     pub tool: String,
     /// As the agent wrote it, mostly JSON; long ones lose their end.
     pub input: String,

@@ -67,12 +67,12 @@ impl Remembered {
     }
 }
 
-/// Of a command all of it: what people read of it may be its first line only.
+/// Of a command all of it: what people read of it may be its first line only. A tool of which nobody knows what it
+/// does may be a command, too.
 fn wording(call: &Call) -> String {
-    if call.kind == "execute" {
-        format!("{}\0{}", call.tool, call.input)
-    } else {
-        call.tool.clone()
+    match call.kind.as_str() {
+        "read" | "search" | "edit" | "delete" | "move" | "fetch" | "think" => call.tool.clone(),
+        _ => format!("{}\0{}", call.tool, call.input),
     }
 }
 

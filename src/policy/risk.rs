@@ -1,4 +1,5 @@
-//! How risky a tool is: by ACP's kind, else by the words of its name.
+//! How risky a tool is: by ACP's kind, else by the words of its name. Names are written by agents, so words may make a
+//! tool look worse, but never good enough to be allowed.
 
 use super::{Call, Decision, Level};
 use serde::Deserialize;
@@ -13,6 +14,12 @@ pub(super) struct Risk {
     words: Vec<String>,
     pub(super) decision: Decision,
     pub(super) level: Level,
+}
+
+impl Risk {
+    pub(super) fn allows_by_words(&self) -> bool {
+        self.decision == Decision::Allow && !self.words.is_empty()
+    }
 }
 
 /// A kind that a row knows goes before any word; `other` and unknown kinds say nothing.

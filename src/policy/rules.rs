@@ -83,6 +83,12 @@ impl Rules {
             let pattern = Regex::new(&rule.pattern).map_err(|err| invalid(err.to_string()))?;
             Ok(Deny { tool: rule.tool, pattern, reason: rule.reason })
         });
+        if let Some(row) = raw.risk.iter().find(|row| row.allows_by_words()) {
+            return Err(invalid(format!(
+                "risk `{}` allows by words; agents choose the names of their tools, so `allow` takes `kinds` only",
+                row.name
+            )));
+        }
         Ok(Self {
             deny: deny.collect::<Result<_, _>>()?,
             ask: raw.ask.tools,
@@ -101,10 +107,9 @@ impl Rules {
         self.deny.iter().find(fits).map(|rule| rule.reason.as_str())
     }
 
-    /// Shells put the command into the input, so it is looked at too.
+    /// Commands are in the input, and not every agent says that its tool is a shell.
     pub(super) fn always_asked(&self, call: &Call) -> bool {
-        let input = call.kind == "execute";
-        self.ask.iter().any(|tool| tool.fits(&call.tool) || (input && tool.fits(&call.input)))
+        self.ask.iter().any(|tool| tool.fits(&call.tool) || tool.fits(&call.input))
     }
 
     pub(super) fn never_asked(&self, call: &Call) -> bool {
@@ -128,6 +133,10 @@ mod tests {
             (&format!("{BUILT_IN}\n[web]\n"), "unknown field `web`"),
             (&BUILT_IN.replace("decision = \"allow\"", "decision = \"perhaps\""), "perhaps"),
             (&BUILT_IN.replacen("(?i)", "(", 1), "regex parse error"),
+            (
+                &BUILT_IN.replace("kinds = [\"think\"]", "words = [\"think\"]"),
+                "risk `informational` allows by words",
+            ),
         ] {
             let refused = Rules::parse(text, Path::new("mine.toml")).unwrap_err().to_string();
             assert!(refused.starts_with("mine.toml: ") && refused.contains(expected), "{refused}");

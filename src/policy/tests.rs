@@ -21,13 +21,55 @@ fn check(call: &Call, decision: Decision) {
 fn what_is_read_is_allowed_and_what_changes_is_asked() {
     check(&call("Read file", "read", "{}"), Decision::Allow);
     check(&call("grep", "search", "{}"), Decision::Allow);
-    check(&call("list_directory", "other", "{}"), Decision::Allow);
     check(&call("Write file", "edit", "{}"), Decision::Ask);
     check(&call("deleteFile", "other", "{}"), Decision::Ask);
     check(&call("cargo test", "execute", "{}"), Decision::Ask);
     check(&call("fetch_page", "other", "{}"), Decision::Ask);
     check(&call("hologram", "other", "{}"), Decision::Ask);
     check(&call("", "", ""), Decision::Ask);
+}
+
+#[test]
+fn words_of_a_title_allow_nothing() {
+    for title in ["code_agent_request", "errand", "list_directory", "apt-get install", "read", "search the web", "status", "think"]
+    {
+        for kind in ["other", "", "switch_mode", "telepathy"] {
+            check(&call(title, kind, "{}"), Decision::Ask);
+        }
+    }
+}
+
+#[test]
+fn always_asked_patterns_are_looked_for_in_every_input() {
+    let mut remembered = Remembered::default();
+    let scope = Scope::new(std::path::Path::new("/tmp"), &[]);
+    for kind in ["execute", "other", "", "read", "search", "edit"] {
+        let push = call("helper", kind, r#"{"script":"git push origin main"}"#);
+        remembered.always(&push);
+        let verdict = rules().judge(&push, &scope, &remembered);
+        assert_eq!(
+            (verdict.decision, verdict.reason.as_str()),
+            (Decision::Ask, "this is always asked"),
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn always_means_this_input_where_nobody_knows_what_the_tool_does() {
+    let scope = Scope::new(std::path::Path::new("/tmp"), &[]);
+    for (kind, another) in [
+        ("execute", Decision::Ask),
+        ("other", Decision::Ask),
+        ("", Decision::Ask),
+        ("edit", Decision::Allow),
+    ] {
+        let mut remembered = Remembered::default();
+        remembered.always(&call("helper", kind, "one"));
+        let judged = |input| rules().judge(&call("helper", kind, input), &scope, &remembered);
+        assert_eq!(judged("one").decision, Decision::Allow, "{kind}");
+        assert_eq!(judged("two").decision, another, "{kind}");
+    }
 }
 
 #[test]

@@ -8,10 +8,11 @@ use super::job::{self, Asker, JobDone, Wanted, Way};
 use super::journal::{Effect, Step};
 use super::lane::lane_index;
 use super::microphone::WORDS_CAPACITY;
+use super::plain_answer::PlainAnswer;
 use crate::files::{FileError, Listed, SavedFile};
 use crate::message::{
-    AgentSlot, CancelScope, Channel, Command, Confirmed, ConnectionId, ControlValue, Controls,
-    Event, Inbound, KnownList, ListKind, Problem, RequestNo, Route, Signal,
+    AgentSlot, CancelScope, Channel, Command, ConnectionId, ControlValue, Controls, Event, Inbound,
+    KnownList, ListKind, Problem, RequestNo, Route, Signal,
 };
 use crate::provider::live::LiveInput;
 use crate::store::{Change, StoreError};
@@ -388,8 +389,8 @@ impl Session {
     fn send_text(&mut self, asker: Asker, route: Route, text: String) {
         match route {
             Route::Chat => self.run_from_pane(asker, Channel::Chat, text),
-            Route::Agent(slot) => match self.answers_confirmation(slot, &text) {
-                Some(confirmed) => self.confirm_in_pane(asker, slot, text, confirmed),
+            Route::Agent(slot) => match self.plain_answer(slot, &text) {
+                Some(answer) => self.confirm_in_pane(asker, slot, text, answer),
                 None => self.run_from_pane(asker, Channel::Agent(slot), text),
             },
             Route::AgentsFromChat(agents) => self.run_from_chat(asker, agents, text),
@@ -403,12 +404,12 @@ impl Session {
         asker: Asker,
         slot: AgentSlot,
         text: String,
-        confirmed: Confirmed,
+        answer: PlainAnswer,
     ) {
         let mut step = Step::default();
         let attachments = Vec::new();
         self.append(&mut step, Channel::Agent(slot), Event::UserText { text, attachments });
-        self.confirm_by_text(&mut step, slot, confirmed);
+        self.confirm_by_text(&mut step, slot, answer);
         self.record_for(asker, step);
     }
 

@@ -3,6 +3,7 @@
 
 use super::actor::Session;
 use super::journal::{Effect, Step};
+use super::lane::Lane;
 use crate::message::{
     AgentSlot, AuditEntry, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event, Problem,
     RunId, WarningLevel, WebhookCall,
@@ -19,6 +20,8 @@ use tokio::time::Instant;
 
 /// Open questions of one session. More: denied at once, because nobody could keep up.
 const MOST_OPEN: usize = 64;
+/// The kind of what a live model asks for; no agent can give its tools this kind.
+const ERRAND: &str = "errand";
 /// What is shown of a tool's input.
 const LONGEST_INPUT: usize = 16 * 1024;
 /// What is shown of a change.
@@ -27,26 +30,33 @@ const LONGEST_DIFF: usize = 64 * 1024;
 const LARGEST_DIFFED: usize = 256 * 1024;
 /// After so long a difference is found less well.
 const DIFF_TIME: Duration = Duration::from_millis(20);
-/// What counts as an answer in plain text, without regard to case.
-const YES: [&str; 3] = ["y", "yes", "\u{306f}\u{3044}"];
-const NO: [&str; 3] = ["n", "no", "\u{3044}\u{3044}\u{3048}"];
 
 #[derive(Debug)]
 pub(super) struct Gate {
     rules: Arc<Rules>,
     open: Vec<Open>,
+    /// Of the last question on each channel.
+    last_number: [u32; AgentSlot::ALL.len()],
     /// What the user does not want to be asked about again, for each agent.
-    remembered: [Remembered; AgentSlot::ALL.len()],
+    remembered: [Memory; AgentSlot::ALL.len()],
     breakers: [Option<Breaker>; AgentSlot::ALL.len()],
     /// Tool calls that the breakers know; they bound how many there are.
     calls: [HashSet<String>; AgentSlot::ALL.len()],
 }
 
+/// What the user said to one agent in one place of work.
+#[derive(Debug, Default)]
+struct Memory {
+    whose: Option<(String, PathBuf)>,
+    always: Remembered,
+}
+
 /// A question that waits for the user.
 #[derive(Debug)]
-struct Open {
+pub(super) struct Open {
     id: ConfirmId,
     slot: AgentSlot,
+    number: u32,
     ask: AskId,
     call: Call,
     deadline: Instant,
@@ -57,6 +67,7 @@ impl Gate {
         Self {
             rules,
             open: Vec::new(),
+            last_number: Default::default(),
             remembered: Default::default(),
             breakers: [const { None }; AgentSlot::ALL.len()],
             calls: Default::default(),
@@ -71,6 +82,24 @@ impl Gate {
     /// Whether an answer of the user to this agent is missing.
     pub(super) fn asks_user(&self, slot: AgentSlot) -> bool {
         self.open.iter().any(|open| open.slot == slot)
+    }
+
+    /// The questions of an agent that wait for an answer, by their numbers.
+    pub(super) fn open_numbers(&self, slot: AgentSlot) -> Vec<u32> {
+        self.open.iter().filter(|open| open.slot == slot).map(|open| open.number).collect()
+    }
+
+    pub(super) fn take_number(&mut self, slot: AgentSlot, number: u32) -> Option<Open> {
+        self.take(|open| open.slot == slot && open.number == number)
+    }
+
+    /// What was said to another agent, or about another place, says nothing about this one.
+    pub(super) fn recall(&mut self, slot: AgentSlot, lane: &Lane) {
+        let whose = lane.whose();
+        let memory = &mut self.remembered[place(slot)];
+        if memory.whose != whose {
+            *memory = Memory { whose, always: Remembered::default() };
+        }
     }
 
     fn take(&mut self, wanted: impl Fn(&Open) -> bool) -> Option<Open> {
@@ -94,9 +123,11 @@ impl Session {
             step.effects.push(Effect::Decide { slot, ask: ask.id, decision: Decision::Cancelled });
             return;
         };
+        self.gate.recall(slot, &self.lanes[index]);
         let directory = self.lanes[index].directory().unwrap_or(self.env.files.project());
         let scope = Scope::new(directory, &[]);
-        let verdict = self.gate.rules.judge(&call, &scope, &self.gate.remembered[place(slot)]);
+        let remembered = &self.gate.remembered[place(slot)].always;
+        let verdict = self.gate.rules.judge(&call, &scope, remembered);
         let decided = match verdict.decision {
             Judged::Allow => Some((Confirmed::Approved, Decision::AllowOnce)),
             Judged::Deny => Some((Confirmed::Refused, Decision::Deny)),
@@ -127,12 +158,13 @@ impl Session {
     ) -> Result<(), String> {
         let call = Call {
             tool: tool.to_owned(),
-            kind: kind(ToolKind::Other).to_owned(),
+            kind: ERRAND.to_owned(),
             input: arguments.to_owned(),
             paths: Vec::new(),
         };
         let scope = Scope::new(self.env.files.project(), &[]);
-        let verdict = self.gate.rules.judge(&call, &scope, &self.gate.remembered[place(slot)]);
+        let remembered = &self.gate.remembered[place(slot)].always;
+        let verdict = self.gate.rules.judge(&call, &scope, remembered);
         let confirmed = match verdict.decision {
             Judged::Allow => Confirmed::Approved,
             Judged::Deny | Judged::Ask => Confirmed::Refused,
@@ -160,9 +192,13 @@ impl Session {
     ) {
         let patience = self.env.config.limits.confirm;
         let id = ConfirmId::random();
+        let last = &mut self.gate.last_number[place(slot)];
+        *last += 1;
+        let number = *last;
         let confirmation = Confirmation {
             id: id.clone(),
             agent: slot,
+            number,
             tool: call.tool.clone(),
             input: shortened(&call.input, LONGEST_INPUT),
             diff,
@@ -174,7 +210,7 @@ impl Session {
             let call = self.webhook_call(&confirmation, patience);
             step.effects.push(Effect::Call(Box::new(call)));
         }
-        let open = Open { id, slot, ask, call, deadline: Instant::now() + patience };
+        let open = Open { id, slot, number, ask, call, deadline: Instant::now() + patience };
         self.gate.open.push(open);
         self.append(step, Channel::Agent(slot), Event::ConfirmAsked(confirmation.clone()));
         self.append(step, Channel::Input, Event::ConfirmAsked(confirmation));
@@ -201,35 +237,10 @@ impl Session {
     ) -> Result<(), Problem> {
         let open = self.gate.take(|open| open.id == *id).ok_or(Problem::NothingToConfirm)?;
         if always && confirmed == Confirmed::Approved {
-            self.gate.remembered[place(open.slot)].always(&open.call);
+            self.gate.remembered[place(open.slot)].always.always(&open.call);
         }
         self.settle(step, open, confirmed, DecidedBy::User, "");
         Ok(())
-    }
-
-    /// Whether a text in an agent's pane answers what the agent waits for; it is not a request then.
-    pub(super) fn answers_confirmation(&self, slot: AgentSlot, text: &str) -> Option<Confirmed> {
-        self.gate.open.iter().find(|open| open.slot == slot)?;
-        let word = text.trim().to_lowercase();
-        if YES.contains(&word.as_str()) {
-            Some(Confirmed::Approved)
-        } else if NO.contains(&word.as_str()) {
-            Some(Confirmed::Refused)
-        } else {
-            None
-        }
-    }
-
-    /// The oldest question of an agent is answered by a word in its pane.
-    pub(super) fn confirm_by_text(
-        &mut self,
-        step: &mut Step,
-        slot: AgentSlot,
-        confirmed: Confirmed,
-    ) {
-        if let Some(open) = self.gate.take(|open| open.slot == slot) {
-            self.settle(step, open, confirmed, DecidedBy::User, "");
-        }
     }
 
     pub(super) fn on_confirm_deadline(&mut self) {
@@ -256,7 +267,7 @@ impl Session {
         }
     }
 
-    fn settle(
+    pub(super) fn settle(
         &mut self,
         step: &mut Step,
         open: Open,
@@ -264,7 +275,7 @@ impl Session {
         by: DecidedBy,
         why: &str,
     ) {
-        let Open { id, slot, ask, call, .. } = open;
+        let Open { id, slot, number, ask, call, .. } = open;
         let index = usize::from(slot.number());
         let decision = match (confirmed, by) {
             (Confirmed::Approved, _) => Decision::AllowOnce,
@@ -278,7 +289,8 @@ impl Session {
         let run = self.lanes[index].current.as_ref().map_or(RunId(0), |current| current.run.id);
         self.audit(step, slot, run, &call, confirmed, by, why);
         for channel in [Channel::Agent(slot), Channel::Input] {
-            let settled = Event::ConfirmSettled { id: id.clone(), agent: slot, confirmed, by };
+            let id = id.clone();
+            let settled = Event::ConfirmSettled { id, agent: slot, number, confirmed, by };
             self.append(step, channel, settled);
         }
     }

@@ -258,6 +258,12 @@ impl Lane {
         }
     }
 
+    /// Whom the user speaks to here, and about what: which agent, and where it works.
+    pub(super) fn whose(&self) -> Option<(String, PathBuf)> {
+        let name = self.row().map_or_else(String::new, |row| row.name.clone());
+        self.directory().map(|directory| (name, directory.to_owned()))
+    }
+
     /// The next question goes to this model.
     pub(super) fn choose_chat(&mut self, chosen: &ChatConfig) {
         if let Worker::Chat { config, .. } = &mut self.worker {

@@ -20,6 +20,7 @@ mod lane;
 mod library;
 mod microphone;
 mod models;
+mod plain_answer;
 mod presence;
 mod progress;
 mod quarters;

@@ -173,6 +173,7 @@ impl Session {
             if lane.current.is_none() {
                 lane.give_to(chosen);
             }
+            self.gate.recall(slot, lane);
         }
     }
 

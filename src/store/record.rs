@@ -41,15 +41,15 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         Event::ConfirmAsked(asked) => plain(
             "confirm_asked",
             json!({
-                "id": asked.id.as_str(), "agent": asked.agent.number(), "tool": asked.tool,
+                "id": asked.id.as_str(), "agent": asked.agent.number(), "number": asked.number, "tool": asked.tool,
                 "input": asked.input, "diff": asked.diff, "level": asked.level.name(), "reason": asked.reason,
                 "seconds": asked.seconds,
             }),
         ),
-        Event::ConfirmSettled { id, agent, confirmed, by } => plain(
+        Event::ConfirmSettled { id, agent, number, confirmed, by } => plain(
             "confirm_settled",
             json!({
-                "id": id.as_str(), "agent": agent.number(),
+                "id": id.as_str(), "agent": agent.number(), "number": number,
                 "approved": *confirmed == Confirmed::Approved, "by": by.name(),
             }),
         ),
@@ -153,6 +153,8 @@ fn file_row<'a>(kind: &'static str, note: &'a FileNote) -> EventRow<'a> {
 struct AskedBody {
     id: String,
     agent: u8,
+    #[serde(default)]
+    number: u32,
     tool: String,
     input: String,
     diff: Option<String>,
@@ -166,6 +168,7 @@ fn read_asked(body: &str) -> Option<Confirmation> {
     Some(Confirmation {
         id: ConfirmId::new(&body.id),
         agent: AgentSlot::new(body.agent)?,
+        number: body.number,
         tool: body.tool,
         input: body.input,
         diff: body.diff,
@@ -179,6 +182,8 @@ fn read_asked(body: &str) -> Option<Confirmation> {
 struct SettledBody {
     id: String,
     agent: u8,
+    #[serde(default)]
+    number: u32,
     approved: bool,
     by: String,
 }
@@ -188,6 +193,7 @@ fn read_settled(body: &str) -> Option<Event> {
     Some(Event::ConfirmSettled {
         id: ConfirmId::new(&body.id),
         agent: AgentSlot::new(body.agent)?,
+        number: body.number,
         confirmed: if body.approved { Confirmed::Approved } else { Confirmed::Refused },
         by: DecidedBy::ALL.into_iter().find(|by| by.name() == body.by)?,
     })
@@ -274,6 +280,7 @@ fn notice_body(notice: &Notice) -> Value {
         Notice::LiveReplaced { model, reason } => {
             json!({"name": "live_replaced", "text": reason, "model": model})
         }
+        Notice::WhichQuestion { open } => json!({"name": "which_question", "numbers": open}),
     }
 }
 
@@ -288,6 +295,8 @@ struct NoticeBody {
     text: String,
     #[serde(default)]
     model: String,
+    #[serde(default)]
+    numbers: Vec<u32>,
 }
 
 fn read_notice(body: &str) -> Option<Notice> {
@@ -302,6 +311,7 @@ fn read_notice(body: &str) -> Option<Notice> {
         "project_gone" => Notice::ProjectGone { project: body.text },
         "live_down" => Notice::LiveDown { reason: body.text },
         "live_replaced" => Notice::LiveReplaced { model: body.model, reason: body.text },
+        "which_question" => Notice::WhichQuestion { open: body.numbers },
         _ => return None,
     })
 }
@@ -447,6 +457,7 @@ mod tests {
             Notice::ProjectGone { project: "/p".into() },
             Notice::LiveDown { reason: "z".into() },
             Notice::LiveReplaced { model: "m".into(), reason: "r".into() },
+            Notice::WhichQuestion { open: vec![2, 3] },
         ] {
             check(Event::Notice(notice));
         }
@@ -460,6 +471,7 @@ mod tests {
         let asked = Confirmation {
             id: ConfirmId::new("c1"),
             agent,
+            number: 7,
             tool: "Write a".into(),
             input: "{}".into(),
             diff: Some("-a\n+b\n".into()),
@@ -469,8 +481,8 @@ mod tests {
         };
         check(Event::ConfirmAsked(asked));
         for by in DecidedBy::ALL {
-            let confirmed = Confirmed::Refused;
-            check(Event::ConfirmSettled { id: ConfirmId::new("c1"), agent, confirmed, by });
+            let (id, number, confirmed) = (ConfirmId::new("c1"), 7, Confirmed::Refused);
+            check(Event::ConfirmSettled { id, agent, number, confirmed, by });
         }
     }
 

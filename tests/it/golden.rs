@@ -293,6 +293,7 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
             let asked = Confirmation {
                 id: ConfirmId::new("c0ffee"),
                 agent,
+                number: 3,
                 tool: "Write src/main.rs".into(),
                 input: r#"{"path":"src/main.rs"}"#.into(),
                 diff: Some("-old\n+new\n".into()),
@@ -304,8 +305,8 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         }),
         ("confirm_result", Channel::Input, {
             let (confirmed, by) = (Confirmed::Approved, DecidedBy::User);
-            let id = ConfirmId::new("c0ffee");
-            logged(Channel::Input, Event::ConfirmSettled { id, agent, confirmed, by })
+            let (id, number) = (ConfirmId::new("c0ffee"), 3);
+            logged(Channel::Input, Event::ConfirmSettled { id, agent, number, confirmed, by })
         }),
         ("cancel_run", pane, logged(pane, Event::CancelTaken)),
         (

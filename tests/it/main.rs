@@ -39,6 +39,7 @@ mod looks;
 mod model_server;
 mod openapi;
 mod panes;
+mod plain_answers;
 mod private;
 mod process;
 mod projects;

@@ -64,10 +64,10 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
         }
         Event::Chosen(what) => chosen(dialect, channel, what),
         Event::ConfirmAsked(asked) => confirm_asked(dialect, channel, asked),
-        Event::ConfirmSettled { id, agent, confirmed, by } => {
+        Event::ConfirmSettled { id, agent, number, confirmed, by } => {
             let approved = *confirmed == Confirmed::Approved;
             if dialect.asks_in_text(channel) {
-                let text = phrase::settled(locale, approved);
+                let text = phrase::settled(locale, *number, approved);
                 return packet("output_text", Body::Owned(text));
             }
             let channel = channel_name(Channel::Agent(*agent));
@@ -191,7 +191,8 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         Notice::NothingToCancel
         | Notice::ProjectGone { .. }
         | Notice::LiveDown { .. }
-        | Notice::LiveReplaced { .. } => packet,
+        | Notice::LiveReplaced { .. }
+        | Notice::WhichQuestion { .. } => packet,
     }
 }
 

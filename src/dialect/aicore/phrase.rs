@@ -38,6 +38,11 @@ pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
         Notice::LiveReplaced { model, reason } => {
             say("live_replaced", &[("model", model), ("reason", &locale.word(reason))])
         }
+        Notice::WhichQuestion { open } => {
+            let first = open.first().map_or_else(String::new, u32::to_string);
+            let numbers: Vec<_> = open.iter().map(u32::to_string).collect();
+            say("which_question", &[("open", &numbers.join(", ")), ("first", &first)])
+        }
     }
 }
 
@@ -75,8 +80,9 @@ pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
 
 /// What is asked of a user whose frontend has no dialog for it.
 pub(super) fn question(locale: Locale, asked: &Confirmation) -> String {
-    let seconds = asked.seconds.to_string();
+    let (seconds, number) = (asked.seconds.to_string(), asked.number.to_string());
     let values = [
+        ("number", number.as_str()),
         ("tool", asked.tool.as_str()),
         ("input", asked.diff.as_deref().unwrap_or(&asked.input)),
         ("level", asked.level.name()),
@@ -85,8 +91,9 @@ pub(super) fn question(locale: Locale, asked: &Confirmation) -> String {
     locale.say("confirm", "question", &values)
 }
 
-pub(super) fn settled(locale: Locale, approved: bool) -> String {
-    locale.say("confirm", if approved { "approved" } else { "refused" }, &[])
+pub(super) fn settled(locale: Locale, number: u32, approved: bool) -> String {
+    let name = if approved { "approved" } else { "refused" };
+    locale.say("confirm", name, &[("number", &number.to_string())])
 }
 
 /// What became of an agent's work, for frontends that only show texts.
