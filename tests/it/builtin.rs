@@ -300,6 +300,23 @@ async fn nothing_leads_out_and_what_cannot_be_done_is_not_asked() {
 }
 
 #[tokio::test]
+async fn what_is_gits_is_refused_before_anybody_is_asked() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.project.path().join(".git/hooks")).unwrap();
+    place.add(".git/config", "[core]\n");
+    std::os::unix::fs::symlink(".git", place.project.path().join("alias")).unwrap();
+    let mut agent = place.start(None);
+    for path in [".git/hooks/pre-commit", "alias/hooks/pre-commit", ".git/config"] {
+        let refused = agent.said(&format!("/write {path}\n#!/bin/sh")).await;
+        assert!(refused.contains("belongs to git; use git itself"), "{path}: {refused}");
+    }
+    let refused = agent.said("/replace .git/config\n```\ncore\n```\n```\nevil\n```").await;
+    assert!(refused.contains("belongs to git"), "{refused}");
+    assert_eq!(place.read(".git/config"), "[core]\n");
+    assert!(!place.project.path().join(".git/hooks/pre-commit").exists());
+}
+
+#[tokio::test]
 async fn a_command_is_shown_while_it_runs_and_ends_with_all_it_started() {
     let place = Place::new();
     let mut agent = place.start(None);

@@ -47,6 +47,35 @@ async fn reading_in_the_place_of_work_is_allowed_at_once_and_audited() {
 }
 
 #[tokio::test]
+async fn what_the_box_hides_is_not_there_for_the_built_in_agent_either() {
+    let home = Home::new();
+    let project = home.project.path().canonicalize().unwrap();
+    std::fs::create_dir(project.join("keys")).unwrap();
+    for path in ["keys/id", "plan.txt", "open.txt"] {
+        std::fs::write(project.join(path), "needle\n").unwrap();
+    }
+    std::os::unix::fs::symlink("keys", project.join("alias")).unwrap();
+    let shown = project.display();
+    let hidden = format!("[box]\nhidden = [\"{shown}/keys\", \"{shown}/plan.txt\"]\n");
+    let process = gateway(&home, &hidden);
+    let mut front = Frontend::open(process.addr, None).await;
+    let mut pane = pane(&process, front.session()).await;
+    for command in
+        ["/read keys/id", "/read plan.txt", "/read alias/id", "/list keys", "/write keys/new\nx"]
+    {
+        let (_, answer) = ask(&mut front, &mut pane, command).await;
+        assert!(answer.contains("there is no "), "{command}: {answer}");
+    }
+    let (_, found) = ask(&mut front, &mut pane, "/search needle").await;
+    assert_eq!(found.trim(), "open.txt:1: needle");
+    let (_, found) = ask(&mut front, &mut pane, "/list").await;
+    assert!(
+        found.contains("open.txt") && !found.contains("plan.txt") && !found.contains("keys/id"),
+        "{found}"
+    );
+}
+
+#[tokio::test]
 async fn a_place_elsewhere_and_denied_patterns_hold_for_reading() {
     let home = Home::new();
     let rules = home.data.path().join("rules.toml");

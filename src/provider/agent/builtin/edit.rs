@@ -18,12 +18,14 @@ pub(super) fn plan(place: &Workplace, call: &Call) -> Result<Option<Edit>, Strin
     let told = |err: WorkplaceError| err.to_string();
     Ok(match call {
         Call::Write { path, content } => {
+            place.check_change(path).map_err(told)?;
             let before = place.text_if_there(path).map_err(told)?;
             let verb = if before.is_some() { "rewritten" } else { "written" };
             let done = format!("{path} is {verb}: {} bytes", content.len());
             Some(Edit { path: path.clone(), before, after: content.clone(), done })
         }
         Call::Replace { path, old, new, all } => {
+            place.check_change(path).map_err(told)?;
             let before = place.text(path).map_err(told)?;
             let count = occurrences(path, &before, old, *all)?;
             let after = before.replace(old, new);

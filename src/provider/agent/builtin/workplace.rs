@@ -110,10 +110,7 @@ impl Workplace {
             return Err(WorkplaceError::Changed { path: path.to_owned() });
         }
         let failed = |err: io::Error| failure(path, err);
-        // What is in there is used by whoever uses git next, and not in a box.
-        if Path::new(path).iter().any(|part| part.eq_ignore_ascii_case(".git")) {
-            return Err(WorkplaceError::Git { path: path.to_owned() });
-        }
+        self.check_change(path)?;
         let spot = self.spot(path, Make::Directories)?;
         let spot = spot.ok_or_else(|| WorkplaceError::NotAFile { path: path.to_owned() })?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK;
@@ -121,6 +118,19 @@ impl Workplace {
         self.check_file(path, &file)?;
         file.set_len(0).map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)
+    }
+
+    /// Whether there is any use in asking for a change. What is git's is used by whoever uses git next, and not in a
+    /// box; also by the name of a link that leads there.
+    pub(super) fn check_change(&self, path: &str) -> Result<(), WorkplaceError> {
+        let real = self.real(&self.open_root()?, path)?;
+        if self.is_private(&self.root.join(&real)) {
+            return Err(WorkplaceError::Missing { path: path.to_owned() });
+        }
+        if real.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
+            return Err(WorkplaceError::Git { path: path.to_owned() });
+        }
+        Ok(())
     }
 
     /// Where a listing or a search begins, without links.
@@ -330,6 +340,36 @@ mod tests {
         }
         assert_eq!(std::fs::read_to_string(directory.path().join("outside")).unwrap(), "secret");
         assert!(!directory.path().join("new").exists() && !root.join("data/new").exists());
+    }
+
+    #[test]
+    fn what_is_gits_is_not_changed_under_any_name() {
+        let fixture = fixture();
+        let place = &fixture.place;
+        let root = place.root();
+        std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
+        std::fs::create_dir_all(root.join("sub")).unwrap();
+        std::fs::write(root.join("sub/.git"), "gitdir: elsewhere\n").unwrap();
+        std::fs::write(root.join(".git/config"), "[core]\n").unwrap();
+        symlink(".git", root.join("alias")).unwrap();
+        symlink(".git/config", root.join("settings")).unwrap();
+        let absolute = root.join(".git/hooks/x").display().to_string();
+        for path in [
+            ".git/hooks/pre-commit",
+            ".GIT/new",
+            "./.git/config",
+            "sub/.git",
+            "alias/hooks/pre-commit",
+            "settings",
+            &absolute,
+        ] {
+            let before = place.text_if_there(path).unwrap();
+            let refused = place.write(path, before.as_deref(), "x");
+            assert!(matches!(refused, Err(WorkplaceError::Git { .. })), "{path}: {refused:?}");
+        }
+        assert_eq!(std::fs::read_dir(root.join(".git/hooks")).unwrap().count(), 0);
+        assert_eq!(place.text(".git/config").unwrap(), "[core]\n");
+        place.write(".gitignore", None, "target\n").unwrap();
     }
 
     #[test]
