@@ -14,6 +14,7 @@ mod report;
 mod screen;
 mod settings;
 mod tls;
+mod webhook;
 
 pub use report::{Finding, Report, Verdict};
 pub use screen::Screen;
@@ -44,6 +45,7 @@ pub fn examine(overrides: Overrides, screen: &Screen) -> Report {
         findings.push(limits::watches(directories));
         findings.push(limits::open_files(config.limits.connections));
         findings.extend(models(&config));
+        findings.extend(webhook::finding(config.webhook.as_ref()));
         findings.push(confine::finding(&config));
         findings.extend(agents::findings(&config.agents));
         let scheme = if config.tls.is_some() { "https" } else { "http" };

@@ -2,12 +2,14 @@
 
 use super::Finding;
 use crate::config::Config;
+use crate::workplace;
 use ignore::WalkBuilder;
 use rustix::fs::{Access, access};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub(super) const CHECK: &str = "project";
+const GIT: &str = "git";
 /// Counting ends here; nobody wants to wait for the exact number.
 const MOST_FILES: usize = 100_000;
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -16,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) fn look(config: &Config) -> (Vec<Finding>, usize) {
     let count = Count::of(&config.project, MOST_FILES);
     let findings =
-        vec![rights(&config.project, &config.data), repository(&config.project), count.finding()];
+        vec![rights(&config.project, &config.data), git(&config.project), count.finding()];
     (findings, count.directories)
 }
 
@@ -49,12 +51,23 @@ fn rights(project: &Path, data: &Path) -> Finding {
     Finding::ok(CHECK, format!("{shown} can be read and written"))
 }
 
+/// Agents get a copy of the project of their own where git can make one.
+fn git(project: &Path) -> Finding {
+    match workplace::version() {
+        Ok(_) => repository(project),
+        Err(err) => Finding::warn(
+            GIT,
+            format!("agents have no copies of the project to work in: {err}"),
+            "install a newer git, or set CODE_AI1_PLACE to CODE_AI4_PLACE to \"shared\"",
+        ),
+    }
+}
+
 fn repository(project: &Path) -> Finding {
-    const CHECK: &str = "git";
     match project.ancestors().find(|place| place.join(".git").exists()) {
-        Some(place) => Finding::ok(CHECK, format!("repository at {}", place.display())),
+        Some(place) => Finding::ok(GIT, format!("repository at {}", place.display())),
         None => Finding::warn(
-            CHECK,
+            GIT,
             "the project is in no repository, so what agents change cannot be undone with git",
             "run `git init` in it",
         ),
