@@ -327,7 +327,7 @@ impl Config {
             check: raw.check.checked(),
             agents: Vec::new(),
             // Tests within this crate have no binary that could enter a box.
-            box_rules: BoxRules { enabled: false, hidden: Vec::new() },
+            box_rules: BoxRules { enabled: false, ..raw.confine.rules() },
             supervisor: own_binary(),
             projects: Vec::new(),
             file: None,

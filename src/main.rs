@@ -285,7 +285,7 @@ fn refuse_without_box(config: &Config) -> Result<()> {
         return Ok(());
     }
     let why = match config.box_rules.enabled {
-        true => sandbox::probe(&config.supervisor).err(),
+        true => sandbox::probe(&config.supervisor, config.box_rules.way).err(),
         false => Some("[box] enabled = false"),
     };
     match why {

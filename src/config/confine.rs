@@ -1,5 +1,6 @@
-//! `[box]`: whether agents are boxed, and what is hidden from them besides the usual.
+//! `[box]`: whether agents are boxed and how, what is hidden from them besides the usual, and how much they may take.
 
+use crate::sandbox::{Limits, Wish};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -7,12 +8,23 @@ use std::path::{Path, PathBuf};
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawBox {
     pub(super) enabled: bool,
+    pub(super) way: Wish,
     pub(super) hidden: Vec<BoxPath>,
+    /// 0: as many as the gateway may have.
+    pub(super) processes: u64,
+    pub(super) open_files: u64,
 }
 
 impl Default for RawBox {
     fn default() -> Self {
-        Self { enabled: true, hidden: Vec::new() }
+        let Limits { processes, open_files } = Limits::default();
+        Self {
+            enabled: true,
+            way: Wish::default(),
+            hidden: Vec::new(),
+            processes: processes.unwrap_or(0),
+            open_files: open_files.unwrap_or(0),
+        }
     }
 }
 
@@ -37,14 +49,18 @@ impl TryFrom<String> for BoxPath {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoxRules {
     pub enabled: bool,
+    pub way: Wish,
     /// Hidden besides the usual; absolute.
     pub hidden: Vec<PathBuf>,
+    pub limits: Limits,
 }
 
 impl RawBox {
     pub(super) fn rules(&self) -> BoxRules {
         let hidden = self.hidden.iter().filter_map(|BoxPath(text)| at_home(text)).collect();
-        BoxRules { enabled: self.enabled, hidden }
+        let most = |number: u64| Some(number).filter(|number| *number > 0);
+        let limits = Limits { processes: most(self.processes), open_files: most(self.open_files) };
+        BoxRules { enabled: self.enabled, way: self.way, hidden, limits }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What one agent is confined to, as plain data. Paths are absolute; those that do not exist are passed over.
 
 use super::error::BoxError;
+use super::limit::Limits;
+use super::means::Means;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +24,9 @@ pub struct Confinement {
     /// Hidden files that must not have a second name by which they could be read.
     pub secrets: Vec<PathBuf>,
     pub network: Network,
+    /// How its box is made.
+    pub means: Means,
+    pub limits: Limits,
     /// TCP ports that it can neither reach nor take.
     pub closed_ports: Vec<u16>,
 }

@@ -18,8 +18,18 @@ pub enum BoxError {
     SecondName(PathBuf),
     #[error("the loopback cannot be switched on: {0}")]
     Loopback(#[source] io::Error),
-    #[error("Landlock is missing or too old (Linux 6.12 or later has what is needed): {0}")]
+    #[error("Landlock is missing (Linux 5.13 or later has it) or not as it was: {0}")]
     Landlock(String),
+    #[error("bubblewrap is not installed")]
+    NoBwrap,
+    #[error("{own}; and bubblewrap does not help: {bwrap}")]
+    Neither { own: Box<BoxError>, bwrap: Box<BoxError> },
+    #[error("{} was replaced while the box was made; try again", .0.display())]
+    Replaced(PathBuf),
+    #[error("limits cannot be set: {0}")]
+    Limits(#[source] io::Error),
+    #[error("there is no command")]
+    NoCommand,
     #[error("system calls cannot be filtered: {0}")]
     Seccomp(String),
     #[error("rights cannot be given up: {0}")]

@@ -1,14 +1,20 @@
 //! The box around code agents: what a process and all that comes out of it may see, change and reach. No layer is
 //! enough alone: namespaces hide, Landlock and a read-only view refuse writing, a filter refuses system calls.
 
+#[cfg(target_os = "linux")]
+mod bwrap;
 mod confinement;
 #[cfg(target_os = "linux")]
 mod enter;
 mod error;
 #[cfg(target_os = "linux")]
 mod filter;
+mod limit;
+mod means;
 #[cfg(target_os = "linux")]
 mod namespace;
+#[cfg(target_os = "linux")]
+mod plan;
 mod probe;
 #[cfg(target_os = "linux")]
 mod ruleset;
@@ -20,11 +26,17 @@ pub use confinement::{Confinement, Network};
 #[cfg(target_os = "linux")]
 pub use enter::enter;
 pub use error::BoxError;
+pub use limit::Limits;
+pub use means::{Means, Way, Wish};
 pub use probe::probe;
 pub use secret::secrets_of_others;
 
 /// Elsewhere there is no box.
 #[cfg(not(target_os = "linux"))]
-pub fn enter(_: &Confinement, _: &std::path::Path) -> Result<(), BoxError> {
+pub fn enter(
+    _: &Confinement,
+    _: &std::path::Path,
+    _: &[std::ffi::OsString],
+) -> Result<std::process::Command, BoxError> {
     Err(BoxError::NotLinux)
 }

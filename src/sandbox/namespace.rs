@@ -70,6 +70,16 @@ fn switch_loopback_on() -> io::Result<()> {
     }
 }
 
+/// Whoever has made the view for us has left us nothing by which it could be unmade.
+pub(super) fn check_rights() -> Result<(), BoxError> {
+    let rights = |err: io::Error| BoxError::Rights(err);
+    let has = thread::capabilities(None).map_err(|err| rights(err.into()))?;
+    if has.effective.is_empty() && has.permitted.is_empty() && has.inheritable.is_empty() {
+        return Ok(());
+    }
+    Err(rights(io::Error::other("some are left after bubblewrap has taken them")))
+}
+
 /// What the namespace made us able to do was for building the box; whoever is in it can do none of that.
 pub(super) fn give_up_rights() -> Result<(), BoxError> {
     let given_up = || -> Result<(), Errno> {

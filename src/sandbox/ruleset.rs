@@ -1,18 +1,26 @@
 //! Landlock: what may be written, whom signals and abstract sockets reach, and which TCP ports are closed.
 
 use super::error::BoxError;
-use super::view::{OWN, open_real};
+use super::means::{CLOSES_PORTS, KEEPS_SIGNALS};
+use super::plan::{OWN, open_real};
 use super::{Confinement, Network};
 use landlock::{
-    ABI, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
+    ABI, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
 use rustix::fs::{FileType, fstat};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// The first that keeps signals within the box.
-const NEEDED: ABI = ABI::V6;
+/// The newest version that this kernel has, up to `newest`; 0 if it has none.
+pub(super) fn version(newest: u8) -> u8 {
+    let is_there = |version: &u8| {
+        // Made and thrown away: nobody is restricted by it.
+        let made = handled(*version, *version >= CLOSES_PORTS).and_then(|rules| rules.create());
+        made.is_ok()
+    };
+    (1..=newest.min(KEEPS_SIGNALS)).rev().find(is_there).unwrap_or(0)
+}
 
 /// Also gives up new privileges for good. Whatever the kernel cannot do is an error.
 pub(super) fn restrict(confinement: &Confinement, writable: &[PathBuf]) -> Result<(), BoxError> {
@@ -23,33 +31,51 @@ pub(super) fn restrict(confinement: &Confinement, writable: &[PathBuf]) -> Resul
 }
 
 fn restricted(confinement: &Confinement, writable: Vec<OwnedFd>) -> Result<(), RulesetError> {
-    let ports = AccessNet::BindTcp | AccessNet::ConnectTcp;
-    let has_closed = confinement.network == Network::Open && !confinement.closed_ports.is_empty();
-    let mut ruleset = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_write(NEEDED))?
-        .scope(Scope::AbstractUnixSocket | Scope::Signal)?;
-    if has_closed {
-        ruleset = ruleset.handle_access(ports)?;
-    }
-    let mut created = ruleset.create()?;
+    let version = confinement.means.landlock;
+    let has_closed = confinement.network == Network::Open
+        && !confinement.closed_ports.is_empty()
+        && version >= CLOSES_PORTS;
+    let mut created = handled(version, has_closed)?.create()?;
     for opened in writable {
-        created = allow_writing(created, opened)?;
+        created = allow_writing(created, opened, ABI::from(i32::from(version)))?;
     }
     if has_closed {
         // There is no rule for all but one, so there is one for each other.
         for port in (0..=u16::MAX).filter(|port| !confinement.closed_ports.contains(port)) {
-            created = created.add_rule(NetPort::new(port, ports))?;
+            created = created.add_rule(NetPort::new(port, ports()))?;
         }
     }
     created.restrict_self().map(drop)
 }
 
-fn allow_writing(created: RulesetCreated, opened: OwnedFd) -> Result<RulesetCreated, RulesetError> {
-    let mut access = AccessFs::from_write(NEEDED);
+/// What is refused unless a rule allows it. Whatever this version does not really have is an error.
+fn handled(version: u8, has_closed: bool) -> Result<Ruleset, RulesetError> {
+    let abi = ABI::from(i32::from(version));
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_write(abi))?;
+    if version >= KEEPS_SIGNALS {
+        ruleset = ruleset.scope(Scope::AbstractUnixSocket | Scope::Signal)?;
+    }
+    if has_closed {
+        ruleset = ruleset.handle_access(ports())?;
+    }
+    Ok(ruleset)
+}
+
+fn ports() -> BitFlags<AccessNet> {
+    AccessNet::BindTcp | AccessNet::ConnectTcp
+}
+
+fn allow_writing(
+    created: RulesetCreated,
+    opened: OwnedFd,
+    abi: ABI,
+) -> Result<RulesetCreated, RulesetError> {
+    let mut access = AccessFs::from_write(abi);
     let is_dir = fstat(&opened).is_ok_and(|about| FileType::from_raw_mode(about.st_mode).is_dir());
     if !is_dir {
-        access &= AccessFs::from_file(NEEDED);
+        access &= AccessFs::from_file(abi);
     }
     created.add_rule(PathBeneath::new(opened, access))
 }

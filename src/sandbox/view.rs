@@ -1,9 +1,9 @@
 //! What the disk looks like from within: everything read-only, hidden things empty, and in between what may be
 //! changed. Nothing of this can be undone from inside, and nobody outside sees it.
 
-use super::Confinement;
 use super::error::BoxError;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2, statvfs};
+use super::plan::{Access, Change, Plan, open_real};
+use rustix::fs::{CWD, statvfs};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
     mount_remount, move_mount, open_tree,
@@ -13,11 +13,9 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// Everybody's directories, which are full of sockets of others; each agent has its own.
-const FRESH: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 /// Of the real ones; none of them leads to a disk, a terminal or the kernel.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 const DEVICE_LINKS: [(&str, &str); 5] = [
@@ -27,98 +25,28 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("stderr", "/proc/self/fd/2"),
     ("ptmx", "pts/ptmx"),
 ];
-/// Links of the system that lead to where nothing is to be seen.
-const NEEDED: [&str; 4] =
-    ["/etc/resolv.conf", "/etc/localtime", "/run/current-system", "/run/opengl-driver"];
-/// Everything in here is the agent's own.
-pub(super) const OWN: [&str; 3] = ["/tmp", "/var/tmp", "/dev"];
-
-/// What happens at one path.
-#[derive(Debug)]
-enum Change {
-    /// Empty, and so it stays.
-    Hide,
-    /// Empty, and the agent's own.
-    Fresh,
-    /// As it was.
-    Show { tree: OwnedFd, access: Access },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Access {
-    Read,
-    Write,
-}
-
-/// Only within namespaces of our own. Returns what may be changed, by its real paths.
-pub(super) fn arrange(confinement: &Confinement) -> Result<Vec<PathBuf>, BoxError> {
-    check_secrets(&confinement.secrets)?;
+/// Only within namespaces of our own.
+pub(super) fn arrange(plan: &Plan) -> Result<(), BoxError> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|err| failed(Path::new("/"), err.into()))?;
     let devices = DEVICES.map(|name| Path::new("/dev").join(name));
     let devices = devices.iter().filter(|path| path.exists());
     let devices: Vec<_> = devices.map(|path| Ok((path, clone(path)?))).collect::<Result<_, _>>()?;
-    let writable = real(&confinement.writable, confinement);
-    let changes = plan(confinement, &writable)?;
+    // Before anything is closed, so that they stay as they are.
+    let shown = plan.changes.iter().map(|(path, change)| match change {
+        Change::Show(_) => clone(path).map(Some),
+        Change::Hide | Change::Fresh => Ok(None),
+    });
+    let shown = shown.collect::<Result<Vec<_>, _>>()?;
     close_everything()?;
-    for (path, change) in changes {
-        carry_out(&path, change)?;
-    }
-    make_devices(devices)?;
-    Ok(writable)
-}
-
-/// A file with two names can be hidden under one of them only.
-fn check_secrets(secrets: &[PathBuf]) -> Result<(), BoxError> {
-    let has_second = |path: &&PathBuf| {
-        fs::metadata(path).is_ok_and(|about| about.is_file() && about.nlink() > 1)
-    };
-    match secrets.iter().find(has_second) {
-        Some(path) => Err(BoxError::SecondName(path.clone())),
-        None => Ok(()),
-    }
-}
-
-/// Real paths. What is within something writable may be a link that an agent has put there, and is not followed.
-fn real(paths: &[PathBuf], confinement: &Confinement) -> Vec<PathBuf> {
-    let is_within = |path: &Path, other: &PathBuf| other != path && path.starts_with(other);
-    let resolve = |path: &PathBuf| {
-        let real = path.canonicalize().ok()?;
-        let may_be_planted = confinement.writable.iter().any(|other| is_within(path, other));
-        (real == *path || !may_be_planted).then_some(real)
-    };
-    paths.iter().filter_map(resolve).collect()
-}
-
-/// From the outside in, so that each change happens within what the earlier ones have made.
-fn plan(
-    confinement: &Confinement,
-    writable: &[PathBuf],
-) -> Result<Vec<(PathBuf, Change)>, BoxError> {
-    let mut changes: Vec<(PathBuf, Change)> = Vec::new();
-    let needed = NEEDED.map(PathBuf::from);
-    let readable = [&confinement.protected, &confinement.readable, needed.as_slice()]
-        .map(|paths| real(paths, confinement));
-    let write = writable.iter().cloned().map(|path| (path, Access::Write));
-    let read = readable.into_iter().flatten().map(|path| (path, Access::Read));
-    let kept: Vec<_> = write.chain(read).collect();
-    for (path, access) in kept {
-        if changes.iter().all(|(other, _)| *other != path) {
-            let tree = clone(&path)?;
-            changes.push((path, Change::Show { tree, access }));
+    for ((path, change), tree) in plan.changes.iter().zip(shown) {
+        match (change, tree) {
+            (Change::Show(access), Some(tree)) => show(path, &tree, *access)?,
+            (Change::Fresh, _) => refresh(path)?,
+            (Change::Hide | Change::Show(_), _) => hide(path)?,
         }
     }
-    let fresh = FRESH.iter().map(|path| (PathBuf::from(path), true));
-    let hidden = confinement.hidden.iter().chain(&confinement.secrets);
-    for (path, is_fresh) in fresh.chain(hidden.map(|path| (path.clone(), false))) {
-        let Ok(path) = path.canonicalize() else { continue };
-        // Who may change a place may see it.
-        if changes.iter().all(|(other, _)| *other != path) {
-            changes.push((path, if is_fresh { Change::Fresh } else { Change::Hide }));
-        }
-    }
-    changes.sort_by_key(|(path, _)| path.components().count());
-    Ok(changes)
+    make_devices(devices)
 }
 
 /// A copy of what is mounted there, which stays as it is now.
@@ -129,13 +57,6 @@ fn clone(path: &Path) -> Result<OwnedFd, BoxError> {
         | OpenTreeFlags::AT_RECURSIVE;
     let opened = open_real(path)?;
     open_tree(opened, "", flags).map_err(|err| failed(path, err.into()))
-}
-
-/// The path is a real one; if there is a link in it by now, somebody has just put it there.
-pub(super) fn open_real(path: &Path) -> Result<OwnedFd, BoxError> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
-        .map_err(|err| BoxError::Path { path: path.to_owned(), reason: err.into() })
 }
 
 /// Landlock refuses to write, but knows nothing of owners, rights and times of files.
@@ -184,28 +105,29 @@ fn close(path: &Path) -> io::Result<()> {
     Ok(mount_remount(path, flags | MountFlags::BIND | MountFlags::RDONLY, "")?)
 }
 
-fn carry_out(path: &Path, change: Change) -> Result<(), BoxError> {
-    // It may be in something that is empty by now.
-    let there = path.symlink_metadata();
-    match change {
-        Change::Hide => match there {
-            Ok(about) if about.is_dir() => put_tmpfs(path, c"mode=0755,size=1m"),
-            Ok(_) => hide_file(path),
-            Err(_) => Ok(()),
-        },
-        Change::Fresh => match there {
-            Ok(_) => put_tmpfs(path, c"mode=1777"),
-            Err(_) => Ok(()),
-        },
-        Change::Show { tree, access } => {
-            make_mount_point(path, &tree)
-                .map_err(|reason| BoxError::Path { path: path.to_owned(), reason })?;
-            attach(&tree, path)?;
-            match access {
-                Access::Read => close(path).map_err(|reason| failed(path, reason)),
-                Access::Write => Ok(()),
-            }
-        }
+/// It may be in something that is empty by now.
+fn hide(path: &Path) -> Result<(), BoxError> {
+    match path.symlink_metadata() {
+        Ok(about) if about.is_dir() => put_tmpfs(path, c"mode=0755,size=1m"),
+        Ok(_) => hide_file(path),
+        Err(_) => Ok(()),
+    }
+}
+
+fn refresh(path: &Path) -> Result<(), BoxError> {
+    match path.symlink_metadata() {
+        Ok(_) => put_tmpfs(path, c"mode=1777"),
+        Err(_) => Ok(()),
+    }
+}
+
+fn show(path: &Path, tree: &OwnedFd, access: Access) -> Result<(), BoxError> {
+    make_mount_point(path, tree)
+        .map_err(|reason| BoxError::Path { path: path.to_owned(), reason })?;
+    attach(tree, path)?;
+    match access {
+        Access::Read => close(path).map_err(|reason| failed(path, reason)),
+        Access::Write => Ok(()),
     }
 }
 
@@ -214,8 +136,10 @@ fn put_tmpfs(path: &Path, options: &std::ffi::CStr) -> Result<(), BoxError> {
     mount("tmpfs", path, "tmpfs", flags, options).map_err(|err| failed(path, err.into()))
 }
 
+/// Read-only, because the rights of the file are those of everybody's /dev/null.
 fn hide_file(path: &Path) -> Result<(), BoxError> {
-    attach(&clone(Path::new("/dev/null"))?, path)
+    attach(&clone(Path::new("/dev/null"))?, path)?;
+    close(path).map_err(|reason| failed(path, reason))
 }
 
 fn attach(tree: &OwnedFd, path: &Path) -> Result<(), BoxError> {

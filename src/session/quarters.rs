@@ -7,7 +7,7 @@ use super::site::Site;
 use crate::config::{self, Config};
 use crate::message::{AgentKind, AgentRow, CommandFormat, Principal};
 use crate::provider::agent::{self, AgentHome, Checker, Place, Program};
-use crate::sandbox::{self, Confinement, Network};
+use crate::sandbox::{self, Confinement, Means, Network};
 use crate::store;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) fn no_box(config: &Config) -> Option<Arc<str>> {
     if !config.box_rules.enabled {
         return Some("[box] enabled = false".into());
     }
-    sandbox::probe(&config.supervisor).err().map(Into::into)
+    sandbox::probe(&config.supervisor, config.box_rules.way).err().map(Into::into)
 }
 
 /// What no agent sees, whoever it works for.
@@ -49,10 +49,14 @@ impl Quarters {
                 "this agent is not boxed and can read and change whatever the gateway can: {why}"
             )
         });
-        let confinement = match self.env.no_box {
-            None => Some(Arc::new(self.confinement(site, row, &home))),
+        let config = &self.env.config;
+        // Whether there can be a box was asked at the start; the answer is the same.
+        let means = match self.env.no_box {
+            None => sandbox::probe(&config.supervisor, config.box_rules.way).ok(),
             Some(_) => None,
         };
+        let confinement =
+            means.map(|means| Arc::new(self.confinement(site, row, &home, means.clone())));
         let directory = site.directory(&self.env.files);
         Place { directory, home: Some(home), confinement, notice }
     }
@@ -67,7 +71,13 @@ impl Quarters {
         AgentHome { directory, links: links.collect() }
     }
 
-    fn confinement(&self, site: &Site, row: Option<&AgentRow>, home: &AgentHome) -> Confinement {
+    fn confinement(
+        &self,
+        site: &Site,
+        row: Option<&AgentRow>,
+        home: &AgentHome,
+        means: Means,
+    ) -> Confinement {
         let config = &self.env.config;
         let directory = site.directory(&self.env.files);
         let mut writable = vec![directory.clone(), home.home(), home.temp()];
@@ -102,6 +112,8 @@ impl Quarters {
             hidden: Arc::clone(&self.env.hidden),
             secrets: config.private_files().into_iter().chain(own).collect(),
             network,
+            means,
+            limits: config.box_rules.limits,
             closed_ports: vec![config.listen.port()],
         }
     }

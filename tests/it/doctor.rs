@@ -2,8 +2,10 @@
 
 use crate::process::Process;
 use crate::support::{Client, Home};
+use kakehashi::sandbox::{self, Wish};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -11,8 +13,12 @@ use std::time::SystemTime;
 
 /// Asks with the directories of `home` and these further arguments.
 fn ask(home: &Home, more: &[&str]) -> Output {
+    ask_with(home, "language = \"en\"\n", std::env::var_os("PATH").unwrap_or_default(), more)
+}
+
+fn ask_with(home: &Home, settings: &str, path: OsString, more: &[&str]) -> Output {
     let file = home.data.path().join("settings.toml");
-    std::fs::write(&file, "language = \"en\"\n").unwrap();
+    std::fs::write(&file, settings).unwrap();
     let before = [seen(home.data.path()), seen(home.project.path())];
     let mut command = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
     command.arg("doctor").args(more);
@@ -23,7 +29,7 @@ fn ask(home: &Home, more: &[&str]) -> Output {
             command.arg(flag).arg(path);
         }
     }
-    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env_clear().env("PATH", path);
     let output = command.output().unwrap();
     let after = [seen(home.data.path()), seen(home.project.path())];
     assert!(before == after, "{}", String::from_utf8_lossy(&output.stdout));
@@ -120,10 +126,75 @@ fn a_machine_that_has_everything_is_healthy() {
     check(&found, "config", "ok", "settings.toml sets language");
     check(&found, "port", "ok", &format!("{address} is free"));
     check(&found, "git", "ok", "repository at ");
-    check(&found, "box", "ok", "agents work in a box");
+    let binary = Path::new(env!("CARGO_BIN_EXE_kakehashi"));
+    let verdict = match sandbox::probe(binary, Wish::Auto) {
+        Ok(means) if means.lacks().is_empty() => "ok",
+        Ok(_) | Err(_) => "warn",
+    };
+    check(&found, "box", verdict, "box");
     check(&found, "files", "ok", "1 files in 1 directories");
     check(&found, "gateway", "ok", "none is running");
     check(&found, "database", "ok", "there is none yet");
+}
+
+#[test]
+fn the_way_in_which_the_box_is_made_is_told() {
+    let home = Home::new();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    for (way, wish, made_of) in
+        [("own", Wish::Own, "namespaces of our own"), ("bwrap", Wish::Bwrap, "bubblewrap (")]
+    {
+        let settings = format!("language = \"en\"\n[box]\nway = \"{way}\"\n");
+        let output = ask_with(&home, &settings, path.clone(), &["--listen", "127.0.0.1:0"]);
+        let said = String::from_utf8(output.stdout).unwrap();
+        let expected = match sandbox::probe(Path::new(env!("CARGO_BIN_EXE_kakehashi")), wish) {
+            Ok(_) => made_of,
+            Err(_) => "agents cannot be boxed",
+        };
+        assert!(said.lines().any(|line| line.contains("box") && line.contains(expected)), "{said}");
+    }
+    // Without bubblewrap there is no such box, and that is told.
+    let settings = "language = \"en\"\n[box]\nway = \"bwrap\"\n";
+    let output = ask_with(&home, settings, "/nowhere".into(), &["--listen", "127.0.0.1:0"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("agents cannot be boxed: bubblewrap is not installed"), "{said}");
+}
+
+#[test]
+fn a_git_that_makes_no_copies_is_told() {
+    let home = Home::new();
+    let programs = tempfile::tempdir().unwrap();
+    let told = || {
+        let more = ["--listen", "127.0.0.1:0"];
+        let path = programs.path().as_os_str().to_owned();
+        let said = ask_with(&home, "language = \"en\"\n", path, &more).stdout;
+        let said = String::from_utf8(said).unwrap();
+        said.lines().find(|line| line.starts_with("warn  git")).unwrap_or(&said).to_owned()
+    };
+    let missing = told();
+    assert!(missing.contains("git is not installed") && missing.contains("shared"), "{missing}");
+    let git = programs.path().join("git");
+    std::fs::write(&git, "#!/bin/sh\necho git version 1.8.3.1\n").unwrap();
+    std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let old = told();
+    assert!(old.contains("git version 1.8.3.1 is too old"), "{old}");
+}
+
+#[test]
+fn a_webhook_is_looked_at() {
+    let home = Home::new();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    for (settings, verdict, part) in [
+        ("url = \"https://a.example/t0ken\"\nsecret = \"HOOK\"", "fail", "HOOK holds no secret"),
+        ("url = \"https://a.example/t0ken\"", "warn", "without a signature"),
+        ("url = \"a.example\"", "fail", "is not an address"),
+    ] {
+        let settings = format!("language = \"en\"\n[webhook]\n{settings}\n");
+        let output = ask_with(&home, &settings, path.clone(), &["--listen", "127.0.0.1:0"]);
+        let said = String::from_utf8(output.stdout).unwrap();
+        let line = said.lines().find(|line| line.contains(part)).unwrap_or(&said);
+        assert!(line.starts_with(verdict) && !line.contains("t0ken"), "{line}");
+    }
 }
 
 #[test]

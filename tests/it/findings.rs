@@ -6,6 +6,7 @@ use crate::panes::Panes;
 use crate::process::Process;
 use crate::support::{BODY, Home};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::Command;
 
 /// A gateway whose first slot is our agent, with further settings.
@@ -19,9 +20,13 @@ fn gateway(home: &Home, more: &str) -> Process {
 
 /// Who decided what, the newest first.
 pub(crate) fn audit(home: &Home) -> Vec<(String, String)> {
+    audit_at(home.data.path())
+}
+
+pub(crate) fn audit_at(data: &Path) -> Vec<(String, String)> {
     let mut audit = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
-    audit.args(["audit", "--json", "--data"]).arg(home.data.path()).env_clear();
-    audit.arg("--config").arg(home.data.path().join("settings.toml"));
+    audit.args(["audit", "--json", "--data"]).arg(data).env_clear();
+    audit.arg("--config").arg(data.join("settings.toml"));
     let lines = String::from_utf8(audit.output().unwrap().stdout).unwrap();
     let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
     let row = |line: &str| serde_json::from_str::<Value>(line).unwrap();

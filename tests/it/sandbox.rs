@@ -1,14 +1,17 @@
-//! Agents that try to get out of their box. Each attempt is made twice, with and without the box: without it has to
-//! succeed, or it would prove nothing.
+//! Agents that try to get out of their box. Each attempt is made with every kind of box that this system can make, and
+//! without one: without it has to succeed, or it would prove nothing. What an older kernel cannot stop is not tried;
+//! `doctor` tells it.
 
 use crate::acp::AGENT;
 use crate::process::Process;
 use crate::support::{BODY, Frontend, Home, TOKEN};
+use kakehashi::sandbox::{self, Means, Wish};
 use std::fs;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// A gateway with an agent in slot 1 that has the network and works in the project, and one in slot 2 that has no
@@ -19,12 +22,55 @@ pub(crate) struct Lab {
     home: Home,
     /// The operator's home, and the rest of the world.
     outside: TempDir,
+    /// Somebody who hands out keys there.
+    _keeper: UnixListener,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Boxing {
-    On,
+    Own,
+    Bwrap,
     Off,
+}
+
+impl Boxing {
+    /// What the box is made of; `None` if there is none.
+    pub(crate) fn means(self) -> Option<&'static Means> {
+        let wish = match self {
+            Self::Own => Wish::Own,
+            Self::Bwrap => Wish::Bwrap,
+            Self::Off => return None,
+        };
+        sandbox::probe(Path::new(env!("CARGO_BIN_EXE_kakehashi")), wish).ok()
+    }
+
+    fn settings(self) -> &'static str {
+        match self {
+            Self::Own => "enabled = true\nway = \"own\"\n",
+            Self::Bwrap => "enabled = true\nway = \"bwrap\"\n",
+            Self::Off => "enabled = false\n",
+        }
+    }
+}
+
+/// The boxes that this system can make. Where it can make none, `doctor` has to say so.
+pub(crate) fn boxes() -> Vec<Boxing> {
+    let all = [Boxing::Own, Boxing::Bwrap].into_iter();
+    let found: Vec<_> = all.filter(|one| one.means().is_some()).collect();
+    if found.is_empty() {
+        let home = Home::new();
+        let mut doctor = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
+        doctor.arg("doctor").arg("--data").arg(home.data.path());
+        let said = doctor.arg("--project").arg(home.project.path()).output().unwrap().stdout;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert!(said.contains("agents cannot be boxed"), "{said}");
+    }
+    found
+}
+
+/// The first of them, for what does not depend on how the box is made.
+fn a_box() -> Option<Lab> {
+    boxes().first().map(|state| Lab::new(*state))
 }
 
 /// A directory that is not in /tmp, of which every agent has its own; this checkout may be there.
@@ -51,17 +97,23 @@ impl Lab {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
+        fs::create_dir(outside.path().join(".1password")).unwrap();
+        let keeper = UnixListener::bind(outside.path().join(".1password/agent.sock")).unwrap();
         let project = home.project.path();
         symlink(outside.path().join("notes"), project.join("window")).unwrap();
         symlink(outside.path(), project.join("door")).unwrap();
         symlink(home.data.path().join("token"), project.join("token")).unwrap();
         let script = format!("HOME={} exec \"$0\" \"$@\"", outside.path().display());
         let process = Process::start_under(&home, &script, &settings(state, outside.path()));
-        Self { process, home, outside }
+        Self { process, home, outside, _keeper: keeper }
     }
 
     pub(crate) fn addr(&self) -> std::net::SocketAddr {
         self.process.addr
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.home.data.path().canonicalize().unwrap()
     }
 
     pub(crate) fn project(&self) -> PathBuf {
@@ -99,26 +151,43 @@ fn settings(state: Boxing, outside: &Path) -> String {
         )
     };
     format!(
-        "language = \"en\"\n{}{}[box]\nenabled = {}\nhidden = [\"{}/extra\"]\n\
+        "language = \"en\"\n{}{}[box]\n{}hidden = [\"{}/extra\"]\n\
          [settings]\nCODE_AI1_NAME = \"open\"\nCODE_AI2_NAME = \"closed\"\nCODE_AI3_NAME = \"scripted\"\nCODE_AI1_PLACE = \"shared\"\n",
         row("open", true),
         row("closed", false),
-        state == Boxing::On,
+        state.settings(),
         outside.display()
     )
 }
 
 /// Makes the attempts with and without a box; each has to succeed without and to fail with it.
 async fn stopped(slot: usize, attempts: &[&str]) {
-    let (free, boxed) = (Lab::new(Boxing::Off), Lab::new(Boxing::On));
+    stopped_where(slot, |_| true, attempts).await;
+}
+
+/// The same for boxes that are made of what it takes.
+async fn stopped_where(slot: usize, has: fn(&Means) -> bool, attempts: &[&str]) {
+    let able = boxes().into_iter().filter(|one| one.means().is_some_and(has));
+    let boxed: Vec<_> = able.map(|state| (state, Lab::new(state))).collect();
+    let free = Lab::new(Boxing::Off);
     for attempt in attempts {
         let (imports, action) = attempt.rsplit_once(';').unwrap_or(("", attempt));
         let program = format!("{imports}\nattempt(lambda: {action})");
         let said = free.ask(slot, &program).await;
         assert!(said.starts_with("got "), "it proves nothing: {attempt}: {said}");
-        let said = boxed.ask(slot, &program).await;
-        assert!(said.starts_with("no "), "it got through: {attempt}: {said}");
+        for (state, lab) in &boxed {
+            let said = lab.ask(slot, &program).await;
+            assert!(said.starts_with("no "), "it got through {state:?}: {attempt}: {said}");
+        }
     }
+}
+
+fn closes_ports(means: &Means) -> bool {
+    means.landlock >= 4
+}
+
+fn is_whole(means: &Means) -> bool {
+    means.lacks().is_empty()
 }
 
 #[tokio::test]
@@ -158,6 +227,9 @@ async fn nothing_outside_can_be_changed() {
             "os.link('OUTSIDE/notes', 'PROJECT/twin')",
             "os.rename('OUTSIDE/notes', 'PROJECT/moved') or os.rename('PROJECT/moved', 'OUTSIDE/notes')",
             "os.chmod('OUTSIDE/notes', 0o666)",
+            // What is hidden looks like a device that everybody has; its rights are not the agent's to change.
+            "os.chmod('OUTSIDE/.netrc', 0o666)",
+            "open('OUTSIDE/.ssh/new', 'w')",
             "os.utime('OUTSIDE/notes')",
             "os.setxattr('OUTSIDE/notes', 'user.a', b'b')",
             "os.mkdir('OUTSIDE/directory')",
@@ -177,29 +249,38 @@ async fn the_gateway_can_neither_be_reached_nor_touched() {
             "import socket; s = socket.socket(); s.sendto({live}, 0x20000000, ('127.0.0.1', PORT)) and \
              s.recv(1000).index(b'200 OK')"
         ),
-        // To approve its own question it would need all of this.
-        "import urllib.request as web, os; token = open('DATA/token').read() if os.path.exists('DATA/token') else ''; \
-         web.urlopen(web.Request('http://127.0.0.1:PORT/api/sessions', headers={'Authorization': 'Bearer ' + token})).status"
-            .to_owned(),
         "import socket; s = socket.socket(); s.bind(('127.0.0.2', PORT))".to_owned(),
-        "import socket; s = socket.socket(socket.AF_UNIX); s.connect('DATA/control.sock')".to_owned(),
-        "os.kill(GATEWAY, 0)".to_owned(),
-        "os.kill(os.getppid(), 0)".to_owned(),
-        "import resource; resource.prlimit(GATEWAY, resource.RLIMIT_NOFILE)".to_owned(),
     ];
     let attempts: Vec<&str> = attempts.iter().map(String::as_str).collect();
-    stopped(1, &attempts).await;
-    let boxed = Lab::new(Boxing::On);
-    // Not every kernel has this way to connect, so nothing can be said about it without a box.
-    let program = format!(
-        "import socket\ns = None\ntry:\n  s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)\n\
-         except OSError: pass\nattempt(lambda: {connect})"
-    );
-    assert!(boxed.ask(1, &program).await.starts_with("no "));
-    let trace = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n\
-                 say(str([libc.ptrace(0x4206, GATEWAY, 0, 0), ctypes.get_errno()]))";
-    assert_eq!(boxed.ask(1, trace).await, "[-1, 1]");
-    assert_eq!(boxed.ask(1, "say('alive')").await, "alive");
+    stopped_where(1, closes_ports, &attempts).await;
+    stopped(
+        1,
+        &[
+            // To approve its own question it would need all of this.
+            "import urllib.request as web, os; token = open('DATA/token').read() if os.path.exists('DATA/token') else ''; \
+             web.urlopen(web.Request('http://127.0.0.1:PORT/api/sessions', headers={'Authorization': 'Bearer ' + token})).status",
+            "import socket; s = socket.socket(socket.AF_UNIX); s.connect('DATA/control.sock')",
+            "import resource; resource.prlimit(GATEWAY, resource.RLIMIT_NOFILE)",
+        ],
+    )
+    .await;
+    stopped_where(1, Means::keeps_signals, &["os.kill(GATEWAY, 0)"]).await;
+    stopped_where(1, is_whole, &["os.kill(os.getppid(), 0)"]).await;
+    for state in boxes() {
+        let boxed = Lab::new(state);
+        // Not every kernel has this way to connect, so nothing can be said about it without a box.
+        let program = format!(
+            "import socket\ns = None\ntry:\n  s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)\n\
+             except OSError: pass\nattempt(lambda: {connect})"
+        );
+        assert!(boxed.ask(1, &program).await.starts_with("no "));
+        let trace = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n\
+                     say(str([libc.ptrace(0x4206, GATEWAY, 0, 0), ctypes.get_errno()]))";
+        // With process numbers of its own there is nobody by that number.
+        let refused = if state == Boxing::Bwrap { "[-1, 3]" } else { "[-1, 1]" };
+        assert_eq!(boxed.ask(1, trace).await, refused);
+        assert_eq!(boxed.ask(1, "say('alive')").await, "alive");
+    }
 }
 
 #[tokio::test]
@@ -209,7 +290,7 @@ async fn there_is_no_way_out_by_namespaces_mounts_and_rings() {
             "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nsay(str([{call}, ctypes.get_errno()]))"
         )
     };
-    let boxed = Lab::new(Boxing::On);
+    let boxed: Vec<_> = boxes().into_iter().map(Lab::new).collect();
     let free = Lab::new(Boxing::Off);
     // Whoever may not do this without a box either has another error, or it is no call at all.
     for (attempt, refused) in [
@@ -231,14 +312,18 @@ async fn there_is_no_way_out_by_namespaces_mounts_and_rings() {
         ("libc.ioctl(0, 0x5412, b'x')", 1),
         ("libc.prctl(38, 0, 0, 0, 0)", 22),
     ] {
-        let said = boxed.ask(2, &call(attempt)).await;
-        assert_eq!(said, format!("[-1, {refused}]"), "{attempt}");
+        for lab in &boxed {
+            let said = lab.ask(2, &call(attempt)).await;
+            assert_eq!(said, format!("[-1, {refused}]"), "{attempt}");
+        }
     }
     // A child in a namespace of its own would come back here and say something else.
     let said = free.ask(2, &call("libc.setns(0, 0)")).await;
     assert_ne!(said, "[-1, 1]");
     let rights = "say([line for line in open('/proc/self/status') if line.startswith('CapBnd')][0].split()[1])";
-    assert_eq!(boxed.ask(2, rights).await, "0000000000000000");
+    for lab in &boxed {
+        assert_eq!(lab.ask(2, rights).await, "0000000000000000");
+    }
 }
 
 #[tokio::test]
@@ -248,15 +333,16 @@ async fn the_network_is_what_the_row_says() {
     let connect = format!(
         "import socket\nattempt(lambda: socket.create_connection(('127.0.0.1', {port}), 5))"
     );
-    let boxed = Lab::new(Boxing::On);
-    assert!(boxed.ask(1, &connect).await.starts_with("got "));
-    assert!(boxed.ask(2, &connect).await.starts_with("no "));
     let own = "import socket\ns = socket.create_server(('127.0.0.1', 0))\n\
                attempt(lambda: socket.create_connection(s.getsockname(), 5) and 'there')";
-    assert_eq!(boxed.ask(2, own).await, "got there\n");
     let datagram = "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
                     attempt(lambda: s.sendto(b'x', ('192.0.2.1', 9)))";
-    assert!(boxed.ask(2, datagram).await.starts_with("no "));
+    for boxed in boxes().into_iter().map(Lab::new) {
+        assert!(boxed.ask(1, &connect).await.starts_with("got "));
+        assert!(boxed.ask(2, &connect).await.starts_with("no "));
+        assert_eq!(boxed.ask(2, own).await, "got there\n");
+        assert!(boxed.ask(2, datagram).await.starts_with("no "));
+    }
 }
 
 #[tokio::test]
@@ -267,21 +353,17 @@ async fn sockets_of_other_programs_are_out_of_reach() {
     let name = format!("kakehashi-test-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).unwrap();
     let _name = UnixListener::bind_addr(&address).unwrap();
-    let attempts = [
-        format!(
-            "import socket; s = socket.socket(socket.AF_UNIX); s.connect('{}')",
-            path.display()
-        ),
-        format!("import socket; s = socket.socket(socket.AF_UNIX); s.connect('\\0{name}')"),
-    ];
-    let attempts: Vec<&str> = attempts.iter().map(String::as_str).collect();
-    stopped(1, &attempts).await;
+    let connect = "import socket; s = socket.socket(socket.AF_UNIX); s.connect";
+    let keeper = format!("{connect}('OUTSIDE/.1password/agent.sock')");
+    stopped(1, &[&format!("{connect}('{}')", path.display()), &keeper]).await;
+    stopped_where(1, is_whole, &[&format!("{connect}('\\0{name}')")]).await;
 }
 
 #[tokio::test]
 async fn hooks_and_settings_of_git_stay_as_they_are() {
-    let (free, boxed) = (Lab::new(Boxing::Off), Lab::new(Boxing::On));
-    for lab in [&free, &boxed] {
+    let free = Lab::new(Boxing::Off);
+    let boxed: Vec<_> = boxes().into_iter().map(Lab::new).collect();
+    for lab in boxed.iter().chain([&free]) {
         let init = "set -e; git init -q . && mkdir -p .git/hooks";
         let mut git = std::process::Command::new("sh");
         git.args(["-c", init]).current_dir(lab.project());
@@ -295,26 +377,31 @@ async fn hooks_and_settings_of_git_stay_as_they_are() {
     ] {
         let program = format!("attempt(lambda: {attempt})");
         assert!(free.ask(1, &program).await.starts_with("got "), "{attempt}");
-        assert!(boxed.ask(1, &program).await.starts_with("no "), "{attempt}");
+        for lab in &boxed {
+            assert!(lab.ask(1, &program).await.starts_with("no "), "{attempt}");
+        }
     }
 }
 
 #[tokio::test]
 async fn a_planted_link_for_git_leads_nowhere() {
-    let (free, boxed) = (Lab::new(Boxing::Off), Lab::new(Boxing::On));
-    for lab in [&free, &boxed] {
+    let free = Lab::new(Boxing::Off);
+    let boxed: Vec<_> = boxes().into_iter().map(Lab::new).collect();
+    for lab in boxed.iter().chain([&free]) {
         symlink(lab.outside().join(".ssh"), lab.project().join(".git")).unwrap();
     }
     for attempt in ["open('PROJECT/.git/id').read()", "open('OUTSIDE/.ssh/id').read()"] {
         let program = format!("attempt(lambda: {attempt})");
         assert!(free.ask(1, &program).await.starts_with("got "), "{attempt}");
-        assert!(boxed.ask(1, &program).await.starts_with("no "), "{attempt}");
+        for lab in &boxed {
+            assert!(lab.ask(1, &program).await.starts_with("no "), "{attempt}");
+        }
     }
 }
 
 #[tokio::test]
 async fn a_secret_with_a_second_name_stops_the_agent() {
-    let boxed = Lab::new(Boxing::On);
+    let Some(boxed) = a_box() else { return };
     let (token, twin) = (boxed.home.data.path().join("token"), boxed.home.data.path().join("twin"));
     fs::hard_link(&token, &twin).unwrap();
     let mut front = Frontend::open(boxed.process.addr, None).await;

@@ -2,10 +2,10 @@
 
 use crate::acp::AGENT;
 use crate::process::Process;
-use crate::sandbox::{Boxing, Lab, visible};
+use crate::sandbox::{Boxing, Lab, boxes, visible};
 use crate::support::{BODY, Frontend, Home, KIND, PATIENCE};
 use kakehashi::auth;
-use kakehashi::sandbox::{Confinement, Network};
+use kakehashi::sandbox::{Confinement, Limits, Means, Network, Way};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -26,7 +26,12 @@ const IN_WORKTREE: &str = "test $(pwd -P) != PROJECT && echo > new && git add ne
 
 #[tokio::test]
 async fn ordinary_work_goes_on() {
-    let lab = Lab::new(Boxing::On);
+    for state in boxes() {
+        work_goes_on(&Lab::new(state)).await;
+    }
+}
+
+async fn work_goes_on(lab: &Lab) {
     let git = |arguments: &[&str]| {
         let mut git = Command::new("git");
         git.args(arguments).current_dir(lab.project());
@@ -73,7 +78,8 @@ async fn ordinary_work_goes_on() {
 
 #[tokio::test]
 async fn commands_of_the_scripted_agent_are_boxed_too() {
-    for (state, read) in [(Boxing::Off, true), (Boxing::On, false)] {
+    let boxed = boxes().into_iter().map(|state| (state, false));
+    for (state, read) in boxed.chain([(Boxing::Off, true)]) {
         let lab = Lab::new(state);
         let outside = lab.outside();
         let mut front = Frontend::open(lab.addr(), None).await;
@@ -109,6 +115,9 @@ async fn without_a_box_the_channel_says_so_and_commands_do_not_run() {
     let failed = front.agents[1].until("output_text").await;
     assert!(failed[BODY].as_str().unwrap().contains("works in a box only"), "{failed}");
     drop(process);
+    if boxes().is_empty() {
+        return;
+    }
     let boxed = settings.replace("enabled = false", "enabled = true");
     let process = Process::start(&home, &boxed);
     let mut front = Frontend::open(process.addr, None).await;
@@ -152,44 +161,164 @@ fn several_users_need_a_box() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     assert!(said.contains("have to be boxed") && said.contains("enabled = false"), "{said}");
-    for enough in [format!("{ann}{no_box}"), format!("{ann}{ben}")] {
-        Process::start(&home, &enough);
+    Process::start(&home, &format!("{ann}{no_box}"));
+    if !boxes().is_empty() {
+        Process::start(&home, &format!("{ann}{ben}"));
     }
+}
+
+/// Who runs the command in the box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum User {
+    Same,
+    Nobody,
+}
+
+/// A directory to work in with a secret beside it, and our binary where everybody can run it.
+struct Site {
+    place: tempfile::TempDir,
+}
+
+impl Site {
+    fn new() -> Self {
+        let site = Self { place: visible() };
+        fs::copy(env!("CARGO_BIN_EXE_kakehashi"), site.path("kakehashi")).unwrap();
+        fs::create_dir(site.path("work")).unwrap();
+        fs::write(site.path("secret"), "secret").unwrap();
+        for (name, mode) in [("", 0o755), ("work", 0o777), ("secret", 0o644)] {
+            fs::set_permissions(site.path(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        site
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.place.path().join(name)
+    }
+
+    fn confinement(&self, means: Means) -> Confinement {
+        let mut confinement = Confinement::closed(&self.path("kakehashi"));
+        confinement.means = means;
+        confinement.writable.push(self.path("work"));
+        confinement.hidden = vec![self.path("secret")].into();
+        confinement.network = Network::Open;
+        confinement
+    }
+
+    /// What a shell says in such a box, and its errors.
+    fn run(&self, user: User, confinement: &Confinement, script: &str) -> (String, String) {
+        let mut command = match user {
+            User::Same => Command::new("env"),
+            User::Nobody => Command::new("setpriv"),
+        };
+        if user == User::Nobody {
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        }
+        command.arg(self.path("kakehashi")).arg("boxed").arg(confinement.to_text().unwrap());
+        command.args(["--", "sh", "-c", script]).current_dir(self.path("work"));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (String::from_utf8_lossy(&output.stdout).trim().to_owned(), said)
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 /// Most tests run as root where they run by themselves; this one never does.
 #[test]
 fn nobody_has_to_be_root() {
-    let place = visible();
-    let (binary, work, secret) =
-        (place.path().join("kakehashi"), place.path().join("work"), place.path().join("secret"));
-    fs::copy(env!("CARGO_BIN_EXE_kakehashi"), &binary).unwrap();
-    fs::create_dir(&work).unwrap();
-    fs::write(&secret, "secret").unwrap();
-    for (path, mode) in [(place.path(), 0o755), (&work, 0o777), (&secret, 0o644)] {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    }
-    let is_root = rustix::process::geteuid().is_root();
-    let run = |script: &str| {
-        let mut confinement = Confinement::closed(&binary);
-        confinement.writable.push(work.clone());
-        confinement.hidden = vec![secret.clone()].into();
-        confinement.network = Network::Open;
-        confinement.closed_ports.push(9);
-        let mut command = if is_root { Command::new("setpriv") } else { Command::new("env") };
-        if is_root {
-            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-        }
-        command.arg(&binary).arg("boxed").arg(confinement.to_text().unwrap());
-        let output = command.args(["--", "sh", "-c", script]).current_dir(&work).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        (String::from_utf8_lossy(&output.stdout).trim().to_owned(), said)
-    };
+    let site = Site::new();
     let script = format!(
-        "echo a > a && cat a; cat {}; id -u; echo b > ../b || echo refused; kill -0 $PPID || echo alone",
-        secret.display()
+        "echo a > a && cat a; cat {}; id -u; echo b > ../b || echo refused",
+        site.path("secret").display()
     );
-    let (said, errors) = run(&script);
-    let uid = if is_root { 65534 } else { rustix::process::geteuid().as_raw() };
-    assert_eq!(said, format!("a\n{uid}\nrefused\nalone"), "{errors}");
+    let mut ways: Vec<_> = boxes().into_iter().filter_map(Boxing::means).cloned().collect();
+    // A program that has the right to do what we may not, and needs no namespace of users.
+    if let (true, Some(Means { way: Way::Bwrap(bwrap), landlock })) =
+        (is_root(), Boxing::Bwrap.means())
+    {
+        let (with_rights, landlock) = (site.path("bwrap"), *landlock);
+        fs::copy(bwrap, &with_rights).unwrap();
+        fs::set_permissions(&with_rights, fs::Permissions::from_mode(0o4755)).unwrap();
+        ways.push(Means { way: Way::Bwrap(with_rights), landlock });
+    }
+    let (user, uid) = match is_root() {
+        true => (User::Nobody, 65534),
+        false => (User::Same, rustix::process::geteuid().as_raw()),
+    };
+    for means in ways {
+        let mut confinement = site.confinement(means);
+        confinement.closed_ports.push(9);
+        let (said, errors) = site.run(user, &confinement, &script);
+        let way = &confinement.means;
+        assert_eq!(said, format!("a\n{uid}\nrefused"), "{way:?}: {errors}");
+        if way.keeps_signals() {
+            let outside = format!("kill -0 {} || echo alone", std::process::id());
+            assert_eq!(site.run(user, &confinement, &outside).0, "alone", "{way:?}");
+        }
+        fs::remove_file(site.path("work/a")).unwrap();
+    }
+}
+
+/// No other kernel can be had here, but ours can be asked for less.
+#[test]
+fn an_older_kernel_makes_a_box_of_what_it_has() {
+    let site = Site::new();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let script = format!(
+        "echo a > a && mkdir -p d && {{ mv a d/a && cat d/a && rm d/a; }}; cat {}; \
+         (echo b > ../b) 2>/dev/null || echo refused; kill -0 {} 2>/dev/null && echo signalled; \
+         python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 5)' 2>/dev/null && echo connected",
+        site.path("secret").display(),
+        std::process::id(),
+    );
+    for found in boxes().into_iter().filter_map(Boxing::means) {
+        for landlock in [1, 2, 4, 6].into_iter().filter(|version| *version <= found.landlock) {
+            let means = Means { landlock, ..found.clone() };
+            let (signals, ports) = (!means.keeps_signals(), landlock < 4);
+            let mut confinement = site.confinement(means);
+            confinement.closed_ports.push(port);
+            let (said, errors) = site.run(User::Same, &confinement, &script);
+            let mut expected = vec!["a", "refused"];
+            expected.extend(signals.then_some("signalled"));
+            expected.extend(ports.then_some("connected"));
+            let said: Vec<_> = said.lines().collect();
+            assert_eq!(said, expected, "{:?}: {errors}", confinement.means);
+        }
+    }
+    // What the kernel does not have is no box, whoever says that it has it.
+    for way in boxes().into_iter().filter_map(Boxing::means).map(|means| means.way.clone()) {
+        let confinement = site.confinement(Means { way, landlock: 0 });
+        let (said, errors) = site.run(User::Same, &confinement, "echo inside");
+        assert_eq!(said, "", "{errors}");
+        assert!(errors.contains("there is no box: Landlock is missing"), "{errors}");
+    }
+}
+
+#[test]
+fn an_agent_takes_a_part_of_the_machine_only() {
+    let site = Site::new();
+    for means in boxes().into_iter().filter_map(Boxing::means) {
+        let mut confinement = site.confinement(means.clone());
+        confinement.limits = Limits { processes: Some(50), open_files: Some(40) };
+        let count = |name: &str| {
+            format!(
+                "sed -nE 's/^Max {name}[^0-9]*([0-9]+) +([0-9]+).*/\\1 \\2/p' /proc/self/limits"
+            )
+        };
+        let script = ["core file", "processes", "open files"].map(count).join("; ");
+        let (said, errors) = site.run(User::Same, &confinement, &script);
+        assert_eq!(said, "0 0\n50 50\n40 40", "{errors}");
+        let files = "python3 -c 'files = [open(\"/dev/null\") for _ in range(60)]' || echo stopped";
+        assert_eq!(site.run(User::Same, &confinement, files).0, "stopped");
+        let forks = "i=0; while [ $i -lt 90 ]; do sleep 5 & i=$((i+1)); done; echo all";
+        // The kernel does not count root's.
+        if is_root() {
+            let (said, errors) = site.run(User::Nobody, &confinement, forks);
+            assert!(!said.contains("all"), "{said} {errors}");
+            assert!(errors.contains("fork"), "{errors}");
+        }
+    }
 }

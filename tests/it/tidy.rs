@@ -8,7 +8,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("task", &[]),
     ("data_dir", &[]),
     ("locale", &["message"]),
-    ("config", &["locale", "message"]),
+    ("config", &["locale", "message", "sandbox"]),
     ("metrics", &["message"]),
     ("auth", &["message", "config", "store", "auth"]),
     ("audio", &["message", "audio"]),

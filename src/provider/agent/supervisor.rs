@@ -67,19 +67,28 @@ pub fn become_command(command: &[OsString], confinement: Option<&str>) -> ExitCo
         complain("there is no command");
         return ExitCode::from(NOT_STARTED);
     };
-    if let Err(err) = confinement.map_or(Ok(()), confine) {
-        complain(&format!("there is no box: {err}"));
-        return ExitCode::from(NOT_SUPERVISED);
-    }
-    let err = Command::new(program).args(arguments).exec();
-    complain(&format!("{} cannot be started: {err}", program.display()));
+    let mut next = match confinement.map(|text| confine(text, command)) {
+        Some(Ok(next)) => next,
+        Some(Err(err)) => {
+            complain(&format!("there is no box: {err}"));
+            return ExitCode::from(NOT_SUPERVISED);
+        }
+        None => {
+            let mut next = Command::new(program);
+            next.args(arguments);
+            next
+        }
+    };
+    let err = next.exec();
+    complain(&format!("{} cannot be started: {err}", next.get_program().display()));
     ExitCode::from(NOT_STARTED)
 }
 
-fn confine(text: &str) -> Result<(), BoxError> {
+/// What this process has to become next.
+fn confine(text: &str, command: &[OsString]) -> Result<Command, BoxError> {
     let directory =
         std::env::current_dir().map_err(|reason| BoxError::Path { path: ".".into(), reason })?;
-    sandbox::enter(&Confinement::from_text(text)?, &directory)
+    sandbox::enter(&Confinement::from_text(text)?, &directory, command)
 }
 
 fn complain(text: &str) {
@@ -256,6 +265,15 @@ impl Family {
 /// Whoever is gone already needs no signal.
 fn signal_all(signal: Signal) {
     for process in tree::below(getpid()) {
-        let _ = kill_process(process.pid, signal);
+        // Whoever holds a box together takes everybody in it along, and they are to have their time to leave. It goes
+        // with the last of them.
+        if signal == Signal::KILL || !is_bwrap(process.pid) {
+            let _ = kill_process(process.pid, signal);
+        }
     }
+}
+
+fn is_bwrap(pid: Pid) -> bool {
+    let name = std::fs::read(format!("/proc/{}/comm", pid.as_raw_nonzero()));
+    name.is_ok_and(|name| name.trim_ascii_end() == b"bwrap")
 }
