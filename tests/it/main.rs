@@ -51,6 +51,7 @@ mod routing;
 mod runs;
 mod sandbox;
 mod sandbox_work;
+mod self_approval;
 mod sessions;
 mod shutdown;
 mod slow;
