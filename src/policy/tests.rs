@@ -31,8 +31,16 @@ fn what_is_read_is_allowed_and_what_changes_is_asked() {
 
 #[test]
 fn words_of_a_title_allow_nothing() {
-    for title in ["code_agent_request", "errand", "list_directory", "apt-get install", "read", "search the web", "status", "think"]
-    {
+    for title in [
+        "code_agent_request",
+        "errand",
+        "list_directory",
+        "apt-get install",
+        "read",
+        "search the web",
+        "status",
+        "think",
+    ] {
         for kind in ["other", "", "switch_mode", "telepathy"] {
             check(&call(title, kind, "{}"), Decision::Ask);
         }

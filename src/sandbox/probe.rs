@@ -58,9 +58,11 @@ fn choose(
         Wish::Auto => match own() {
             Ok(whole) if whole.lacks().is_empty() => Ok(whole),
             Ok(partial) => Ok(bwrap().unwrap_or(partial)),
-            Err(own) => bwrap().map_err(|bwrap| match bwrap {
-                BoxError::NoBwrap => own,
-                other => BoxError::Neither { own: Box::new(own), bwrap: Box::new(other) },
+            Err(own) => bwrap().map_err(|bwrap| {
+                if matches!(bwrap, BoxError::NoBwrap) {
+                    return own;
+                }
+                BoxError::Neither { own: Box::new(own), bwrap: Box::new(bwrap) }
             }),
         },
     }

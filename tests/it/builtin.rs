@@ -228,10 +228,10 @@ async fn nothing_is_read_listed_or_searched_unasked() {
     ] {
         agent.prompt(command).await;
         let ask = loop {
-            match agent.next().await {
-                AgentOutput::Ask(ask) => break ask,
-                AgentOutput::Answer(text) => panic!("{command}: {text}"),
-                _ => {}
+            let output = agent.next().await;
+            assert!(!matches!(output, AgentOutput::Answer(_)), "{command}: {output:?}");
+            if let AgentOutput::Ask(ask) = output {
+                break ask;
             }
         };
         assert_eq!((ask.tool.title.as_str(), ask.tool.kind), (title, kind));
