@@ -1,29 +1,85 @@
-//! What a live model wants done: work for a code agent, if the rules allow it.
+//! What a live model wants done: work for a code agent, if the rules or the user allow it.
 
 use super::actor::Session;
-use super::journal::Step;
-use crate::message::{AgentSet, AgentSlot};
+use super::gate::{Asker, Judgement};
+use super::journal::{Effect, Step};
+use crate::message::{AgentSet, AgentSlot, Confirmed, DecidedBy, RunId};
+use crate::policy::{Call, Scope};
 use crate::provider::live::{Errand, LiveInput};
 
+/// The word of the rules for what a live model asks of an agent.
+const ERRAND: &str = "errand";
+
+/// A call of a live model that is not answered yet.
+#[derive(Debug)]
+pub(super) struct LiveWish {
+    id: String,
+    request: String,
+}
+
 impl Session {
-    /// The model goes on talking; it is told at once what has become of its wish, and later how the work ended.
+    /// The model goes on talking; it is told what has become of its wish, and later how the work ended.
     pub(super) fn on_errand(&mut self, id: String, name: &str, arguments: &str) {
-        let outcome = Errand::read(name, arguments).and_then(|Errand { agent, request }| {
-            self.judge_errand(agent, name, arguments)?;
-            self.run_errand(agent, &request)
-        });
-        self.voice.show(LiveInput::ToolResult { id, outcome });
+        let mut step = Step::default();
+        match Errand::read(name, arguments) {
+            Ok(Errand { agent, request }) => {
+                let call = Call {
+                    tool: name.to_owned(),
+                    kind: ERRAND.to_owned(),
+                    input: arguments.to_owned(),
+                    paths: Vec::new(),
+                };
+                self.judge_wish(&mut step, agent, LiveWish { id, request }, call);
+            }
+            Err(why) => answer(&mut step, id, Err(why)),
+        }
+        self.journal.record(step);
     }
 
-    fn run_errand(&mut self, slot: AgentSlot, request: &str) -> Result<String, String> {
+    fn judge_wish(&mut self, step: &mut Step, slot: AgentSlot, wish: LiveWish, call: Call) {
+        self.gate.recall(slot, &self.lanes[usize::from(slot.number())]);
+        let scope = Scope::new(self.env.files.project(), &[]);
+        let Judgement { confirmed, level, reason } = self.gate.judge(slot, &call, &scope);
+        let Some(confirmed) = confirmed else {
+            return self.ask_user(step, slot, Asker::Live(wish), call, None, level, reason);
+        };
+        self.audit(step, slot, RunId(0), &call, confirmed, DecidedBy::Rule, &reason);
+        self.answer_wish(step, slot, wish, confirmed, &reason);
+    }
+
+    /// It is decided.
+    pub(super) fn answer_wish(
+        &mut self,
+        step: &mut Step,
+        slot: AgentSlot,
+        wish: LiveWish,
+        confirmed: Confirmed,
+        why: &str,
+    ) {
+        let outcome = match confirmed {
+            Confirmed::Approved => self.give_work(step, slot, &wish.request),
+            Confirmed::Refused if why.is_empty() => Err("the user does not want it".to_owned()),
+            Confirmed::Refused => Err(why.to_owned()),
+        };
+        answer(step, wish.id, outcome);
+    }
+
+    fn give_work(
+        &mut self,
+        step: &mut Step,
+        slot: AgentSlot,
+        request: &str,
+    ) -> Result<String, String> {
         let waiting = self.lanes[usize::from(slot.number())].queue.len();
         if waiting >= self.env.config.limits.queue_per_channel {
             return Err(format!("{waiting} requests wait for agent {} already", slot.number()));
         }
         let order = self.desk.last_order();
-        let mut step = Step::default();
-        self.request_each(&mut step, order, AgentSet::from(slot), request, &[]);
-        self.journal.record(step);
+        self.request_each(step, order, AgentSet::from(slot), request, &[]);
         Ok(format!("agent {} has it; you will be told when it is done", slot.number()))
     }
+}
+
+fn answer(step: &mut Step, id: String, outcome: Result<String, String>) {
+    step.effects.push(Effect::Show(LiveInput::ToolResult { id, outcome }));
 }

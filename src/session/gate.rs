@@ -2,6 +2,7 @@
 //! once, and written down. No answer in time, a dead agent or an unknown id mean no.
 
 use super::actor::Session;
+use super::errand::LiveWish;
 use super::journal::{Effect, Step};
 use super::lane::Lane;
 use crate::message::{
@@ -20,8 +21,6 @@ use tokio::time::Instant;
 
 /// Open questions of one session. More: denied at once, because nobody could keep up.
 const MOST_OPEN: usize = 64;
-/// The kind of what a live model asks for; no agent can give its tools this kind.
-const ERRAND: &str = "errand";
 /// What is shown of a tool's input.
 const LONGEST_INPUT: usize = 16 * 1024;
 /// What is shown of a change.
@@ -44,11 +43,29 @@ pub(super) struct Gate {
     calls: [HashSet<String>; AgentSlot::ALL.len()],
 }
 
+/// What becomes of a call.
+#[derive(Debug)]
+pub(super) struct Judgement {
+    /// `None`: the user decides.
+    pub(super) confirmed: Option<Confirmed>,
+    pub(super) level: Level,
+    pub(super) reason: String,
+}
+
 /// What the user said to one agent in one place of work.
 #[derive(Debug, Default)]
 struct Memory {
     whose: Option<(String, PathBuf)>,
     always: Remembered,
+}
+
+/// Who waits for the answer.
+#[derive(Debug)]
+pub(super) enum Asker {
+    /// The agent itself, in the middle of its run.
+    Agent(AskId),
+    /// A live model that wants the agent to do something.
+    Live(LiveWish),
 }
 
 /// A question that waits for the user.
@@ -57,7 +74,7 @@ pub(super) struct Open {
     id: ConfirmId,
     slot: AgentSlot,
     number: u32,
-    ask: AskId,
+    asker: Asker,
     call: Call,
     deadline: Instant,
 }
@@ -102,6 +119,20 @@ impl Gate {
         }
     }
 
+    /// What the rules say about a call, with what the user said before. `None`: the user is to be asked.
+    pub(super) fn judge(&self, slot: AgentSlot, call: &Call, scope: &Scope) -> Judgement {
+        let remembered = &self.remembered[place(slot)].always;
+        let verdict = self.rules.judge(call, scope, remembered);
+        let confirmed = match verdict.decision {
+            Judged::Allow => Some(Confirmed::Approved),
+            Judged::Deny => Some(Confirmed::Refused),
+            // Nobody could keep up with more questions.
+            Judged::Ask if self.open.len() >= MOST_OPEN => Some(Confirmed::Refused),
+            Judged::Ask => None,
+        };
+        Judgement { confirmed, level: verdict.level, reason: verdict.reason }
+    }
+
     fn take(&mut self, wanted: impl Fn(&Open) -> bool) -> Option<Open> {
         let at = self.open.iter().position(wanted)?;
         Some(self.open.remove(at))
@@ -126,65 +157,27 @@ impl Session {
         self.gate.recall(slot, &self.lanes[index]);
         let directory = self.lanes[index].directory().unwrap_or(self.env.files.project());
         let scope = Scope::new(directory, &[]);
-        let remembered = &self.gate.remembered[place(slot)].always;
-        let verdict = self.gate.rules.judge(&call, &scope, remembered);
-        let decided = match verdict.decision {
-            Judged::Allow => Some((Confirmed::Approved, Decision::AllowOnce)),
-            Judged::Deny => Some((Confirmed::Refused, Decision::Deny)),
-            Judged::Ask if self.gate.open.len() >= MOST_OPEN => {
-                Some((Confirmed::Refused, Decision::Deny))
-            }
-            Judged::Ask => None,
-        };
-        if let Some((confirmed, decision)) = decided {
+        let Judgement { confirmed, level, reason } = self.gate.judge(slot, &call, &scope);
+        if let Some(confirmed) = confirmed {
+            let decision = decision(confirmed, DecidedBy::Rule);
             step.effects.push(Effect::Decide { slot, ask: ask.id, decision });
-            self.audit(step, slot, run, &call, confirmed, DecidedBy::Rule, &verdict.reason);
+            self.audit(step, slot, run, &call, confirmed, DecidedBy::Rule, &reason);
             if confirmed == Confirmed::Refused {
-                let line = format!("[tool] {}: {}", call.tool, verdict.reason);
-                self.tell_line(step, index, line);
+                self.tell_line(step, index, format!("[tool] {}: {reason}", call.tool));
             }
             return;
         }
         let diff = diff(&ask.tool.diffs);
-        self.ask_user(step, slot, ask.id, call, diff, verdict.level, verdict.reason);
-    }
-
-    /// What a live model wants done by an agent. `Err` says why not, in words for the model.
-    pub(super) fn judge_errand(
-        &mut self,
-        slot: AgentSlot,
-        tool: &str,
-        arguments: &str,
-    ) -> Result<(), String> {
-        let call = Call {
-            tool: tool.to_owned(),
-            kind: ERRAND.to_owned(),
-            input: arguments.to_owned(),
-            paths: Vec::new(),
-        };
-        let scope = Scope::new(self.env.files.project(), &[]);
-        let remembered = &self.gate.remembered[place(slot)].always;
-        let verdict = self.gate.rules.judge(&call, &scope, remembered);
-        let confirmed = match verdict.decision {
-            Judged::Allow => Confirmed::Approved,
-            Judged::Deny | Judged::Ask => Confirmed::Refused,
-        };
-        let mut step = Step::default();
-        let by = DecidedBy::Rule;
-        self.audit(&mut step, slot, RunId(0), &call, confirmed, by, &verdict.reason);
-        self.journal.record(step);
-        match confirmed {
-            Confirmed::Approved => Ok(()),
-            Confirmed::Refused => Err(verdict.reason),
-        }
+        let asker = Asker::Agent(ask.id);
+        self.ask_user(step, slot, asker, call, diff, level, reason);
     }
 
     #[expect(clippy::too_many_arguments, reason = "one question")]
-    fn ask_user(
+    pub(super) fn ask_user(
         &mut self,
         step: &mut Step,
         slot: AgentSlot,
-        ask: AskId,
+        asker: Asker,
         call: Call,
         diff: Option<String>,
         level: Level,
@@ -210,7 +203,7 @@ impl Session {
             let call = self.webhook_call(&confirmation, patience);
             step.effects.push(Effect::Call(Box::new(call)));
         }
-        let open = Open { id, slot, number, ask, call, deadline: Instant::now() + patience };
+        let open = Open { id, slot, number, asker, call, deadline: Instant::now() + patience };
         self.gate.open.push(open);
         self.append(step, Channel::Agent(slot), Event::ConfirmAsked(confirmation.clone()));
         self.append(step, Channel::Input, Event::ConfirmAsked(confirmation));
@@ -262,7 +255,8 @@ impl Session {
 
     /// A run is over: whatever its agent still waited for is void.
     pub(super) fn void_confirmations(&mut self, step: &mut Step, slot: AgentSlot) {
-        while let Some(open) = self.gate.take(|open| open.slot == slot) {
+        let is_its = |open: &Open| open.slot == slot && matches!(open.asker, Asker::Agent(_));
+        while let Some(open) = self.gate.take(is_its) {
             self.settle(step, open, Confirmed::Refused, DecidedBy::End, "the run has ended");
         }
     }
@@ -275,17 +269,15 @@ impl Session {
         by: DecidedBy,
         why: &str,
     ) {
-        let Open { id, slot, number, ask, call, .. } = open;
+        let Open { id, slot, number, asker, call, .. } = open;
         let index = usize::from(slot.number());
-        let decision = match (confirmed, by) {
-            (Confirmed::Approved, _) => Decision::AllowOnce,
-            (Confirmed::Refused, DecidedBy::End) => Decision::Cancelled,
-            (
-                Confirmed::Refused,
-                DecidedBy::User | DecidedBy::Time | DecidedBy::Rule | DecidedBy::Nobody,
-            ) => Decision::Deny,
-        };
-        step.effects.push(Effect::Decide { slot, ask, decision });
+        match asker {
+            Asker::Agent(ask) => {
+                let decision = decision(confirmed, by);
+                step.effects.push(Effect::Decide { slot, ask, decision });
+            }
+            Asker::Live(wish) => self.answer_wish(step, slot, wish, confirmed, why),
+        }
         let run = self.lanes[index].current.as_ref().map_or(RunId(0), |current| current.run.id);
         self.audit(step, slot, run, &call, confirmed, by, why);
         for channel in [Channel::Agent(slot), Channel::Input] {
@@ -340,7 +332,7 @@ impl Session {
     }
 
     #[expect(clippy::too_many_arguments, reason = "one row of the audit")]
-    fn audit(
+    pub(super) fn audit(
         &mut self,
         step: &mut Step,
         slot: AgentSlot,
@@ -359,6 +351,17 @@ impl Session {
             by,
             reason: reason.to_owned(),
         }));
+    }
+}
+
+fn decision(confirmed: Confirmed, by: DecidedBy) -> Decision {
+    match (confirmed, by) {
+        (Confirmed::Approved, _) => Decision::AllowOnce,
+        (Confirmed::Refused, DecidedBy::End) => Decision::Cancelled,
+        (
+            Confirmed::Refused,
+            DecidedBy::User | DecidedBy::Time | DecidedBy::Rule | DecidedBy::Nobody,
+        ) => Decision::Deny,
     }
 }
 

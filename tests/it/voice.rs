@@ -223,3 +223,32 @@ async fn an_answer_goes_on_at_the_next_socket() {
     let mut next = Client::open(gateway.addr, "audio", Some(&session)).await;
     next.until("output_audio").await;
 }
+
+/// A gateway whose rules ask before a live model gives work to an agent.
+async fn asking_gateway() -> (tempfile::TempDir, Gateway) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("policy.toml");
+    let shipped = include_str!("../../config/policy.toml");
+    let allowed = "kinds = [\"errand\"]\ndecision = \"allow\"";
+    assert!(shipped.contains(allowed));
+    let asked = shipped.replace(allowed, "kinds = [\"errand\"]\ndecision = \"ask\"");
+    std::fs::write(&path, asked).unwrap();
+    (dir, Gateway::start_with(|config| config.policy = Some(path)).await)
+}
+
+#[tokio::test]
+async fn the_user_is_asked_about_a_live_models_errand_where_the_rules_say_so() {
+    let (_dir, gateway) = asking_gateway().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    say_live(&mut front, "/agent 2 look around").await;
+    let question = front.input.until("confirm_request").await;
+    assert_eq!(question[BODY]["チャンネル"], "2");
+    let id = question[BODY]["id"].clone();
+    front.input.send(&json!({KIND: "confirm_answer", BODY: {"id": id, "承認": false}})).await;
+    assert_eq!(front.chat.until("output_text").await[BODY], "the user does not want it");
+    say_live(&mut front, "/agent 2 look around").await;
+    let id = front.input.until("confirm_request").await[BODY]["id"].clone();
+    front.input.send(&json!({KIND: "confirm_answer", BODY: {"id": id, "承認": true}})).await;
+    assert_eq!(front.agents[1].until("input_request").await[BODY], "look around");
+    front.chat.until("output_request").await;
+}
