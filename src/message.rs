@@ -9,6 +9,7 @@ mod backup;
 mod chat_model;
 mod choice;
 mod confirmation;
+mod live_model;
 mod playback;
 mod setting;
 mod webhook;
@@ -25,6 +26,7 @@ pub use choice::{
     Conflict, DiffNote, FileChange, Overlap, PlaceKind, RunSummary,
 };
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
+pub use live_model::{LiveKind, LiveModel, TurnRules, Turns};
 pub use playback::{Generation, Interruption, PlaybackAck, TalkKey, TurnTimes};
 pub use setting::{ModelOffer, Offered, SettingProblem, SettingValue, Settings};
 pub use webhook::{Webhook, WebhookCall};

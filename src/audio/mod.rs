@@ -1,4 +1,5 @@
-//! Pure PCM16: resampling, levels, speech gate. No sockets, no tasks.
+//! Pure PCM16: resampling, levels, speech gate, voices. No sockets, no tasks.
 
 pub mod gate;
 pub mod resample;
+pub mod voice;

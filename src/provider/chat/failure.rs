@@ -101,7 +101,7 @@ fn again(wanted: Option<Duration>) -> Again {
 }
 
 /// One short line, in which the key does not appear whatever the vendor repeats.
-pub(super) fn presentable(text: &str, secret: Option<&Secret>) -> String {
+pub(in crate::provider) fn presentable(text: &str, secret: Option<&Secret>) -> String {
     let hidden = match secret {
         Some(secret) if !secret.expose().is_empty() => text.replace(secret.expose(), "(the key)"),
         Some(_) | None => text.to_owned(),

@@ -18,6 +18,7 @@ mod sse;
 pub use client::Client;
 pub use discover::{Candidates, discover};
 pub use error::ChatError;
+pub(in crate::provider) use failure::presentable;
 pub use picture::{Picture, picture};
 
 use crate::message::ChatModel;

@@ -2,10 +2,12 @@
 //! sound goes to. Dropping the link ends the model.
 
 mod errand;
+mod remote;
 mod scripted;
 mod speaker;
 
 pub use errand::{Errand, GIVE_WORK_TOOL};
+pub use remote::{Client, Remote, voices};
 pub use speaker::{Cut, Listener, Pace, Played, SPEAKER_RATE, Sound, Speaker, Stale};
 
 use crate::message::{AudioChunk, Interruption, Speaker as Side, TalkKey, TurnTimes};
@@ -21,6 +23,8 @@ pub const LIVE_OUTPUT_CAPACITY: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveConfig {
     Scripted,
+    /// Models of vendors, in the order in which they are tried.
+    Remote(Remote),
 }
 
 impl LiveConfig {
@@ -103,5 +107,6 @@ pub struct LiveLink {
 pub fn connect(config: &LiveConfig, speaker: Speaker) -> LiveLink {
     match config {
         LiveConfig::Scripted => scripted::connect(speaker),
+        LiveConfig::Remote(remote) => remote::connect(remote.clone(), speaker),
     }
 }

@@ -103,6 +103,8 @@ struct Reply {
     base: u64,
     /// What the client has told, and when.
     told: Option<(u64, Instant)>,
+    /// How far it was heard when it was silenced, as far as nobody tells it better.
+    silenced: Option<u64>,
     /// When everything sent is played, if it is played from its arrival on.
     ends: Option<Instant>,
     underruns: u64,
@@ -124,6 +126,7 @@ impl Reply {
             finished: false,
             base: 0,
             told: None,
+            silenced: None,
             ends: None,
             underruns: 0,
             first_made: None,
@@ -170,9 +173,10 @@ impl Reply {
     }
 
     fn heard(&self, now: Instant) -> u64 {
-        match self.told {
-            Some((told, _)) => told,
-            None => {
+        match (self.told, self.silenced) {
+            (Some((told, _)), _) => told,
+            (None, Some(heard)) => heard,
+            (None, None) => {
                 let ends = self.ends.map_or(now, |ends| ends + ALLOWANCE);
                 self.sent
                     .saturating_sub(samples(ends.saturating_duration_since(now)))
@@ -187,8 +191,9 @@ impl Reply {
             let since = self.ends.map_or(told, |ends| ends.max(told));
             now.saturating_duration_since(since) >= SILENT_CLIENT
         };
-        all_sent
-            && (self.heard(now) >= self.sent || self.told.is_some_and(|(_, when)| silent(when)))
+        let all_heard =
+            self.heard(now) >= self.sent || self.told.is_some_and(|(_, when)| silent(when));
+        self.silenced.is_some() || (all_sent && all_heard)
     }
 
     fn played(&self, now: Instant) -> Played {
@@ -205,7 +210,9 @@ impl Reply {
     }
 
     /// Nothing of it is wanted any more.
-    fn silence(&mut self) {
+    fn silence(&mut self, now: Instant) {
+        let heard = self.heard(now);
+        self.silenced.get_or_insert(heard);
         self.waiting.clear();
         self.unheard.clear();
         (self.held, self.finished) = (0, true);
@@ -280,7 +287,7 @@ impl Playout {
         self.paused = false;
         let cut =
             current.map(|generation| Cut { generation, played: self.played(generation, now) });
-        self.replies.iter_mut().for_each(Reply::silence);
+        self.replies.iter_mut().for_each(|reply| reply.silence(now));
         self.freed = true;
         if cut.is_some()
             && let Some(reason) = reason
@@ -334,7 +341,8 @@ impl Playout {
             (false, Sink::Attached) => Sink::Lost { since: now },
             (false, lost @ Sink::Lost { .. }) => lost,
         };
-        self.replies.iter_mut().for_each(|reply| reply.take_back(now));
+        let audible = self.replies.iter_mut().filter(|reply| reply.silenced.is_none());
+        audible.for_each(|reply| reply.take_back(now));
     }
 
     /// True once after room was made.

@@ -1,0 +1,80 @@
+//! Tools that the model wants to be used: each wish reaches the session once, whatever the vendor repeats.
+
+use super::Conversation;
+use crate::provider::live::LiveOutput;
+use crate::provider::live::remote::protocol::Wish;
+use std::collections::VecDeque;
+use tokio::time::Instant;
+use tracing::info;
+
+/// Calls that are remembered.
+const MOST: usize = 32;
+
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    known: VecDeque<Call>,
+    /// Results that wait until the user has finished speaking.
+    results: Vec<(String, Result<String, String>)>,
+}
+
+#[derive(Debug)]
+struct Call {
+    id: String,
+    name: String,
+    arguments: String,
+    answered: bool,
+}
+
+impl Conversation {
+    pub(super) fn on_tool_call(&mut self, id: String, name: String, arguments: String) {
+        self.turn.answered();
+        if self.calls.known.iter().any(|call| call.id == id) {
+            info!(id, "the live model repeats a call; it is made once");
+            return;
+        }
+        let same = |call: &Call| !call.answered && call.name == name && call.arguments == arguments;
+        if self.calls.known.iter().any(same) {
+            let outcome = Ok("this is already being done".to_owned());
+            self.wish(Wish::ToolResult { id, outcome });
+            return;
+        }
+        if self.calls.known.len() >= MOST {
+            self.calls.known.pop_front();
+        }
+        let call = Call { id, name, arguments, answered: false };
+        let (id, name, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
+        self.calls.known.push_back(call);
+        self.untold.push_back(LiveOutput::ToolCall { id, name, arguments });
+    }
+
+    pub(super) fn on_tools_cancelled(&mut self, ids: Vec<String>) {
+        self.calls.known.retain(|call| !ids.contains(&call.id));
+        self.calls.results.retain(|(id, _)| !ids.contains(id));
+        self.untold.push_back(LiveOutput::ToolsCancelled { ids });
+    }
+
+    /// A call that was cancelled or never made is not answered.
+    pub(super) fn on_tool_result(
+        &mut self,
+        id: String,
+        outcome: Result<String, String>,
+        now: Instant,
+    ) {
+        let call = self.calls.known.iter_mut().find(|call| call.id == id && !call.answered);
+        let Some(call) = call else { return };
+        call.answered = true;
+        self.calls.results.push((id, outcome));
+        self.pass_on_results(now);
+    }
+
+    /// The model would speak about them into the user's words.
+    pub(super) fn pass_on_results(&mut self, now: Instant) {
+        if self.calls.results.is_empty() || self.user_speaks() {
+            return;
+        }
+        for (id, outcome) in std::mem::take(&mut self.calls.results) {
+            self.wish(Wish::ToolResult { id, outcome });
+        }
+        self.expect(now);
+    }
+}

@@ -1,0 +1,316 @@
+//! Connections come and go, the conversation stays: connecting, what a lost connection means, renewing one in time,
+//! and going on with another model.
+
+use super::Conversation;
+use crate::message::Turns;
+use crate::provider::chat::presentable;
+use crate::provider::live::LiveOutput;
+use crate::provider::live::remote::dial::Refusal;
+use crate::provider::live::remote::line::{Jammed, Line, News};
+use crate::provider::live::remote::protocol::{Capabilities, Fate, Resume, Wish};
+use crate::provider::live::remote::{Remote, protocol_of};
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+/// The first pause; each further one is twice as long.
+const PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// In a row; then the next model is tried.
+const TRIES: u32 = 4;
+/// A server has to be ready within this.
+const OPENING: Duration = Duration::from_secs(15);
+/// A connection that lasts so long is a good one.
+const PROVEN: Duration = Duration::from_secs(60);
+/// Before the moment at which the vendor would hang up.
+const MARGIN: Duration = Duration::from_secs(3);
+/// How long a model that does not work is left alone; or one that needs somebody to do something.
+const REST: Duration = Duration::from_secs(60);
+const LONG_REST: Duration = Duration::from_secs(600);
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// The model's place in the list.
+    place: usize,
+    phase: Phase,
+    /// The line before this one, until it has hung up.
+    before: Option<JoinHandle<()>>,
+    /// Counts connections.
+    pub(super) number: u64,
+    pub(super) handle: Option<String>,
+    tries: u32,
+    /// When it has to be left, by the vendor's word.
+    leave_by: Option<Instant>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Down { until: Instant },
+    Opening { line: Line, by: Instant },
+    Ready { line: Line, since: Instant },
+}
+
+/// The first model from there on that works.
+pub(super) fn next_place(remote: &Remote, from: usize) -> Option<usize> {
+    let works = |place: &usize| {
+        let model = &remote.models[*place];
+        model.has_key() && !remote.client.health.is_resting(&model.name)
+    };
+    (from..remote.models.len()).find(works)
+}
+
+/// Why none of them does.
+pub(super) fn why_none(remote: &Remote) -> String {
+    let missing = remote.models.iter().filter(|model| !model.has_key());
+    let missing = missing.filter_map(|model| Some((&model.label, &model.key.as_ref()?.variable)));
+    let missing: Vec<_> =
+        missing.map(|(label, key)| format!("{label} needs the variable {key}")).collect();
+    if missing.is_empty() {
+        return "no live model works at the moment; the next try is worth while in a minute"
+            .to_owned();
+    }
+    format!("no live model works: {}; set it and start the gateway again", missing.join(", "))
+}
+
+impl Connection {
+    pub(super) fn new(place: usize) -> Self {
+        let phase = Phase::Down { until: Instant::now() };
+        Self { place, phase, before: None, number: 0, handle: None, tries: 0, leave_by: None }
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        matches!(self.phase, Phase::Ready { .. })
+    }
+
+    /// Something was said from beginning to end.
+    pub(super) fn works(&mut self) {
+        self.tries = 0;
+    }
+
+    /// Loses nothing when it is cancelled.
+    pub(super) async fn news(&mut self) -> Option<News> {
+        match &mut self.phase {
+            Phase::Down { .. } => pending().await,
+            Phase::Opening { line, .. } | Phase::Ready { line, .. } => line.news().await,
+        }
+    }
+
+    pub(super) fn leave_within(&mut self, left: Duration, now: Instant) {
+        self.leave_by = Some(now + left.saturating_sub(MARGIN));
+    }
+
+    /// Whether the next pause should be used for a new connection.
+    pub(super) fn wants_renewal(&self, vendor: &Capabilities, now: Instant) -> bool {
+        let Phase::Ready { since, .. } = self.phase else { return false };
+        let old = vendor.renew_after.is_some_and(|time| now >= since + time);
+        // A vendor that resumes by a handle says when it can.
+        let can = vendor.resume == Resume::Replay || self.handle.is_some();
+        (old || self.leave_by.is_some()) && can
+    }
+
+    /// When it is left, whoever speaks.
+    fn last_moment(&self, vendor: &Capabilities) -> Option<Instant> {
+        let Phase::Ready { since, .. } = self.phase else { return None };
+        [vendor.longest.map(|time| since + time), self.leave_by].into_iter().flatten().min()
+    }
+
+    fn hang_up(&mut self, until: Instant) {
+        self.leave_by = None;
+        match std::mem::replace(&mut self.phase, Phase::Down { until }) {
+            Phase::Down { .. } => (),
+            Phase::Opening { line, .. } | Phase::Ready { line, .. } => {
+                self.before = Some(line.hang_up());
+            }
+        }
+    }
+}
+
+impl Conversation {
+    pub(super) fn send(&mut self, frame: String) {
+        let sent = match &self.connection.phase {
+            Phase::Down { .. } => Ok(()),
+            Phase::Opening { line, .. } | Phase::Ready { line, .. } => line.send(frame),
+        };
+        if let Err(Jammed) = sent {
+            self.on_lost("its server does not read", Fate::Retry, Instant::now());
+        }
+    }
+
+    /// What time alone brings about.
+    pub(super) fn settle_connection(&mut self, now: Instant) {
+        match &self.connection.phase {
+            Phase::Down { until } if *until <= now && self.may_dial() => self.dial(now),
+            Phase::Opening { by, .. } if *by <= now => {
+                self.on_lost("its server does not get ready", Fate::Retry, now);
+            }
+            Phase::Ready { since, .. } => {
+                if now >= *since + PROVEN {
+                    self.connection.works();
+                }
+                let last = self.connection.last_moment(&self.vendor);
+                if last.is_some_and(|moment| moment <= now) {
+                    info!("the connection to the live model is as old as it can get");
+                    self.drop_line(now);
+                }
+            }
+            Phase::Down { .. } | Phase::Opening { .. } => (),
+        }
+    }
+
+    pub(super) fn connection_alarm(&self) -> Option<Instant> {
+        match &self.connection.phase {
+            Phase::Down { until } => self.may_dial().then_some(*until),
+            Phase::Opening { by, .. } => Some(*by),
+            Phase::Ready { since, .. } => {
+                // Whoever is busy is looked at again when that is over.
+                let old = self.vendor.renew_after.map(|time| *since + time);
+                let old = old.filter(|moment| *moment > Instant::now());
+                let last = self.connection.last_moment(&self.vendor);
+                [old, last].into_iter().flatten().min()
+            }
+        }
+    }
+
+    /// A vendor that is told what was said has to be told how much of the last reply was heard, which is known when
+    /// that is over.
+    fn may_dial(&self) -> bool {
+        !self.replies.are_open() || self.connection.handle.is_some()
+    }
+
+    fn dial(&mut self, now: Instant) {
+        let dialer = self.remote.client.dialer.clone();
+        let line = Line::open(dialer, self.protocol.address(), self.connection.before.take());
+        self.connection.number += 1;
+        self.connection.phase = Phase::Opening { line, by: now + OPENING };
+    }
+
+    pub(super) fn on_opened(&mut self) {
+        let handle = self.connection.handle.clone();
+        let deeds = self.protocol.open(handle.as_deref(), self.memory.said());
+        self.obey(deeds);
+    }
+
+    pub(super) fn on_ready(&mut self, now: Instant) {
+        let down = Phase::Down { until: now };
+        self.connection.phase = match std::mem::replace(&mut self.connection.phase, down) {
+            Phase::Opening { line, .. } => Phase::Ready { line, since: now },
+            other => other,
+        };
+        for wish in std::mem::take(&mut self.waiting) {
+            match wish {
+                Wish::Read(text) => self.read(text, now),
+                other => self.wish(other),
+            }
+        }
+        if self.turn.unanswered {
+            self.say_again(now);
+        } else if self.turn.is_awaited() {
+            self.ask_again(now);
+        }
+    }
+
+    /// What the user said while nobody could hear it, or heard it to its end.
+    fn say_again(&mut self, now: Instant) {
+        let ours = self.remote.rules.turns == Turns::Gateway || self.turn.key.is_some();
+        if ours {
+            self.wish(Wish::SpeechBegins);
+        }
+        for pcm in self.ear.replay() {
+            self.wish(Wish::Hear(pcm));
+        }
+        if ours && !self.user_speaks() {
+            self.wish(Wish::SpeechEnds);
+            self.ask(now);
+        }
+    }
+
+    pub(super) fn on_refused(&mut self, refusal: &Refusal, now: Instant) {
+        let fate = match refusal.status {
+            Some(400..=404) => Fate::GiveUp,
+            Some(_) | None => Fate::Retry,
+        };
+        self.on_lost(&refusal.reason, fate, now);
+    }
+
+    pub(super) fn on_lost(&mut self, reason: &str, fate: Fate, now: Instant) {
+        let secret = self.model_row().key.as_ref().and_then(|key| key.secret.as_ref());
+        let reason = presentable(reason, secret);
+        let model = self.model_row().name.clone();
+        self.drop_line(now);
+        self.connection.tries += 1;
+        match fate {
+            Fate::GiveUp => {
+                self.remote.client.health.rest(&model, LONG_REST);
+                self.replace(reason, now);
+            }
+            Fate::Retry | Fate::StartOver if self.connection.tries > TRIES => {
+                self.remote.client.health.rest(&model, REST);
+                self.replace(reason, now);
+            }
+            Fate::StartOver => {
+                self.connection.handle = None;
+                self.try_again(&reason, now);
+            }
+            Fate::Retry => self.try_again(&reason, now),
+        }
+    }
+
+    fn try_again(&mut self, reason: &str, now: Instant) {
+        warn!(reason, "the live model is connected again");
+        let pause = PAUSE * 2_u32.saturating_pow(self.connection.tries - 1);
+        // The first time it costs nothing to be quick.
+        let pause = if self.connection.tries == 1 { PAUSE / 5 } else { pause.min(LONGEST_PAUSE) };
+        self.connection.phase = Phase::Down { until: now + pause };
+    }
+
+    /// Between two turns: nothing is lost by it.
+    pub(super) fn renew(&mut self, now: Instant) {
+        self.deeds.clear();
+        self.connection.hang_up(now);
+    }
+
+    /// What the vendor was saying is broken off; what it has not answered is asked again.
+    pub(super) fn drop_line(&mut self, now: Instant) {
+        self.connection.hang_up(now);
+        self.deeds.clear();
+        self.held = None;
+        let broken = self.break_off();
+        let unknown = self.captions.forget_unknown();
+        self.turn.utterances.clear();
+        self.turn.undecided.clear();
+        if self.turn.suspected.take().is_some() {
+            self.speaker.resume();
+        }
+        // A text that is known is replayed as text, so its sound must not be.
+        self.turn.unanswered &= unknown || self.user_speaks();
+        if broken && !self.turn.unanswered {
+            self.expect(now);
+        }
+    }
+
+    /// Another model goes on, if there is one.
+    fn replace(&mut self, reason: String, now: Instant) {
+        let Some(place) = next_place(&self.remote, self.connection.place + 1) else {
+            self.untold.push_back(LiveOutput::Failed { reason });
+            self.over = true;
+            return;
+        };
+        let model = Arc::clone(&self.remote.models[place]);
+        warn!(model = model.name, reason, "another live model goes on");
+        self.protocol = protocol_of(&model, &self.remote);
+        self.vendor = self.protocol.capabilities();
+        self.ear.tune(self.vendor.input_rate);
+        self.lead.clear();
+        let (before, number) = (self.connection.before.take(), self.connection.number);
+        self.connection = Connection { before, number, ..Connection::new(place) };
+        self.connection.phase = Phase::Down { until: now };
+        self.untold.push_back(LiveOutput::Replaced { model: model.label.clone(), reason });
+    }
+
+    fn model_row(&self) -> &crate::message::LiveModel {
+        &self.remote.models[self.connection.place]
+    }
+}

@@ -1,0 +1,90 @@
+//! What the vendor's words lead to.
+
+use super::Conversation;
+use super::turn::Utterance;
+use crate::provider::live::LiveOutput;
+use crate::provider::live::remote::floor::{self, Model};
+use crate::provider::live::remote::protocol::Deed;
+use tokio::time::Instant;
+use tracing::debug;
+
+impl Conversation {
+    /// In order, as far as the speaker has room.
+    pub(super) fn do_deeds(&mut self, now: Instant) {
+        while self.held.is_none()
+            && !self.over
+            && let Some(deed) = self.deeds.pop_front()
+        {
+            self.do_deed(deed, now);
+        }
+    }
+
+    fn do_deed(&mut self, deed: Deed, now: Instant) {
+        match deed {
+            Deed::Send(frame) => self.send(frame),
+            Deed::Ready => self.on_ready(now),
+            Deed::SpeechBegan { utterance } => self.on_speech_began(utterance, now),
+            Deed::SpeechEnded { utterance } => self.on_speech_ended(&utterance, now),
+            Deed::UserSaid { utterance, text, last } => {
+                self.on_user_said(&utterance, &text, last, now);
+            }
+            Deed::ReplyBegan { reply } => self.on_reply_began(reply),
+            Deed::Sound { reply, pcm } => self.on_sound(&reply, pcm),
+            Deed::ReplySaid { reply, text } => self.on_reply_said(&reply, text),
+            Deed::ReplyEnded { reply, end } => self.on_reply_ended(&reply, end, now),
+            Deed::Interrupted => self.interrupt(Some(self.turn.began.unwrap_or(now)), now),
+            Deed::Tell(LiveOutput::ToolCall { id, name, arguments }) => {
+                self.on_tool_call(id, name, arguments);
+            }
+            Deed::Tell(LiveOutput::ToolsCancelled { ids }) => self.on_tools_cancelled(ids),
+            Deed::Tell(output) => self.untold.push_back(output),
+            Deed::Handle(handle) => self.connection.handle = handle,
+            Deed::GoAway { left } => self.connection.leave_within(left, now),
+            Deed::Remark(text) => debug!(text, "the live model's vendor remarks"),
+            Deed::Failed { reason, fate } => self.on_lost(&reason, fate, now),
+        }
+    }
+
+    /// The vendor hears somebody; our own gate may have, or may not.
+    fn on_speech_began(&mut self, utterance: String, now: Instant) {
+        self.captions.user_began(Some(&utterance));
+        if self.turn.key.is_some() {
+            return;
+        }
+        let over_reply = self.model(now) != Model::Silent && !self.floor.is_taken();
+        self.turn.utterances.push_back(Utterance { name: utterance, over_reply });
+        self.turn.unanswered |= !over_reply;
+        if over_reply {
+            let rules = &self.remote.rules;
+            self.turn.suspected = Some(now + rules.min_speech + rules.silence);
+            self.turn.began.get_or_insert(now);
+            self.speaker.pause();
+        }
+    }
+
+    fn on_speech_ended(&mut self, name: &str, now: Instant) {
+        let known = self.turn.utterances.iter().position(|utterance| utterance.name == name);
+        let Some(utterance) = known.and_then(|at| self.turn.utterances.remove(at)) else { return };
+        if utterance.over_reply {
+            self.turn.suspected = None;
+            if self.floor.is_open() {
+                self.go_on();
+            }
+            self.decide_later(utterance.name);
+        } else {
+            self.end_turn(now);
+            self.pass_on_results(now);
+        }
+    }
+
+    fn on_user_said(&mut self, utterance: &str, text: &str, last: bool, now: Instant) {
+        self.captions.user_said(utterance, text, last, now);
+        let short = self.turn.undecided.iter().position(|name| name == utterance);
+        let Some(at) = short.filter(|_| last) else { return };
+        self.turn.undecided.remove(at);
+        if !floor::is_backchannel(text, &self.remote.rules) {
+            self.interrupt(Some(now), now);
+            self.end_turn(now);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What the user does: speaks, holds a key, wants silence, switches the microphone off.
+
+use super::Conversation;
+use crate::audio::voice::Voice;
+use crate::message::{AudioChunk, TalkKey, Turns};
+use crate::provider::live::remote::floor::{Model, Move};
+use crate::provider::live::remote::protocol::Wish;
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::time::Instant;
+use tracing::debug;
+
+/// What was heard right before a voice was noticed belongs to it.
+const LEAD: Duration = Duration::from_millis(400);
+/// The same while it is not decided whether somebody interrupts.
+const LONGEST_LEAD: Duration = Duration::from_secs(3);
+/// A key that was pressed for less was touched by mistake.
+const SHORTEST_TURN: Duration = Duration::from_millis(100);
+/// Existing clients answer every stop with a cancel of their own, which is not about what comes after it.
+const ECHO_OF_STOP: Duration = Duration::from_secs(1);
+
+impl Conversation {
+    pub(super) fn on_audio(&mut self, chunk: AudioChunk, gap: bool, now: Instant) {
+        self.turn.last_sound = Some(now);
+        let model = self.model(now);
+        let by_key = self.turn.key.is_some();
+        if self.remote.rules.half_duplex && !by_key && model != Model::Silent {
+            return;
+        }
+        let rate = chunk.rate;
+        let Some(heard) = self.ear.hear(chunk, gap) else {
+            debug!(rate, "the microphone sends what cannot be heard");
+            return;
+        };
+        if let Some(said) = &mut self.turn.key {
+            *said += length(&heard.pcm, self.vendor.input_rate);
+            self.hear(heard.pcm);
+            return;
+        }
+        if self.remote.rules.turns == Turns::Model {
+            self.hear(heard.pcm);
+            self.judge(heard.voice, model, now);
+        } else {
+            self.lead.push_back(heard.pcm);
+            self.judge(heard.voice, model, now);
+            self.pass_on_lead();
+        }
+    }
+
+    fn hear(&mut self, pcm: Bytes) {
+        if !pcm.is_empty() {
+            self.wish(Wish::Hear(pcm));
+        }
+    }
+
+    /// What was heard waits until it is known whether anybody speaks.
+    fn pass_on_lead(&mut self) {
+        if self.floor.is_taken() {
+            let lead = std::mem::take(&mut self.lead);
+            lead.into_iter().for_each(|pcm| self.hear(pcm));
+            return;
+        }
+        let most = if self.floor.is_open() { LEAD } else { LONGEST_LEAD };
+        let rate = self.vendor.input_rate;
+        while time_of(&self.lead, rate) > most {
+            self.lead.pop_front();
+        }
+    }
+
+    fn judge(&mut self, voice: Option<Voice>, model: Model, now: Instant) {
+        if let Some(voice) = voice {
+            self.turn.voiced = Some(now - voice.quiet);
+        }
+        let told = self.floor.hear(voice, model, &self.remote.rules);
+        match told {
+            Some(Move::Pause) => {
+                self.turn.began = Some(now - voice.map_or(Duration::ZERO, |voice| voice.voiced));
+                self.speaker.pause();
+            }
+            Some(Move::Resume) => self.go_on(),
+            Some(Move::Interrupt) => {
+                let began = self.turn.began.take();
+                self.interrupt(Some(began.unwrap_or(now)), now);
+                self.on_user_begins();
+            }
+            Some(Move::Begin) => {
+                self.speaker.resume();
+                self.on_user_begins();
+            }
+            Some(Move::End) => self.on_user_ends(now),
+            None => (),
+        }
+    }
+
+    /// It was nothing; unless the vendor still hears something.
+    pub(super) fn go_on(&mut self) {
+        if self.turn.suspected.is_none() {
+            self.turn.began = None;
+            self.speaker.resume();
+        }
+    }
+
+    fn on_user_begins(&mut self) {
+        self.turn.unanswered = true;
+        if self.remote.rules.turns == Turns::Gateway {
+            self.wish(Wish::SpeechBegins);
+        }
+        if !self.vendor.hears_speech || self.remote.rules.turns == Turns::Gateway {
+            self.captions.user_began(None);
+        }
+    }
+
+    fn on_user_ends(&mut self, now: Instant) {
+        match self.remote.rules.turns {
+            Turns::Gateway => {
+                let lead = std::mem::take(&mut self.lead);
+                lead.into_iter().for_each(|pcm| self.hear(pcm));
+                self.wish(Wish::SpeechEnds);
+                self.end_turn(now);
+            }
+            // The vendor answers by itself, but may forget to.
+            Turns::Model if !self.vendor.hears_speech => self.end_turn(now),
+            Turns::Model => (),
+        }
+    }
+
+    pub(super) fn on_microphone_off(&mut self, silence: Duration, now: Instant) {
+        let voice = self.ear.pause(silence);
+        let model = self.model(now);
+        self.judge(voice, model, now);
+        if self.turn.key.is_none() {
+            self.wish(Wish::HearNothing);
+        }
+    }
+
+    pub(super) fn on_talk_key(&mut self, key: TalkKey, now: Instant) {
+        match (key, self.turn.key.take()) {
+            (TalkKey::Pressed, _) => {
+                self.interrupt(Some(now), now);
+                self.turn.key = Some(Duration::ZERO);
+                self.turn.unanswered = true;
+                self.turn.utterances.clear();
+                self.ear.forget();
+                self.captions.user_began(None);
+                self.wish(Wish::SpeechBegins);
+            }
+            (TalkKey::Released, Some(said)) => {
+                self.turn.voiced = Some(now);
+                self.wish(Wish::SpeechEnds);
+                if said >= SHORTEST_TURN {
+                    self.end_turn(now);
+                } else {
+                    self.turn.unanswered = false;
+                    self.captions.forget_unnamed();
+                }
+            }
+            (TalkKey::Released, None) => (),
+        }
+    }
+
+    /// The speaker is silent already.
+    pub(super) fn on_user_cancel(&mut self, now: Instant) {
+        let echo = self.turn.silenced.is_some_and(|moment| now < moment + ECHO_OF_STOP);
+        if self.replies.are_open() || (self.turn.is_awaited() && !echo) {
+            self.interrupt(None, now);
+        }
+    }
+
+    /// What the model does at this moment, as far as a user could interrupt it.
+    pub(super) fn model(&self, now: Instant) -> Model {
+        let guard = self.remote.rules.guard;
+        match self.speaker.current() {
+            Some(generation) => match self.speaker.played(generation).first_sent {
+                Some(first) if now >= first + guard => Model::Speaks,
+                Some(_) | None => Model::Begins,
+            },
+            None if self.turn.is_awaited() || self.replies.are_growing() => Model::Speaks,
+            None => Model::Silent,
+        }
+    }
+}
+
+pub(super) fn length(pcm: &Bytes, rate: u32) -> Duration {
+    let samples = (pcm.len() / 2) as u64;
+    Duration::from_nanos(samples * 1_000_000_000 / u64::from(rate.max(1)))
+}
+
+fn time_of(pieces: &VecDeque<Bytes>, rate: u32) -> Duration {
+    pieces.iter().map(|pcm| length(pcm, rate)).sum()
+}

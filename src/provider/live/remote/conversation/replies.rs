@@ -1,0 +1,232 @@
+//! What the model says: from its first sound until somebody has heard it, or silenced it.
+
+use super::Conversation;
+use super::turn::Asked;
+use crate::message::{Interruption, StopReason, TurnTimes};
+use crate::provider::live::remote::protocol::{ReplyEnd, Wish};
+use crate::provider::live::remote::speech::{Speech, State};
+use crate::provider::live::{LiveOutput, Pace, Played, SPEAKER_RATE};
+use bytes::Bytes;
+use futures_util::FutureExt;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A client tells within this how much it had played when it fell silent.
+const FINAL_ACK: Duration = Duration::from_millis(150);
+
+#[derive(Debug, Default)]
+pub(super) struct Replies {
+    open: Vec<Reply>,
+    /// Silenced, and not yet told how much of them was heard.
+    cut: Vec<Cut>,
+    cut_until: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Reply {
+    speech: Speech,
+    /// Samples so far.
+    made: u64,
+    asked: Option<Asked>,
+    /// On which it was made.
+    connection: u64,
+}
+
+#[derive(Debug)]
+struct Cut {
+    reply: Reply,
+    /// When it was silenced.
+    known: Played,
+    /// How long the user had to speak for that.
+    stop: Option<Duration>,
+}
+
+impl Replies {
+    /// Somebody may still hear something of them.
+    pub(super) fn are_open(&self) -> bool {
+        !self.open.is_empty() || !self.cut.is_empty()
+    }
+
+    /// The vendor goes on with one.
+    pub(super) fn are_growing(&self) -> bool {
+        self.open.iter().any(|reply| reply.speech.state == State::Growing)
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.cut_until
+    }
+
+    fn named(&mut self, name: &str) -> Option<&mut Reply> {
+        self.open.iter_mut().find(|reply| reply.speech.name == name)
+    }
+}
+
+impl Conversation {
+    pub(super) fn on_reply_began(&mut self, name: String) {
+        let generation = self.speaker.begin(Pace::Bursts);
+        self.captions.reply_began(generation);
+        let reply = Reply {
+            speech: Speech::new(name, generation),
+            made: 0,
+            asked: self.turn.answered(),
+            connection: self.connection.number,
+        };
+        self.replies.open.push(reply);
+        self.turn.unanswered = false;
+        if !self.user_speaks() {
+            self.ear.forget();
+        }
+    }
+
+    /// What the speaker has no room for is held, and nothing more is read meanwhile.
+    pub(super) fn on_sound(&mut self, name: &str, pcm: Bytes) {
+        let Some(reply) = self.replies.named(name) else { return };
+        let generation = reply.speech.generation;
+        reply.made += (pcm.len() / 2) as u64;
+        match self.speaker.push(generation, pcm.clone()).now_or_never() {
+            Some(Ok(()) | Err(_)) => (),
+            None => self.held = Some((generation, pcm)),
+        }
+    }
+
+    pub(super) fn on_reply_said(&mut self, name: &str, text: String) {
+        if let Some(reply) = self.replies.named(name) {
+            let made = reply.made;
+            reply.speech.say(text, made);
+        }
+    }
+
+    pub(super) fn on_reply_ended(&mut self, name: &str, end: ReplyEnd, now: Instant) {
+        let found = self.replies.named(name).map(|reply| {
+            reply.speech.state = match end {
+                ReplyEnd::Complete => State::Complete,
+                ReplyEnd::Cancelled | ReplyEnd::Failed(_) => State::Broken,
+            };
+            (reply.speech.generation, reply.made)
+        });
+        if let Some((generation, _)) = found {
+            self.speaker.finish(generation);
+        }
+        match end {
+            ReplyEnd::Complete => self.connection.works(),
+            ReplyEnd::Failed(reason) if found.is_none_or(|(_, made)| made == 0) => {
+                self.on_no_answer(&reason, now);
+            }
+            ReplyEnd::Failed(_) | ReplyEnd::Cancelled => (),
+        }
+    }
+
+    /// The vendor will say no more of what it has begun. True if it had not finished.
+    pub(super) fn break_off(&mut self) -> bool {
+        let mut broken = false;
+        for reply in &mut self.replies.open {
+            if reply.speech.state == State::Growing {
+                reply.speech.state = State::Broken;
+                broken = true;
+            }
+            self.speaker.finish(reply.speech.generation);
+        }
+        broken
+    }
+
+    /// The user takes the word. Since when they wanted it is known if they speak; otherwise the speaker is silent
+    /// already.
+    pub(super) fn interrupt(&mut self, since: Option<Instant>, now: Instant) {
+        self.turn.suspected = None;
+        self.turn.utterances.iter_mut().for_each(|utterance| utterance.over_reply = false);
+        let anything = !self.replies.open.is_empty() || self.turn.is_awaited();
+        if !anything {
+            self.speaker.resume();
+            return;
+        }
+        let open = std::mem::take(&mut self.replies.open);
+        let stop = since.map(|since| now.saturating_duration_since(since));
+        let cut = open.into_iter().map(|reply| {
+            let known = self.speaker.played(reply.speech.generation);
+            Cut { reply, known, stop }
+        });
+        self.replies.cut.extend(cut.collect::<Vec<_>>());
+        if since.is_some() {
+            self.speaker.stop(Some(StopReason::UserSpeaks));
+            self.turn.silenced = Some(now);
+        }
+        self.held = None;
+        self.replies.cut_until.get_or_insert(now + FINAL_ACK);
+        self.turn.forget_asked();
+        self.wish(Wish::Cancel);
+    }
+
+    pub(super) fn settle_replies(&mut self, now: Instant) {
+        if self.replies.cut_until.is_some_and(|moment| moment <= now) {
+            self.replies.cut_until = None;
+            for cut in std::mem::take(&mut self.replies.cut) {
+                self.settle_cut(cut, now);
+            }
+        }
+        for reply in std::mem::take(&mut self.replies.open) {
+            let played = self.speaker.played(reply.speech.generation);
+            let growing = reply.speech.state == State::Growing;
+            let held = self.held.as_ref().is_some_and(|(held, _)| *held == reply.speech.generation);
+            // One that the speaker does not know any more was silenced long ago.
+            let gone = played.made == 0 && reply.made > 0 && !held;
+            if growing || held || !(played.over || gone) {
+                self.replies.open.push(reply);
+            } else {
+                self.tell(reply, played, None, now);
+            }
+        }
+    }
+
+    /// A client that never tells what it plays would by now be taken to have played more.
+    fn settle_cut(&mut self, cut: Cut, now: Instant) {
+        let told = self.speaker.played(cut.reply.speech.generation);
+        let played = if told.told { told } else { cut.known };
+        self.tell(
+            cut.reply,
+            Played { made: played.made.max(cut.known.made), ..played },
+            Some(cut.stop),
+            now,
+        );
+    }
+
+    /// Once for each reply, when nothing more of it will be heard.
+    fn tell(
+        &mut self,
+        mut reply: Reply,
+        played: Played,
+        cut: Option<Option<Duration>>,
+        now: Instant,
+    ) {
+        let complete = reply.speech.state == State::Complete;
+        if !complete {
+            reply.speech.state = State::Broken;
+        }
+        let all = complete && played.samples >= reply.made;
+        let text = reply.speech.heard(played.samples, reply.made);
+        let heard = Duration::from_micros(played.samples * 1_000_000 / u64::from(SPEAKER_RATE));
+        let interrupted = (!all).then_some(Interruption { heard });
+        let nothing = text.is_empty();
+        self.captions.reply_ended(reply.speech.generation, text, interrupted, now);
+        let times = self.times(&reply, &played, cut.flatten());
+        self.untold.push_back(LiveOutput::Turn(times));
+        if !all && reply.connection == self.connection.number {
+            let played = if nothing { Duration::ZERO } else { heard };
+            self.wish(Wish::Heard { reply: reply.speech.name, played });
+        }
+    }
+
+    fn times(&mut self, reply: &Reply, played: &Played, stop: Option<Duration>) -> TurnTimes {
+        let between =
+            |from: Option<Instant>, to: Option<Instant>| Some(to?.saturating_duration_since(from?));
+        let asked = reply.asked.map(|asked| asked.at);
+        TurnTimes {
+            end_of_turn: reply.asked.and_then(|asked| asked.end_of_turn),
+            first_sound: between(asked, played.first_made),
+            first_sent: between(played.first_made, played.first_sent),
+            first_played: between(played.first_sent, played.first_heard),
+            stop,
+            underruns: played.underruns,
+            dropped: std::mem::take(&mut self.ear.dropped),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The turn that is being taken: what the user says, who waits for an answer, and how long that took.
+
+use super::Conversation;
+use crate::provider::live::remote::protocol::Wish;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+/// A microphone that sends nothing for so long is taken for switched off.
+const MICROPHONE_OFF: Duration = Duration::from_secs(1);
+/// A vendor that could not answer is asked again after this.
+const ASK_AGAIN: Duration = Duration::from_secs(2);
+/// A vendor is asked so often for one answer; after that it is connected anew, once.
+const MOST_ASKED: u32 = 2;
+const MOST_UNDECIDED: usize = 8;
+
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// The user speaks by a key, and has said so much.
+    pub(super) key: Option<Duration>,
+    /// What the vendor hears at this moment.
+    pub(super) utterances: VecDeque<Utterance>,
+    /// Short words into a reply; what they were decides whether they interrupt it.
+    pub(super) undecided: VecDeque<String>,
+    /// The model waits because of what the vendor hears; until then the user may still fall silent.
+    pub(super) suspected: Option<Instant>,
+    /// Something was said that no connection has answered yet.
+    pub(super) unanswered: bool,
+    /// When the last sound of the microphone came; `None`: it is off.
+    pub(super) last_sound: Option<Instant>,
+    /// When the user was heard to begin what may interrupt the model.
+    pub(super) began: Option<Instant>,
+    /// When the user was last heard to speak.
+    pub(super) voiced: Option<Instant>,
+    /// When the model was last silenced by us.
+    pub(super) silenced: Option<Instant>,
+    asked: Option<Asked>,
+}
+
+#[derive(Debug)]
+pub(super) struct Utterance {
+    pub(super) name: String,
+    /// It began while the model spoke, and has not interrupted it.
+    pub(super) over_reply: bool,
+}
+
+/// An answer is expected.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    pub(super) at: Instant,
+    /// From the user's last word to there.
+    pub(super) end_of_turn: Option<Duration>,
+    /// No answer by then: something is to be done about it.
+    by: Instant,
+    times: u32,
+    /// The model has begun to do something about it.
+    begun: bool,
+}
+
+impl Turn {
+    pub(super) fn is_awaited(&self) -> bool {
+        self.asked.is_some_and(|asked| !asked.begun)
+    }
+
+    /// The model answers.
+    pub(super) fn answered(&mut self) -> Option<Asked> {
+        let asked = self.asked.as_mut()?;
+        let first = !asked.begun;
+        asked.begun = true;
+        first.then_some(*asked)
+    }
+
+    pub(super) fn forget_asked(&mut self) {
+        self.asked = None;
+    }
+}
+
+impl Conversation {
+    /// When time alone changes something about the turn.
+    pub(super) fn turn_alarm(&self) -> Option<Instant> {
+        let insisting = self.connection.is_ready() && !self.user_speaks();
+        let unanswered = self.turn.asked.filter(|asked| insisting && !asked.begun);
+        let off = self.turn.last_sound.map(|last| last + self.microphone_off());
+        [unanswered.map(|asked| asked.by), off, self.turn.suspected].into_iter().flatten().min()
+    }
+
+    fn microphone_off(&self) -> Duration {
+        MICROPHONE_OFF.max(self.remote.rules.silence)
+    }
+
+    pub(super) fn user_speaks(&self) -> bool {
+        self.turn.key.is_some() || !self.turn.utterances.is_empty() || self.floor.is_taken()
+    }
+
+    /// The user has finished, and the model is to answer.
+    pub(super) fn end_turn(&mut self, now: Instant) {
+        self.floor.leave();
+        self.ask(now);
+        let end_of_turn = self.turn.voiced.map(|voiced| now.saturating_duration_since(voiced));
+        if let Some(asked) = &mut self.turn.asked {
+            asked.end_of_turn = end_of_turn;
+        }
+    }
+
+    pub(super) fn ask(&mut self, now: Instant) {
+        self.wish(Wish::Reply);
+        self.expect(now);
+    }
+
+    /// For the same answer, on another connection.
+    pub(super) fn ask_again(&mut self, now: Instant) {
+        if let Some(asked) = &mut self.turn.asked {
+            asked.by = now + self.remote.rules.patience;
+        }
+        self.wish(Wish::Reply);
+    }
+
+    /// Something was asked for, so an answer is due.
+    pub(super) fn expect(&mut self, now: Instant) {
+        let by = now + self.remote.rules.patience;
+        let asked = Asked { at: now, end_of_turn: None, by, times: 1, begun: false };
+        self.turn.asked = Some(asked);
+    }
+
+    /// There will be no answer by itself.
+    pub(super) fn on_no_answer(&mut self, reason: &str, now: Instant) {
+        warn!(reason, "the live model could not answer; it is asked again");
+        if let Some(asked) = &mut self.turn.asked {
+            asked.begun = false;
+            asked.by = now + ASK_AGAIN;
+        }
+    }
+
+    pub(super) fn settle_turn(&mut self, now: Instant) {
+        if self.turn.suspected.is_some_and(|moment| moment <= now) {
+            self.turn.suspected = None;
+            self.interrupt(Some(self.turn.began.unwrap_or(now)), now);
+        }
+        if let Some(last) = self.turn.last_sound
+            && now >= last + self.microphone_off()
+        {
+            self.turn.last_sound = None;
+            self.on_microphone_off(now.saturating_duration_since(last), now);
+        }
+        if let Some(asked) = self.turn.asked
+            && !asked.begun
+            && asked.by <= now
+            && self.connection.is_ready()
+            && !self.user_speaks()
+        {
+            self.insist(asked, now);
+        }
+    }
+
+    /// Some vendors go mute after an interruption: ask again, then connect again, then leave it.
+    fn insist(&mut self, asked: Asked, now: Instant) {
+        let by = now + self.remote.rules.patience;
+        if asked.times < MOST_ASKED {
+            info!("the live model does not answer; it is asked again");
+            self.wish(Wish::Reply);
+            self.turn.asked = Some(Asked { by, times: asked.times + 1, ..asked });
+        } else if asked.times == MOST_ASKED {
+            warn!("the live model does not answer; it is connected anew");
+            self.turn.asked = Some(Asked { by, times: asked.times + 1, ..asked });
+            self.drop_line(now);
+        } else {
+            warn!("the live model does not answer at all");
+            self.turn.forget_asked();
+        }
+    }
+
+    /// A short word whose text will tell whether it was more than that.
+    pub(super) fn decide_later(&mut self, utterance: String) {
+        if self.turn.undecided.len() >= MOST_UNDECIDED {
+            self.turn.undecided.pop_front();
+        }
+        self.turn.undecided.push_back(utterance);
+    }
+}

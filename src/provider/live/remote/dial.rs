@@ -1,0 +1,173 @@
+//! Opens WebSockets to the servers of live models: plain or with TLS, within a time, never following anybody elsewhere.
+
+use super::protocol::Address;
+use hyper::Uri;
+use hyper_rustls::ConfigBuilderExt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::ClientConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::handshake::client::Request;
+use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, error::ProtocolError};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+use tracing::warn;
+
+const CONNECT: Duration = Duration::from_secs(10);
+/// The largest thing that a vendor says is a second or two of sound.
+const LARGEST_MESSAGE: usize = 16 * 1024 * 1024;
+
+pub(super) type Socket = WebSocketStream<Box<dyn Stream>>;
+
+pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+/// Knows the way to servers. Clones share what was read from the system.
+#[derive(Debug, Clone)]
+pub(super) struct Dialer(Way);
+
+#[derive(Debug, Clone)]
+enum Way {
+    /// `None`: the system has no certificates.
+    Network(Option<Arc<ClientConfig>>),
+    #[cfg(test)]
+    Memory(tokio::sync::mpsc::Sender<tokio::io::DuplexStream>),
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    /// What the server answered instead, if it did.
+    pub(super) status: Option<u16>,
+    pub(super) reason: String,
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self { status: None, reason }
+    }
+}
+
+impl Default for Dialer {
+    /// Reads the system's certificates. Without any, only servers without TLS can be reached.
+    fn default() -> Self {
+        let config = certified();
+        if let Err(err) = &config {
+            warn!(%err, "the system has no certificates, so no live model can be reached by wss");
+        }
+        Self(Way::Network(config.ok().map(Arc::new)))
+    }
+}
+
+fn certified() -> io::Result<ClientConfig> {
+    let provider = Arc::new(ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder.map_err(io::Error::other)?.with_native_roots()?;
+    Ok(builder.with_no_client_auth())
+}
+
+impl Dialer {
+    /// Connections end at the test that made this.
+    #[cfg(test)]
+    pub(super) fn to(test: tokio::sync::mpsc::Sender<tokio::io::DuplexStream>) -> Self {
+        Self(Way::Memory(test))
+    }
+
+    pub(super) async fn dial(&self, address: &Address) -> Result<Socket, Refusal> {
+        match timeout(CONNECT, self.open(address)).await {
+            Ok(result) => result,
+            Err(_) => Err(format!("no connection within {} s", CONNECT.as_secs()).into()),
+        }
+    }
+
+    async fn open(&self, address: &Address) -> Result<Socket, Refusal> {
+        let request = request(address)?;
+        let stream = self.stream(request.uri()).await?;
+        let mut config = WebSocketConfig::default();
+        config.max_message_size = Some(LARGEST_MESSAGE);
+        config.max_frame_size = Some(LARGEST_MESSAGE);
+        match client_async_with_config(request, stream, Some(config)).await {
+            Ok((socket, _)) => Ok(socket),
+            Err(err) => Err(refusal(err)),
+        }
+    }
+
+    async fn stream(&self, uri: &Uri) -> Result<Box<dyn Stream>, Refusal> {
+        let host = uri.host().unwrap_or_default();
+        let encrypted = uri.scheme_str() == Some("wss");
+        match &self.0 {
+            Way::Network(config) => {
+                let port = uri.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
+                let bare = host.trim_start_matches('[').trim_end_matches(']');
+                let tcp = TcpStream::connect((bare, port)).await;
+                let tcp = tcp.map_err(|err| format!("{host}: {err}"))?;
+                // Speech is many small pieces, none of which may wait for the next.
+                let _ = tcp.set_nodelay(true);
+                if !encrypted {
+                    return Ok(Box::new(tcp));
+                }
+                let reason = "the system has no certificates, install ca-certificates";
+                let config = config.clone().ok_or_else(|| reason.to_owned())?;
+                secured(config, bare, tcp).await
+            }
+            #[cfg(test)]
+            Way::Memory(test) => {
+                let (ours, theirs) = tokio::io::duplex(64 * 1024);
+                test.send(theirs).await.map_err(|_| "nobody listens".to_owned())?;
+                Ok(Box::new(ours))
+            }
+        }
+    }
+}
+
+async fn secured(
+    config: Arc<ClientConfig>,
+    host: &str,
+    tcp: TcpStream,
+) -> Result<Box<dyn Stream>, Refusal> {
+    let name = ServerName::try_from(host.to_owned());
+    let name = name.map_err(|_| format!("`{host}` is no name of a server"))?;
+    let stream = TlsConnector::from(config).connect(name, tcp).await;
+    Ok(Box::new(stream.map_err(|err| format!("{host}: {err}"))?))
+}
+
+fn request(address: &Address) -> Result<Request, Refusal> {
+    let request = address.url.as_str().into_client_request();
+    let mut request = request.map_err(|_| "its address is not one".to_owned())?;
+    for (name, value) in &address.headers {
+        let value = HeaderValue::from_str(value);
+        let mut value = value.map_err(|_| Refusal {
+            // As a server would say it.
+            status: Some(401),
+            reason: "its key cannot be a key, it has characters that no header may have".to_owned(),
+        })?;
+        value.set_sensitive(true);
+        request.headers_mut().insert(HeaderName::from_static(name), value);
+    }
+    Ok(request)
+}
+
+fn refusal(err: Error) -> Refusal {
+    match err {
+        Error::Http(response) => {
+            let body = response.body().as_deref().unwrap_or_default();
+            let status = response.status().as_u16();
+            let said = String::from_utf8_lossy(body);
+            Refusal { status: Some(status), reason: format!("HTTP {status}: {said}") }
+        }
+        Error::Protocol(ProtocolError::HandshakeIncomplete) => {
+            "its server hung up during the handshake".to_owned().into()
+        }
+        other => other.to_string().into(),
+    }
+}

@@ -1,0 +1,89 @@
+//! The end of a response: what it has cost, what became of its messages, and which tools it really wants.
+
+use super::wire::{OutputItem, Response, Status, Trouble};
+use super::{FATAL, OpenAi};
+use crate::provider::live::LiveOutput;
+use crate::provider::live::remote::protocol::{Deed, Fate, ReplyEnd};
+
+impl OpenAi {
+    pub(super) fn on_done(&mut self, response: Response) -> Vec<Deed> {
+        let wanted = self.now.responses.is_wanted(&response.id);
+        let mut deeds = Vec::new();
+        if let Some(usage) = response.usage {
+            let (input, output) = (usage.input_tokens, usage.output_tokens);
+            deeds.push(Deed::Tell(LiveOutput::Usage { input, output }));
+        }
+        if wanted {
+            self.finish(&response, &mut deeds);
+        } else {
+            let cancelled = self.now.replies.drain(..);
+            deeds.extend(
+                cancelled.map(|reply| Deed::ReplyEnded { reply, end: ReplyEnd::Cancelled }),
+            );
+            self.now.calls.clear();
+        }
+        let act = self.now.responses.done();
+        deeds.extend(self.act(act));
+        deeds
+    }
+
+    fn finish(&mut self, response: &Response, deeds: &mut Vec<Deed>) {
+        let end = end_of(response);
+        let replies = std::mem::take(&mut self.now.replies);
+        let calls = self.calls_of(response);
+        if replies.is_empty() && calls.is_empty() {
+            let end = match &end {
+                ReplyEnd::Complete => ReplyEnd::Failed("an empty answer".to_owned()),
+                ReplyEnd::Cancelled | ReplyEnd::Failed(_) => end.clone(),
+            };
+            deeds.push(Deed::ReplyEnded { reply: response.id.clone(), end });
+        }
+        // Whoever cancelled it, it was not us.
+        if end == ReplyEnd::Cancelled {
+            deeds.push(Deed::Interrupted);
+        }
+        deeds.extend(replies.into_iter().map(|reply| Deed::ReplyEnded { reply, end: end.clone() }));
+        for (id, name, arguments) in calls {
+            self.now.known_calls.push(id.clone());
+            deeds.push(Deed::Tell(LiveOutput::ToolCall { id, name, arguments }));
+        }
+        if let Some(error) = error_of(response)
+            && FATAL.contains(&error.code())
+        {
+            deeds.push(Deed::Failed { reason: error.text(), fate: Fate::GiveUp });
+        }
+    }
+
+    /// A response that was broken off wants nothing, although its calls may look complete.
+    fn calls_of(&mut self, response: &Response) -> Vec<(String, String, String)> {
+        let mut calls = std::mem::take(&mut self.now.calls);
+        if response.status != Status::Completed {
+            return Vec::new();
+        }
+        for item in &response.output {
+            if let OutputItem::FunctionCall { call_id, name, arguments } = item
+                && !calls.iter().any(|(id, ..)| id == call_id)
+            {
+                calls.push((call_id.clone(), name.clone(), arguments.clone()));
+            }
+        }
+        calls
+    }
+}
+
+fn end_of(response: &Response) -> ReplyEnd {
+    match response.status {
+        // What became too long was said as far as it goes.
+        Status::Completed | Status::Incomplete => ReplyEnd::Complete,
+        Status::Cancelled => ReplyEnd::Cancelled,
+        Status::Failed | Status::Other => {
+            let because = response.status_details.as_ref().and_then(|why| why.reason.clone());
+            let reason = error_of(response).map(Trouble::text).or(because);
+            ReplyEnd::Failed(reason.unwrap_or_else(|| "it gives no reason".to_owned()))
+        }
+    }
+}
+
+fn error_of(response: &Response) -> Option<&Trouble> {
+    response.status_details.as_ref()?.error.as_ref()
+}

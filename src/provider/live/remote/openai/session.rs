@@ -1,0 +1,63 @@
+//! How a Realtime session is configured.
+
+use super::{OpenAi, RATE};
+use crate::message::Turns;
+use crate::provider::live::remote::protocol::Setup;
+use serde_json::{Value, json};
+
+/// Turns what the user says into text.
+const TRANSCRIPTION: &str = "gpt-4o-transcribe";
+
+impl OpenAi {
+    pub(super) fn session(&self) -> Value {
+        let Setup { model, instructions, tools, .. } = &self.setup;
+        let format = json!({"type": "audio/pcm", "rate": RATE});
+        let mut transcription = json!({"model": TRANSCRIPTION});
+        // Only the language itself, without its country.
+        if let Some(code) = model.language.as_deref().and_then(|code| code.split('-').next()) {
+            transcription["language"] = code.into();
+        }
+        let mut output = json!({"format": format});
+        if let Some(voice) = &model.voice {
+            output["voice"] = voice.as_str().into();
+        }
+        let tools: Vec<_> = tools
+            .iter()
+            .map(|tool| {
+                json!({"type": "function", "name": tool.name, "description": tool.description,
+                    "parameters": tool.parameters})
+            })
+            .collect();
+        json!({
+            "type": "realtime",
+            "model": model.model,
+            "output_modalities": ["audio"],
+            "instructions": instructions,
+            "audio": {
+                "input": {
+                    "format": format,
+                    "transcription": transcription,
+                    "turn_detection": self.detection(),
+                },
+                "output": output,
+            },
+            "tools": tools,
+            "tool_choice": "auto",
+        })
+    }
+
+    /// The vendor says when somebody speaks, and never acts upon it.
+    pub(super) fn detection(&self) -> Value {
+        match self.setup.rules.turns {
+            Turns::Gateway => Value::Null,
+            Turns::Model => json!({
+                "type": "server_vad",
+                "threshold": 0.5,
+                "prefix_padding_ms": 300,
+                "silence_duration_ms": u64::try_from(self.setup.rules.silence.as_millis()).unwrap_or(500),
+                "create_response": false,
+                "interrupt_response": false,
+            }),
+        }
+    }
+}

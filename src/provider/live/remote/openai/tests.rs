@@ -1,0 +1,143 @@
+//! What is sent and understood, frame by frame; whole conversations are tested one floor up.
+
+use super::*;
+use crate::message::{ChatKey, LiveKind, LiveModel, Secret};
+use crate::provider::live::remote::floor::tests::rules;
+use std::sync::Arc;
+
+fn protocol() -> OpenAi {
+    let key = ChatKey { variable: "A_KEY".to_owned(), secret: Some(Secret::new("sk-1")) };
+    let model = LiveModel {
+        name: "a".to_owned(),
+        label: "A".to_owned(),
+        kind: LiveKind::OpenAi,
+        base_url: "wss://host/v1".to_owned(),
+        model: "gpt realtime".to_owned(),
+        voice: None,
+        key: Some(key),
+        language: None,
+    };
+    let rules = Arc::new(rules());
+    let setup =
+        Setup { model: Arc::new(model), instructions: String::new(), tools: Vec::new(), rules };
+    let mut protocol = OpenAi::new(setup);
+    protocol.open(None, &[]);
+    protocol
+}
+
+fn frame(protocol: &mut OpenAi, event: &Value) -> Vec<Deed> {
+    protocol.frame(event.to_string().as_bytes())
+}
+
+fn sent(deeds: &[Deed]) -> Vec<Value> {
+    let frames = deeds.iter().filter_map(|deed| match deed {
+        Deed::Send(frame) => Some(serde_json::from_str(frame).unwrap()),
+        _ => None,
+    });
+    frames.collect()
+}
+
+#[test]
+fn the_key_is_in_one_header_and_the_model_in_the_address() {
+    let address = protocol().address();
+    assert_eq!(address.url, "wss://host/v1/realtime?model=gpt%20realtime");
+    assert_eq!(address.headers, [("authorization", "Bearer sk-1".to_owned())]);
+}
+
+#[test]
+fn what_was_said_before_is_told_by_role() {
+    let said = [
+        Said { by_user: true, text: "q".to_owned() },
+        Said { by_user: false, text: "a".to_owned() },
+    ];
+    let frames = sent(&protocol().open(None, &said));
+    assert_eq!(frames[1]["item"]["content"][0]["type"], "input_text");
+    assert_eq!(frames[2]["item"]["role"], "assistant");
+    assert_eq!(frames[2]["item"]["content"][0]["type"], "output_text");
+}
+
+#[test]
+fn unknown_broken_and_foreign_frames_do_nothing() {
+    let mut protocol = protocol();
+    assert_eq!(frame(&mut protocol, &json!({"type": "rate_limits.updated", "x": 1})), []);
+    for bytes in [&b"{"[..], b"[]", b"\xff", b"{\"type\":\"response.created\"}"] {
+        assert!(matches!(protocol.frame(bytes)[..], [Deed::Remark(_)]));
+    }
+    let stray = json!({"type": "response.output_audio.delta", "response_id": "r", "item_id": "i",
+        "delta": "AAAA"});
+    assert_eq!(frame(&mut protocol, &stray), []);
+}
+
+#[test]
+fn a_reply_is_not_cut_behind_its_end() {
+    let mut protocol = protocol();
+    protocol.wish(Wish::Reply);
+    frame(&mut protocol, &json!({"type": "response.created", "response": {"id": "r"}}));
+    // Three bytes are one sample and a half.
+    let sound = STANDARD_SECOND.repeat(24_000);
+    let delta = base64_simd::STANDARD.encode_to_string([&sound[..], &[1]].concat());
+    let deeds = frame(
+        &mut protocol,
+        &json!({"type": "response.output_audio.delta",
+        "response_id": "r", "item_id": "i", "delta": delta}),
+    );
+    assert!(
+        matches!(&deeds[..], [Deed::ReplyBegan { .. }, Deed::Sound { pcm, .. }] if pcm.len() == 48_000)
+    );
+    let heard = Wish::Heard { reply: "i".to_owned(), played: Duration::from_secs(9) };
+    assert_eq!(sent(&protocol.wish(heard))[0]["audio_end_ms"], 1_000);
+    let again = Wish::Heard { reply: "i".to_owned(), played: Duration::ZERO };
+    assert_eq!(protocol.wish(again), [], "once");
+}
+
+const STANDARD_SECOND: [u8; 2] = [0, 1];
+
+#[test]
+fn a_switched_off_microphone_ends_what_the_vendor_hears() {
+    let mut protocol = protocol();
+    assert_eq!(protocol.wish(Wish::HearNothing), []);
+    let began = json!({"type": "input_audio_buffer.speech_started", "item_id": "u"});
+    frame(&mut protocol, &began);
+    let frames = sent(&protocol.wish(Wish::HearNothing));
+    let silence = frames[0]["audio"].as_str().unwrap();
+    let bytes = base64_simd::STANDARD.decode_to_vec(silence).unwrap();
+    assert_eq!(bytes.len(), 2 * 24 * 900);
+}
+
+#[test]
+fn errors_mean_what_they_say() {
+    for (code, fate) in [
+        ("insufficient_quota", Some(Fate::GiveUp)),
+        ("invalid_api_key", Some(Fate::GiveUp)),
+        ("session_expired", Some(Fate::Retry)),
+        ("response_cancel_not_active", None),
+        ("unknown_parameter", None),
+    ] {
+        let mut protocol = protocol();
+        let deeds = frame(&mut protocol, &json!({"type": "error", "error": {"code": code}}));
+        let found = deeds.iter().find_map(|deed| match deed {
+            Deed::Failed { fate, .. } => Some(*fate),
+            _ => None,
+        });
+        assert_eq!(found, fate, "{code}");
+    }
+    let mut protocol = protocol();
+    for (code, reason, fate) in [
+        (Some(1001), "60 minutes", Fate::Retry),
+        (Some(1011), "", Fate::Retry),
+        (None, "cut", Fate::Retry),
+        (Some(3000), "invalid_request_error", Fate::GiveUp),
+        (Some(1000), "billing_hard_limit_reached", Fate::GiveUp),
+    ] {
+        assert_eq!(protocol.closed(code, reason), fate, "{reason}");
+    }
+}
+
+#[test]
+fn a_configuration_that_is_refused_is_not_tried_again() {
+    let mut protocol = protocol();
+    let error = json!({"code": "invalid_value", "message": "no such voice", "event_id": "k1"});
+    let deeds = frame(&mut protocol, &json!({"type": "error", "error": error}));
+    let reason = "no such voice".to_owned();
+    assert_eq!(deeds, [Deed::Failed { reason, fate: Fate::GiveUp }]);
+}

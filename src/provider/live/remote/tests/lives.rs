@@ -1,0 +1,201 @@
+//! Connections that end, models that do not work, and vendors that fall silent.
+
+use super::*;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+fn seconds(time: u64) -> Duration {
+    Duration::from_secs(time)
+}
+
+/// What a new connection is told of what was said, as role and text.
+async fn retold(call: &mut vendor::Call, count: usize) -> Vec<(String, String)> {
+    let mut said = Vec::new();
+    for _ in 0..count {
+        let event: Value = call.expect("conversation.item.create").await;
+        let item = &event["item"];
+        let text = item["content"][0]["text"].as_str().unwrap().to_owned();
+        said.push((item["role"].as_str().unwrap().to_owned(), text));
+    }
+    said
+}
+
+fn line(role: &str, text: &str) -> (String, String) {
+    (role.to_owned(), text.to_owned())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_ends_within_a_reply_is_followed_by_one_that_knows_what_was_heard() {
+    for (code, reason) in [(1011, "keepalive"), (1007, "bad"), (1001, "60 minutes")] {
+        let mut talk = talk();
+        talk.say(LiveInput::Text("hello".to_owned())).await;
+        let mut call = talk.vendor.answer().await;
+        call.expect("conversation.item.create").await;
+        call.begin("r1").await;
+        call.burst("r1", "good morning").await;
+        call.close(code, reason).await;
+        assert_eq!(talk.said().await, cut("good morning"));
+        let mut call = talk.vendor.answer().await;
+        let said = retold(&mut call, 2).await;
+        assert_eq!(said, [line("user", "hello"), line("assistant", "good morning")]);
+        // The reply was not complete, so it is asked for again.
+        call.reply("r2", "how are you").await;
+        assert_eq!(talk.said().await, answer("how are you"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_session_is_followed_by_another() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("hello".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.reply("r1", "yes").await;
+    assert_eq!(talk.said().await, answer("yes"));
+    call.error("session_expired", &Value::Null).await;
+    let mut call = talk.vendor.answer().await;
+    let said = retold(&mut call, 2).await;
+    assert_eq!(said, [line("user", "hello"), line("assistant", "yes")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_is_renewed_between_two_turns_before_it_ends() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("hello".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.reply("r1", "yes").await;
+    assert_eq!(talk.said().await, answer("yes"));
+    assert!(call.idle(seconds(50 * 60 - 10)).await);
+    // Nobody leaves in the middle of a turn.
+    talk.say(LiveInput::Text("more".to_owned())).await;
+    call.expect("conversation.item.create").await;
+    call.begin("r2").await;
+    sleep(seconds(8)).await;
+    call.burst("r2", "still here").await;
+    sleep(seconds(9)).await;
+    call.done("r2", "completed").await;
+    assert_eq!(talk.said().await, answer("still here"));
+    assert_eq!(call.event().await, None, "the old one hangs up first");
+    let mut call = talk.vendor.answer().await;
+    assert_eq!(retold(&mut call, 4).await[3], line("assistant", "still here"));
+    talk.say(LiveInput::Text("and now".to_owned())).await;
+    call.expect("conversation.item.create").await;
+    call.reply("r3", "as before").await;
+    assert_eq!(talk.said().await, answer("as before"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_model_goes_on_when_one_cannot() {
+    let mut talk = talk_with(rules(), &["first", "second"]);
+    talk.say(LiveInput::Text("hello".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    let create = call.expect("conversation.item.create").await;
+    call.error("insufficient_quota", &create).await;
+    let LiveOutput::Replaced { model, reason } = talk.told().await else { panic!() };
+    assert_eq!((&*model, &*reason), ("SECOND", "about insufficient_quota"));
+    let mut call = talk.vendor.answer().await;
+    assert_eq!(call.opening[0]["session"]["model"], "second");
+    assert_eq!(retold(&mut call, 1).await, [line("user", "hello")]);
+    call.reply("r1", "hello").await;
+    assert_eq!(talk.said().await, answer("hello"));
+    call.close(3000, "invalid_request_error sk-secret").await;
+    let LiveOutput::Failed { reason } = talk.told().await else { panic!() };
+    assert!(reason.contains("(the key)") && !reason.contains("sk-secret"), "{reason}");
+    assert!(talk.link.output.recv().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_refuses_is_not_asked_for_ever() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("hello".to_owned())).await;
+    for _ in 0..5 {
+        talk.vendor.refuse(503).await;
+    }
+    let LiveOutput::Failed { reason } = talk.told().await else { panic!() };
+    assert!(reason.contains("503"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bad_key_is_told_at_once() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("hello".to_owned())).await;
+    talk.vendor.refuse(401).await;
+    let LiveOutput::Failed { reason } = talk.told().await else { panic!() };
+    assert!(reason.contains("401"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_while_nobody_listens_is_heard_afterwards() {
+    let mut talk = talk();
+    talk.microphone(0, 1).await;
+    let call = talk.vendor.answer().await;
+    talk.microphone(0, 5).await;
+    call.close(1011, "gone").await;
+    let mut call = talk.vendor.pick_up().await;
+    talk.microphone(9_000, 50).await;
+    call.send(json!({"type": "session.created", "session": {}})).await;
+    call.expect("session.update").await;
+    call.send(json!({"type": "session.updated", "session": {}})).await;
+    talk.microphone(0, 5).await;
+    talk.say(LiveInput::Text("mark".to_owned())).await;
+    call.expect("conversation.item.create").await;
+    let heard = call.heard / 24;
+    assert!((2_000..=3_200).contains(&heard), "{heard} ms");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_the_vendor_is_waited_for() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("hello".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    let create = call.expect("response.create").await;
+    call.error("rate_limit_exceeded", &create).await;
+    let before = tokio::time::Instant::now();
+    call.expect("response.create").await;
+    assert!(before.elapsed() >= seconds(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vendor_that_goes_mute_is_asked_again_and_then_connected_again() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("hello".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.expect("response.create").await;
+    call.send(json!({"type": "response.created", "response": {"id": "r1"}})).await;
+    call.done("r1", "completed").await;
+    call.expect("response.create").await;
+    let mut call = talk.vendor.answer().await;
+    assert_eq!(retold(&mut call, 1).await, [line("user", "hello")]);
+    call.reply("r2", "here i am").await;
+    assert_eq!(talk.said().await, answer("here i am"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vendor_that_never_answers_is_left_in_peace_in_the_end() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("hello".to_owned())).await;
+    for _ in 0..2 {
+        let mut call = talk.vendor.answer().await;
+        crate::task::spawn("mute", async move { while call.read().await.is_some() {} });
+    }
+    talk.vendor.hears_nobody_for(seconds(300)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn hours_pass_without_growth() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("hello".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.reply("r", "yes").await;
+    assert_eq!(talk.said().await, answer("yes"));
+    for _ in 0..3 {
+        assert!(call.idle(seconds(50 * 60 - 10)).await);
+        assert!(!call.idle(seconds(60)).await);
+        call = talk.vendor.answer().await;
+        assert_eq!(retold(&mut call, 2).await[1], line("assistant", "yes"));
+    }
+}
