@@ -1,0 +1,146 @@
+//! Tools that the model has called: each once, and answered only while it still wants to know.
+
+use super::frame::frame;
+use super::wire::{FunctionCall, FunctionResponse, Outcome, ToVendor, ToolResponse};
+use crate::provider::live::LiveOutput;
+use crate::provider::live::remote::protocol::Deed;
+use std::collections::VecDeque;
+
+/// Calls without an answer. Full: the oldest is not answered.
+const MOST_OPEN: usize = 64;
+/// Calls that are remembered after their end, because they may be repeated.
+const MOST_PAST: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    open: VecDeque<Call>,
+    /// Calls of a connection that is gone, by our ids: the vendor does not know them any more.
+    orphans: VecDeque<Call>,
+    /// Ids of the vendor.
+    past: VecDeque<String>,
+    counted: u64,
+}
+
+#[derive(Debug)]
+struct Call {
+    /// What the session knows it by.
+    told: String,
+    /// What the vendor knows it by: several if it has asked for the same thing again meanwhile.
+    ids: Vec<Option<String>>,
+    name: String,
+    arguments: String,
+}
+
+impl Calls {
+    /// The connection is gone. What it wanted is still being done.
+    pub(super) fn orphan(&mut self) {
+        self.orphans.append(&mut self.open);
+        while self.orphans.len() > MOST_OPEN {
+            self.orphans.pop_front();
+        }
+    }
+
+    pub(super) fn called(&mut self, call: FunctionCall) -> Deed {
+        let FunctionCall { id, name, args } = call;
+        let id = id.filter(|id| !id.is_empty());
+        if id.as_ref().is_some_and(|id| self.knows(id)) {
+            return Deed::Remark(format!("the model called {name} twice by one id"));
+        }
+        let arguments = args.map(|args| args.get().trim().to_owned());
+        let arguments =
+            arguments.filter(|args| args.starts_with('{')).unwrap_or_else(|| "{}".to_owned());
+        let same = |open: &&mut Call| open.name == name && open.arguments == arguments;
+        if let Some(open) = self.open.iter_mut().find(same) {
+            open.ids.push(id);
+            return Deed::Remark(format!("the model called {name} again while it works"));
+        }
+        self.counted += 1;
+        let told = id.clone().unwrap_or_else(|| format!("kakehashi-{}", self.counted));
+        if self.open.len() >= MOST_OPEN {
+            self.open.pop_front();
+        }
+        let call = Call { told: told.clone(), ids: vec![id], name, arguments };
+        let (name, arguments) = (call.name.clone(), call.arguments.clone());
+        self.open.push_back(call);
+        Deed::Tell(LiveOutput::ToolCall { id: told, name, arguments })
+    }
+
+    /// The model does not want these any more.
+    pub(super) fn cancelled(&mut self, ids: &[String]) -> Option<Deed> {
+        let gone = |id: &Option<String>| id.as_ref().is_some_and(|id| ids.contains(id));
+        let mut told = Vec::new();
+        for call in &mut self.open {
+            call.ids.retain(|id| !gone(id));
+            if call.ids.is_empty() {
+                told.push(call.told.clone());
+            }
+        }
+        self.open.retain(|call| !call.ids.is_empty());
+        self.remember(ids.iter().cloned());
+        (!told.is_empty()).then_some(Deed::Tell(LiveOutput::ToolsCancelled { ids: told }))
+    }
+
+    /// What came of a call, told as the vendor wants it; as a text if it does not know of it any more.
+    pub(super) fn answered(
+        &mut self,
+        told: &str,
+        outcome: &Result<String, String>,
+        works_aside: bool,
+    ) -> Answer {
+        if let Some(at) = self.orphans.iter().position(|call| call.told == told)
+            && let Some(call) = self.orphans.remove(at)
+        {
+            return Answer::Words(report(&call.name, outcome));
+        }
+        let at = self.open.iter().position(|call| call.told == told);
+        let Some(call) = at.and_then(|at| self.open.remove(at)) else {
+            return Answer::Unwanted;
+        };
+        let answer = Answer::Frame(response(&call, outcome, works_aside));
+        self.remember(call.ids.into_iter().flatten());
+        answer
+    }
+
+    fn knows(&self, id: &String) -> bool {
+        let open = self.open.iter().flat_map(|call| call.ids.iter().flatten());
+        open.chain(&self.past).any(|known| known == id)
+    }
+
+    fn remember(&mut self, ids: impl Iterator<Item = String>) {
+        for id in ids {
+            if self.past.len() >= MOST_PAST {
+                self.past.pop_front();
+            }
+            self.past.push_back(id);
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Frame(String),
+    Words(String),
+    Unwanted,
+}
+
+fn response(call: &Call, outcome: &Result<String, String>, works_aside: bool) -> String {
+    let response = match outcome {
+        Ok(said) => Outcome::Output(said),
+        Err(reason) => Outcome::Error(reason),
+    };
+    let responses = call.ids.iter().enumerate().map(|(at, id)| FunctionResponse {
+        id: id.as_deref(),
+        name: &call.name,
+        response,
+        // It is to be spoken of once, and nobody is interrupted by it.
+        scheduling: works_aside.then_some(if at == 0 { "WHEN_IDLE" } else { "SILENT" }),
+    });
+    frame(&ToVendor::ToolResponse(ToolResponse { function_responses: responses.collect() }))
+}
+
+fn report(name: &str, outcome: &Result<String, String>) -> String {
+    match outcome {
+        Ok(said) => format!("{name}, which you asked for before, has come to this: {said}"),
+        Err(reason) => format!("{name}, which you asked for before, has failed: {reason}"),
+    }
+}
