@@ -6,12 +6,14 @@ mod chat;
 mod check;
 mod confine;
 mod exposure;
+mod live;
 mod origin;
 mod project;
 mod raw;
 mod settings;
 mod tls;
 mod user;
+mod voice;
 mod webhook;
 
 pub use agent::known_agents;
@@ -20,14 +22,16 @@ pub use confine::{BoxRules, at_home, home};
 pub use exposure::{Exposed, Exposure};
 pub use raw::{Listen, Models};
 pub use settings::{
-    BUILT_IN_NAME, CHAT_SETTING, PROJECT_SETTING, SCRIPTED_NAME, agent_model_of, chat_model,
-    check_setting,
+    BUILT_IN_NAME, CHAT_SETTING, LIVE_SETTING, PROJECT_SETTING, SCRIPTED_NAME, agent_model_of,
+    chat_model, check_setting, live_models,
 };
 pub use tls::TlsFiles;
 pub use user::{User, check_name};
 
 use crate::locale::Locale;
-use crate::message::{AgentRow, ChatModel, SettingProblem, SettingValue, Settings, Webhook};
+use crate::message::{
+    AgentRow, ChatModel, LiveModel, SettingProblem, SettingValue, Settings, TurnRules, Webhook,
+};
 use agent::Agent;
 use directories::ProjectDirs;
 use exposure::Proxy;
@@ -59,8 +63,14 @@ pub struct Config {
     pub models: Models,
     /// Names differ.
     pub chat: Vec<ChatModel>,
+    /// Names differ. In the order in which they stand in for each other.
+    pub live: Vec<LiveModel>,
+    /// How people and live models take turns.
+    pub turn_rules: Arc<TurnRules>,
     /// Who answers in the chat is not chosen but the first that there is.
     auto_chat: bool,
+    /// The same for who speaks.
+    auto_live: bool,
     /// What `OLLAMA_HOST` says, for looking there.
     pub ollama_host: Option<String>,
     /// Sessions that nobody has used for so long are deleted.
@@ -173,6 +183,8 @@ pub enum ConfigError {
     UserTwice(String),
     #[error("chat model `{0}` is there twice")]
     ChatTwice(String),
+    #[error("live model `{0}` is there twice")]
+    LiveTwice(String),
     #[error("agent `{0}` is there twice")]
     AgentTwice(String),
     #[error("project `{name}` is {}, which is not a directory", path.display())]
@@ -205,6 +217,9 @@ impl Config {
         if let Some(name) = chat::repeated(&raw.chat) {
             return Err(ConfigError::ChatTwice(name.to_owned()));
         }
+        if let Some(name) = live::repeated(&raw.live) {
+            return Err(ConfigError::LiveTwice(name.to_owned()));
+        }
         if let Some(name) = agent::repeated(&raw.agents) {
             return Err(ConfigError::AgentTwice(name.to_owned()));
         }
@@ -224,8 +239,11 @@ impl Config {
             data: data_directory(&raw.data)?,
             language: raw.language,
             models: raw.models,
-            auto_chat: settings::is_auto(&raw.settings.0),
+            auto_chat: settings::is_auto(&raw.settings.0, CHAT_SETTING),
+            auto_live: settings::is_auto(&raw.settings.0, LIVE_SETTING),
             chat: raw.chat.into_iter().map(|row| row.model(&variable)).collect(),
+            live: raw.live.into_iter().map(|row| row.model(&variable)).collect(),
+            turn_rules: Arc::new(raw.voice.rules()),
             ollama_host: variable("OLLAMA_HOST").filter(|text| !text.trim().is_empty()),
             retention,
             policy: Some(raw.policy).filter(|path| !path.as_os_str().is_empty()),
@@ -258,17 +276,21 @@ impl Config {
         self.settle()
     }
 
+    /// Adds live models behind those that there are.
+    pub fn add_live(&mut self, rows: Vec<LiveModel>) -> Result<(), ConfigError> {
+        self.live.extend(rows);
+        self.settle()
+    }
+
     /// Makes every model setting one that can be had, once it is known what there is.
     fn settle(&mut self) -> Result<(), ConfigError> {
         let asked = Settings::clone(&self.settings);
         let settled = asked.into_iter().map(|(name, value)| {
             let refused = |problem| ConfigError::Setting { name, problem };
             // "auto" is looked at again whenever there is more to choose from.
-            let value = if self.auto_chat && name == CHAT_SETTING {
-                SettingValue::Text("auto".to_owned())
-            } else {
-                value
-            };
+            let auto = (self.auto_chat && name == CHAT_SETTING)
+                || (self.auto_live && name == LIVE_SETTING);
+            let value = if auto { SettingValue::Text("auto".to_owned()) } else { value };
             check_setting(self, name, Some(value)).map_err(refused)
         });
         self.settings = Arc::new(settled.collect::<Result<_, _>>()?);
@@ -315,7 +337,10 @@ impl Config {
             language: raw.language,
             models: raw.models,
             auto_chat: true,
+            auto_live: true,
             chat: Vec::new(),
+            live: Vec::new(),
+            turn_rules: Arc::new(raw.voice.rules()),
             ollama_host: None,
             retention: retention(&raw),
             policy: None,

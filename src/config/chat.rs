@@ -105,7 +105,7 @@ pub(super) fn repeated(rows: &[RawChat]) -> Option<&str> {
 
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
-struct Name(String);
+pub(super) struct Name(pub(super) String);
 
 impl TryFrom<String> for Name {
     type Error = String;
@@ -122,7 +122,7 @@ impl TryFrom<String> for Name {
 /// Part of an address at some vendors.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
-struct Model(String);
+pub(super) struct Model(pub(super) String);
 
 impl TryFrom<String> for Model {
     type Error = String;
@@ -167,7 +167,7 @@ impl TryFrom<String> for Variable {
 
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
-pub(super) struct BaseUrl(String);
+pub(super) struct BaseUrl(pub(super) String);
 
 impl TryFrom<String> for BaseUrl {
     type Error = String;

@@ -6,11 +6,13 @@ use super::chat::RawChat;
 use super::check::RawCheck;
 use super::confine::RawBox;
 use super::exposure::Proxy;
+use super::live::RawLive;
 use super::origin::{Host, Origin};
 use super::project::ProjectName;
 use super::settings::RawSettings;
 use super::tls::RawTls;
 use super::user::User;
+use super::voice::RawVoice;
 use super::webhook::RawWebhook;
 use crate::locale::Locale;
 use serde::Deserialize;
@@ -28,6 +30,7 @@ pub(super) struct RawConfig {
     pub(super) language: Locale,
     pub(super) models: Models,
     pub(super) chat: Vec<RawChat>,
+    pub(super) live: Vec<RawLive>,
     pub(super) retention_days: Within<0, 36_500>,
     pub(super) policy: PathBuf,
     pub(super) allowed_origins: Vec<Origin>,
@@ -36,6 +39,7 @@ pub(super) struct RawConfig {
     pub(super) agents: Vec<Agent>,
     pub(super) check: RawCheck,
     pub(super) webhook: RawWebhook,
+    pub(super) voice: RawVoice,
     #[serde(rename = "box")]
     pub(super) confine: RawBox,
     pub(super) login: RawLogin,
@@ -56,6 +60,7 @@ impl Default for RawConfig {
             language: Locale::Ja,
             models: Models::Auto,
             chat: Vec::new(),
+            live: Vec::new(),
             retention_days: Within(0),
             policy: PathBuf::new(),
             allowed_origins: Vec::new(),
@@ -64,6 +69,7 @@ impl Default for RawConfig {
             agents: Vec::new(),
             check: RawCheck::default(),
             webhook: RawWebhook::default(),
+            voice: RawVoice::default(),
             confine: RawBox::default(),
             login: RawLogin::default(),
             projects: BTreeMap::new(),
@@ -259,7 +265,7 @@ mod tests {
     fn the_shipped_file_lists_every_key() {
         let shipped: toml::Table = SHIPPED.parse().unwrap();
         assert_eq!(sorted(shipped.keys()), known_keys(""));
-        for section in ["webhook", "login", "box", "tls", "limits", "files", "settings"] {
+        for section in ["webhook", "voice", "login", "box", "tls", "limits", "files", "settings"] {
             let keys = sorted(shipped[section].as_table().unwrap().keys());
             assert_eq!(keys, known_keys(&format!("[{section}]\n")));
         }
@@ -272,7 +278,21 @@ mod tests {
         let chat = chat.take_while(|line| line.starts_with("#   "));
         let examples: String = chat.map(|line| format!("{}\n", &line[4..])).collect();
         assert_eq!(parse(&examples).unwrap().chat.len(), 6, "{examples}");
-        let keys = known_keys("[[chat]]\n");
+        check_keys(&examples, "[[chat]]\n");
+    }
+
+    #[test]
+    fn the_examples_of_live_models_are_right_and_show_every_key() {
+        let live = SHIPPED.lines().skip_while(|line| *line != "#   [[live]]");
+        let live = live.take_while(|line| line.starts_with("#   "));
+        let examples: String = live.map(|line| format!("{}\n", &line[4..])).collect();
+        assert_eq!(parse(&examples).unwrap().live.len(), 3, "{examples}");
+        check_keys(&examples, "[[live]]\n");
+    }
+
+    #[track_caller]
+    fn check_keys(examples: &str, section: &str) {
+        let keys = known_keys(section);
         assert!(keys.contains(&"base_url".to_owned()), "{keys:?}");
         for key in keys {
             assert!(examples.contains(&format!("{key} = ")), "no example has `{key}`");

@@ -2,7 +2,7 @@
 
 use super::{Config, Models};
 use crate::message::{
-    AgentKind, AgentRow, AgentSlot, ChatModel, SettingProblem, SettingValue, Settings,
+    AgentKind, AgentRow, AgentSlot, ChatModel, LiveModel, SettingProblem, SettingValue, Settings,
 };
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
@@ -18,6 +18,11 @@ enum Kind {
     Chat,
     /// What the chat model of this name is called at its vendor.
     ChatModel(&'static str),
+    /// A name of a live model.
+    Live,
+    /// What the live model of this name is called at its vendor, or its voice.
+    LiveModel(&'static str),
+    LiveVoice(&'static str),
     /// A code agent by its name; whether there is one is checked when all are known.
     Agent,
     /// A model by the name that an agent has for it.
@@ -26,7 +31,6 @@ enum Kind {
     Place,
 }
 
-const SCRIPTED: Kind = Kind::Text("scripted");
 const AUTO: Kind = Kind::Text("auto");
 
 /// The order is the one in which frontends know them.
@@ -35,13 +39,13 @@ const KINDS: [(&str, Kind); 32] = [
     ("CHAT_GEMINI_MODEL", Kind::ChatModel("gemini")),
     ("CHAT_FREEAI_MODEL", Kind::ChatModel("freeai")),
     ("CHAT_OPENRT_MODEL", Kind::ChatModel("openrt")),
-    ("LIVE_AI_NAME", SCRIPTED),
-    ("LIVE_GEMINI_MODEL", AUTO),
-    ("LIVE_GEMINI_VOICE", AUTO),
-    ("LIVE_FREEAI_MODEL", AUTO),
-    ("LIVE_FREEAI_VOICE", AUTO),
-    ("LIVE_OPENAI_MODEL", AUTO),
-    ("LIVE_OPENAI_VOICE", AUTO),
+    (LIVE_SETTING, Kind::Live),
+    ("LIVE_GEMINI_MODEL", Kind::LiveModel("gemini_live")),
+    ("LIVE_GEMINI_VOICE", Kind::LiveVoice("gemini_live")),
+    ("LIVE_FREEAI_MODEL", Kind::LiveModel("freeai_live")),
+    ("LIVE_FREEAI_VOICE", Kind::LiveVoice("freeai_live")),
+    ("LIVE_OPENAI_MODEL", Kind::LiveModel("openai_live")),
+    ("LIVE_OPENAI_VOICE", Kind::LiveVoice("openai_live")),
     ("CODE_AI1_NAME", Kind::Agent),
     ("CODE_AI2_NAME", Kind::Agent),
     ("CODE_AI3_NAME", Kind::Agent),
@@ -67,6 +71,8 @@ const KINDS: [(&str, Kind); 32] = [
 
 /// Who answers in the chat.
 pub const CHAT_SETTING: &str = "CHAT_AI_NAME";
+/// Who speaks.
+pub const LIVE_SETTING: &str = "LIVE_AI_NAME";
 pub const SCRIPTED_NAME: &str = "scripted";
 /// The code agent that needs no program; with scripted models there is only the scripted one.
 pub const BUILT_IN_NAME: &str = "builtin";
@@ -107,6 +113,13 @@ pub fn check_setting(
             }
             SettingValue::Text(model)
         }
+        (Kind::Live, Some(SettingValue::Text(name))) => SettingValue::Text(live(config, &name)?),
+        (Kind::LiveModel(row) | Kind::LiveVoice(row), Some(SettingValue::Text(text))) => {
+            if !config.live.iter().any(|known| known.name == *row) || !names_a_model(&text) {
+                same(&text, AUTO_NAME)?;
+            }
+            SettingValue::Text(text)
+        }
         (Kind::Agent, Some(SettingValue::Text(name))) => SettingValue::Text(agent(config, &name)?),
         (Kind::AgentModel, Some(SettingValue::Text(name))) => {
             SettingValue::Text(agent_model(config, &name)?)
@@ -116,6 +129,9 @@ pub fn check_setting(
             Kind::Text(_)
             | Kind::Chat
             | Kind::ChatModel(_)
+            | Kind::Live
+            | Kind::LiveModel(_)
+            | Kind::LiveVoice(_)
             | Kind::Agent
             | Kind::AgentModel
             | Kind::Place,
@@ -152,9 +168,57 @@ fn chat(config: &Config, asked: &str) -> Result<String, SettingProblem> {
     Err(SettingProblem::UnknownModel { value: asked.to_owned(), known })
 }
 
-/// Whether nobody has chosen who answers in the chat.
-pub(super) fn is_auto(settings: &Settings) -> bool {
-    settings.contains(&(CHAT_SETTING, SettingValue::Text(AUTO_NAME.to_owned())))
+/// The name of a live model that is there; by itself only one is chosen that has its key.
+fn live(config: &Config, asked: &str) -> Result<String, SettingProblem> {
+    let rows = live_rows(config);
+    if asked == SCRIPTED_NAME || rows.iter().any(|row| row.name == asked) {
+        return Ok(asked.to_owned());
+    }
+    if asked == AUTO_NAME {
+        let first = rows.iter().find(|row| row.has_key());
+        return Ok(first.map_or(SCRIPTED_NAME, |row| row.name.as_str()).to_owned());
+    }
+    let known = rows.iter().map(|row| row.name.as_str()).chain([SCRIPTED_NAME, AUTO_NAME]);
+    let known = known.collect::<Vec<_>>().join(", ");
+    Err(SettingProblem::UnknownModel { value: asked.to_owned(), known })
+}
+
+fn live_rows(config: &Config) -> &[LiveModel] {
+    match config.models {
+        Models::Auto => &config.live,
+        Models::Scripted => &[],
+    }
+}
+
+/// The live model that settings choose, and those that stand in for it. Empty: the scripted one.
+pub fn live_models(config: &Config, settings: &Settings) -> Vec<LiveModel> {
+    let text = |wanted: &str| {
+        settings.iter().find_map(|(name, value)| match value {
+            SettingValue::Text(text) if *name == wanted => Some(text.clone()),
+            SettingValue::Text(_) | SettingValue::Number(_) => None,
+        })
+    };
+    let chosen = text(LIVE_SETTING).unwrap_or_default();
+    let rows = live_rows(config);
+    let Some(first) = rows.iter().find(|row| row.name == chosen) else { return Vec::new() };
+    let others = rows.iter().filter(|row| row.name != chosen && row.has_key());
+    let mut models: Vec<LiveModel> = std::iter::once(first).chain(others).cloned().collect();
+    for (name, kind) in KINDS {
+        let Some(value) = text(name).filter(|text| text != AUTO_NAME) else { continue };
+        for model in &mut models {
+            if matches!(kind, Kind::LiveModel(row) if row == model.name) {
+                value.clone_into(&mut model.model);
+            } else if matches!(kind, Kind::LiveVoice(row) if row == model.name) {
+                model.voice = Some(value.clone());
+            }
+        }
+    }
+    models
+}
+
+/// Whether nobody has chosen who answers, or who speaks.
+pub(super) fn is_auto(settings: &Settings, name: &'static str) -> bool {
+    settings.contains(&(name, SettingValue::Text(AUTO_NAME.to_owned())))
 }
 
 /// The model that settings choose; `None`: the scripted one.
@@ -278,9 +342,14 @@ fn default(kind: Kind) -> SettingValue {
     match kind {
         Kind::Text(text) => SettingValue::Text(text.to_owned()),
         Kind::Number(number) => SettingValue::Number(number),
-        Kind::Chat | Kind::ChatModel(_) | Kind::Agent | Kind::AgentModel | Kind::Place => {
-            SettingValue::Text(AUTO_NAME.to_owned())
-        }
+        Kind::Chat
+        | Kind::ChatModel(_)
+        | Kind::Live
+        | Kind::LiveModel(_)
+        | Kind::LiveVoice(_)
+        | Kind::Agent
+        | Kind::AgentModel
+        | Kind::Place => SettingValue::Text(AUTO_NAME.to_owned()),
     }
 }
 
@@ -329,9 +398,13 @@ impl<'de> serde::de::DeserializeSeed<'de> for Value {
                 Ok(SettingValue::Text(text))
             }
             // Which models and agents there are is known when the whole file is read.
-            Kind::Chat | Kind::ChatModel(_) | Kind::Agent | Kind::AgentModel => {
-                Ok(SettingValue::Text(String::deserialize(value)?))
-            }
+            Kind::Chat
+            | Kind::ChatModel(_)
+            | Kind::Live
+            | Kind::LiveModel(_)
+            | Kind::LiveVoice(_)
+            | Kind::Agent
+            | Kind::AgentModel => Ok(SettingValue::Text(String::deserialize(value)?)),
             Kind::Place => {
                 let place = known_place(&String::deserialize(value)?).map_err(D::Error::custom)?;
                 Ok(SettingValue::Text(place))

@@ -175,6 +175,68 @@ fn bad_chat_models_are_refused() {
 }
 
 #[test]
+fn live_models_stand_in_for_each_other_in_their_order() {
+    let text = "[[live]]\nname = \"gemini_live\"\nkind = \"gemini\"\nmodel = \"g\"\nkey = \"A_KEY\"\n\
+        [[live]]\nname = \"openai_live\"\nkind = \"openai\"\nmodel = \"o\"\nvoice = \"marin\"\nkey = \"B_KEY\"\n\
+        [[live]]\nname = \"own\"\nkind = \"openai\"\nmodel = \"m\"\nbase_url = \"http://box:1/v1/\"\nlabel = \"Box\"\n\
+        [voice]\nsilence_ms = 900\nbackchannels = [\"Aha\"]\n";
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kakehashi.toml");
+    let with = |more: &str| {
+        std::fs::write(&path, format!("{text}{more}")).unwrap();
+        let overrides = Overrides {
+            config: Some(path.clone()),
+            data: Some("/tmp/nowhere".into()),
+            ..Overrides::default()
+        };
+        let variable = |name: &str| (name == "B_KEY").then(|| "sk-2".to_owned());
+        Config::load_from(overrides, variable).unwrap()
+    };
+    let names = |config: &Config| {
+        let models = live_models(config, &config.settings);
+        models.into_iter().map(|model| model.name).collect::<Vec<_>>()
+    };
+    // The first has no key, so nobody waits for it.
+    let config = with("");
+    assert_eq!(names(&config), ["openai_live", "own"]);
+    assert_eq!(config.live[1].base_url, "wss://api.openai.com/v1");
+    assert_eq!((&*config.live[2].base_url, &*config.live[2].label), ("ws://box:1/v1", "Box"));
+    assert_eq!(config.turn_rules.silence, Duration::from_millis(900));
+    for word in ["aha", "mm-hm", "\u{306f}\u{3044}"] {
+        assert!(config.turn_rules.backchannels.iter().any(|known| known == word), "{word}");
+    }
+    assert!(!format!("{config:?}").contains("sk-2"));
+    let chosen = with("[settings]\nLIVE_AI_NAME = \"own\"\nLIVE_OPENAI_VOICE = \"cedar\"\n");
+    assert_eq!(names(&chosen), ["own", "openai_live"]);
+    let voices = live_models(&chosen, &chosen.settings);
+    assert_eq!(voices[1].voice.as_deref(), Some("cedar"));
+    assert_eq!(names(&with("[settings]\nLIVE_AI_NAME = \"scripted\"\n")), [""; 0]);
+}
+
+#[test]
+fn bad_live_models_are_refused() {
+    let row =
+        |more: &str| format!("[[live]]\nname = \"a\"\nkind = \"openai\"\nmodel = \"m\"\n{more}");
+    let at = |line: usize, reason: &str| format!("DIR/kakehashi.toml:{line}: {reason}");
+    for (line, more, reason) in [
+        (1, "", "`a` has no key: name its variable with `key`"),
+        (5, "key = \"sk-proj-12345\"", "key: this is not the name of a variable"),
+        (5, "base_url = \"ws://me:pw@box\"", "base_url: an address with a password"),
+        (5, "base_url = \"wsx://box\"", "base_url: `wsx://box` is not an address"),
+        (5, "voice = \"a b\"", "voice: `a b` is not a word"),
+        (5, "speed = 2", "unknown key `speed`"),
+    ] {
+        check_refused(&row(more), &at(line, reason));
+    }
+    check_refused(&row("key = \"K\"\n").repeat(2), "live model `a` is there twice");
+    check_refused(
+        "[settings]\nLIVE_AI_NAME = \"b\"",
+        "[settings] LIVE_AI_NAME: there is no `b`; there are scripted, auto",
+    );
+    check_refused("[settings]\nLIVE_OPENAI_VOICE = \"b\"", "[settings] LIVE_OPENAI_VOICE: ");
+}
+
+#[test]
 fn a_certificate_needs_its_key() {
     check_refused(
         "[tls]\ncert = \"a.pem\"",

@@ -60,7 +60,7 @@ use crate::message::{
 use crate::metrics::Metrics;
 use crate::policy::Rules;
 use crate::provider::live::Speaker;
-use crate::provider::{chat, webhook};
+use crate::provider::{chat, live, webhook};
 use crate::store::{SessionKey, Store};
 use audience::{Lanes, LogLane};
 use choice::Inquiry;
@@ -95,6 +95,8 @@ pub(crate) struct Env {
     pub(crate) hidden: Arc<[PathBuf]>,
     /// One for all chats, so that connections are used again.
     pub(crate) chat: chat::Client,
+    /// One for all live models, so that who does not work is known to all.
+    pub(crate) live: live::Client,
     /// `None`: nobody wants to be called.
     pub(crate) webhook: Option<webhook::Caller>,
 }

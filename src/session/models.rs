@@ -4,11 +4,12 @@ use super::{Env, Registry, talk};
 use crate::config::{self, Models};
 use crate::locale::Locale;
 use crate::message::{
-    AgentRow, AgentSlot, ModelOffer, Offered, Principal, SessionId, SettingValue, Settings,
+    AgentRow, AgentSlot, LiveModel, ModelOffer, Offered, Principal, SessionId, SettingValue,
+    Settings,
 };
 use crate::provider::agent::{self, AgentConfig, Asking, BuiltIn, Program, Texts};
 use crate::provider::chat::ChatConfig;
-use crate::provider::live::LiveConfig;
+use crate::provider::live::{self, LiveConfig, Remote};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,20 +42,41 @@ impl Registry {
             Models::Scripted => &[],
         };
         for model in configured {
-            let row = offered(&model.name, &[(&model.model, &model.label)]);
-            match chat.iter_mut().find(|known| known.name == row.name) {
-                Some(known) => *known = row,
-                None => chat.push(row),
-            }
+            put(&mut chat, offered(&model.name, &[(&model.model, &model.label)]));
+        }
+        let (mut live, mut voices) = (rows(&LIVE), rows(&LIVE));
+        let speaking = match config.models {
+            Models::Auto => config.live.as_slice(),
+            Models::Scripted => &[],
+        };
+        for model in speaking {
+            put(&mut live, offered(&model.name, &[(&model.model, &model.label)]));
+            put(&mut voices, offered_voices(model));
         }
         ModelOffer {
             chat,
-            live: rows(&LIVE),
-            voices: rows(&LIVE),
+            live,
+            voices,
             code: rows(&CODE).into_iter().chain(agents).collect(),
             projects: std::iter::once((String::new(), own)).chain(others).collect(),
         }
     }
+}
+
+/// In place of one that cannot be chosen, if there is such a name.
+fn put(rows: &mut Vec<Offered>, row: Offered) {
+    match rows.iter_mut().find(|known| known.name == row.name) {
+        Some(known) => *known = row,
+        None => rows.push(row),
+    }
+}
+
+/// The row's own voice first.
+fn offered_voices(model: &LiveModel) -> Offered {
+    let own = model.voice.as_deref();
+    let others = live::voices(model.kind).iter().copied().filter(|voice| Some(*voice) != own);
+    let all: Vec<_> = own.into_iter().chain(others).map(|voice| (voice, voice)).collect();
+    offered(&model.name, &all)
 }
 
 fn offered(name: &str, models: &[(&str, &str)]) -> Offered {
@@ -76,7 +98,7 @@ pub(super) struct Providers {
 
 impl Providers {
     pub(super) fn of(env: &Env, settings: &Settings) -> Self {
-        Self { chat: chat(env, settings), live: LiveConfig::Scripted }
+        Self { chat: chat(env, settings), live: live(env, settings) }
     }
 }
 
@@ -86,6 +108,24 @@ pub(super) fn chat(env: &Env, settings: &Settings) -> ChatConfig {
         Some(model) => ChatConfig::Remote { model: Arc::new(model), client: env.chat.clone() },
         None => ChatConfig::Scripted,
     }
+}
+
+/// Who speaks.
+pub(super) fn live(env: &Env, settings: &Settings) -> LiveConfig {
+    let models = config::live_models(&env.config, settings);
+    if models.is_empty() {
+        return LiveConfig::Scripted;
+    }
+    let instructions = match env.config.language {
+        Locale::Ja => include_str!("../../config/prompts/live.ja.txt"),
+        Locale::En => include_str!("../../config/prompts/live.en.txt"),
+    };
+    LiveConfig::Remote(Remote {
+        models: models.into_iter().map(Arc::new).collect(),
+        rules: Arc::clone(&env.config.turn_rules),
+        instructions: instructions.into(),
+        client: env.live.clone(),
+    })
 }
 
 /// The agent that the settings choose for a slot; our own if that does not exist any more.

@@ -13,7 +13,7 @@ use crate::message::{Channel, Epoch, Principal, Seq, SessionId, SystemNotice};
 use crate::metrics::Metrics;
 use crate::policy::{Rules, RulesError};
 use crate::provider::live::Speaker;
-use crate::provider::{agent, chat, webhook};
+use crate::provider::{agent, chat, live, webhook};
 use crate::store::{self, SessionRecord, Store, StoreError};
 use crate::task::Tasks;
 use dashmap::DashMap;
@@ -96,6 +96,7 @@ impl Registry {
             files,
             metrics: metrics.clone(),
             chat: client,
+            live: live::Client::default(),
             rules: Arc::new(rules),
             no_box: quarters::no_box(config),
             hidden: quarters::hidden(config),

@@ -158,6 +158,7 @@ impl Session {
         // The next question goes to the model that is chosen now; one that is being answered is not touched.
         let chat = models::chat(&self.env, &self.settings);
         self.lanes.iter_mut().for_each(|lane| lane.choose_chat(&chat));
+        self.voice.choose(models::live(&self.env, &self.settings));
         self.choose_agents();
         let stored = differences(&self.settings, &self.env.config);
         let (changes, effects) = (vec![Change::Settings(stored)], vec![Effect::Settled(done)]);

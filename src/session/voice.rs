@@ -29,6 +29,14 @@ impl Voice {
         Self { config, link: None, microphone, speaker, behind: Fed::Everything }
     }
 
+    /// Another model speaks from now on, or the same in another way: at once, because nobody would wait for it.
+    pub(super) fn choose(&mut self, config: LiveConfig) {
+        if self.config != config {
+            self.config = config;
+            self.close();
+        }
+    }
+
     /// Whether somebody is talking with the model.
     pub(super) fn is_open(&self) -> bool {
         self.link.is_some()

@@ -148,10 +148,11 @@ pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String
                 (setting("CHAT_AI_NAME"), setting("LIVE_AI_NAME"), live_voice(greeting));
             let values = [("chat", chat.as_str()), ("live", &live), ("voice", &voice)];
             let info = locale.say("welcome", "chat_info", &values);
-            let scripted = chat == "scripted";
-            let hint =
-                if scripted { locale.say("welcome", "chat_scripted", &[]) } else { String::new() };
-            Some(info + &hint)
+            let hint = |name: &str, key| match name {
+                "scripted" => locale.say("welcome", key, &[]),
+                _ => String::new(),
+            };
+            Some(info + &hint(&chat, "chat_scripted") + &hint(&live, "live_scripted"))
         }
         Channel::Agent(slot) => {
             let agent = slot.number().to_string();

@@ -6,6 +6,7 @@ mod conversation;
 mod dial;
 mod ear;
 mod floor;
+mod gemini;
 mod health;
 mod line;
 mod memory;
@@ -88,7 +89,7 @@ fn protocol_of(model: &Arc<LiveModel>, remote: &Remote) -> Box<dyn Protocol> {
     };
     match model.kind {
         LiveKind::OpenAi => Box::new(openai::OpenAi::new(setup)),
-        LiveKind::Gemini => Box::new(openai::OpenAi::new(setup)),
+        LiveKind::Gemini => Box::new(gemini::Gemini::new(setup)),
     }
 }
 

@@ -1,0 +1,139 @@
+//! OpenAI Realtime behind a session, over real sockets: a server of ours speaks the vendor's JSON.
+
+use crate::support::{BODY, CHANNEL, Frontend, Gateway, KIND};
+use futures_util::{SinkExt, StreamExt};
+use kakehashi::message::{ChatKey, LiveKind, LiveModel, Secret};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{WebSocketStream, accept_async};
+
+const LONG: Duration = Duration::from_secs(30);
+
+/// A server of the vendor, and its first connection.
+struct Vendor {
+    listener: TcpListener,
+}
+
+struct Call(WebSocketStream<TcpStream>);
+
+impl Vendor {
+    async fn start() -> Self {
+        Self { listener: TcpListener::bind("127.0.0.1:0").await.unwrap() }
+    }
+
+    fn row(&self, name: &str) -> LiveModel {
+        let secret = Some(Secret::new("sk-live"));
+        LiveModel {
+            name: name.to_owned(),
+            label: name.to_owned(),
+            kind: LiveKind::OpenAi,
+            base_url: format!("ws://{}/v1", self.listener.local_addr().unwrap()),
+            model: "gpt-realtime".to_owned(),
+            voice: None,
+            key: Some(ChatKey { variable: "TEST_LIVE_KEY".to_owned(), secret }),
+            language: None,
+        }
+    }
+
+    async fn answer(&self) -> Call {
+        let (stream, _) = timeout(LONG, self.listener.accept()).await.unwrap().unwrap();
+        let mut call = Call(accept_async(stream).await.unwrap());
+        call.say(json!({"type": "session.created", "session": {}})).await;
+        call.until("session.update").await;
+        call.say(json!({"type": "session.updated", "session": {}})).await;
+        call
+    }
+}
+
+impl Call {
+    async fn say(&mut self, event: Value) {
+        self.0.send(Message::text(event.to_string())).await.unwrap();
+    }
+
+    async fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let next = timeout(LONG, self.0.next()).await.unwrap().unwrap().unwrap();
+            if let Message::Text(text) = next {
+                let event: Value = serde_json::from_str(&text).unwrap();
+                if event["type"] == kind {
+                    return event;
+                }
+            }
+        }
+    }
+
+    /// A whole answer of so many tenths of a second.
+    async fn reply(&mut self, text: &str, tenths: usize) {
+        self.until("response.create").await;
+        self.say(json!({"type": "response.created", "response": {"id": "r"}})).await;
+        let part = |kind: &str, delta: &str| json!({"type": kind, "response_id": "r", "item_id": "i", "delta": delta});
+        self.say(part("response.output_audio_transcript.delta", text)).await;
+        let pcm = base64_simd::STANDARD.encode_to_string(vec![1; 4_800 * tenths]);
+        self.say(part("response.output_audio.delta", &pcm)).await;
+        let done = json!({"id": "r", "status": "completed", "output": []});
+        self.say(json!({"type": "response.done", "response": done})).await;
+    }
+}
+
+async fn write(front: &mut Frontend, text: &str) {
+    let live = json!({CHANNEL: "0", "送信モード": "Live", KIND: "input_text", BODY: text});
+    front.input.send(&live).await;
+}
+
+#[tokio::test]
+async fn a_written_question_is_answered_aloud() {
+    let vendor = Vendor::start().await;
+    let row = vendor.row("openai_live");
+    let gateway = Gateway::start_with(|config| config.add_live(vec![row]).unwrap()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    write(&mut front, "hello").await;
+    let mut call = vendor.answer().await;
+    let item = call.until("conversation.item.create").await;
+    assert_eq!(item["item"]["content"][0]["text"], "hello");
+    call.reply("hi there", 3).await;
+    front.audio.until("output_audio").await;
+    assert_eq!(front.chat.until("recognition_output").await[BODY], "hi there");
+}
+
+#[tokio::test]
+async fn silence_that_the_user_wants_cuts_the_text() {
+    let vendor = Vendor::start().await;
+    let row = vendor.row("openai_live");
+    let gateway = Gateway::start_with(|config| config.add_live(vec![row]).unwrap()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    write(&mut front, "a story").await;
+    let mut call = vendor.answer().await;
+    let words = vec!["word"; 200].join(" ");
+    call.reply(&words, 600).await;
+    front.audio.until("output_audio").await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    front.audio.send(&json!({CHANNEL: "audio", KIND: "cancel_audio", BODY: null})).await;
+    let cut = call.until("conversation.item.truncate").await;
+    let end = cut["audio_end_ms"].as_u64().unwrap();
+    assert!((500..20_000).contains(&end), "{end}");
+    let told = front.chat.until("recognition_output").await;
+    let said = told[BODY].as_str().unwrap();
+    assert!(!said.is_empty() && said.len() < words.len() / 2, "{said}");
+}
+
+#[tokio::test]
+async fn another_model_goes_on_with_the_conversation() {
+    let (one, two) = (Vendor::start().await, Vendor::start().await);
+    let rows = vec![one.row("one"), two.row("two")];
+    let gateway = Gateway::start_with(|config| config.add_live(rows).unwrap()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    write(&mut front, "hello").await;
+    let mut call = one.answer().await;
+    call.reply("one here", 2).await;
+    assert_eq!(front.chat.until("recognition_output").await[BODY], "one here");
+    drop(call.0.close(None).await);
+    // The vendor is gone for good, so the other one goes on.
+    drop(one);
+    let mut call = two.answer().await;
+    write(&mut front, "and now").await;
+    call.reply("two here", 2).await;
+    assert_eq!(front.chat.until("recognition_output").await[BODY], "two here");
+}
