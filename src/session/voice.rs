@@ -32,6 +32,7 @@ impl Voice {
     /// Another model speaks from now on, or the same in another way: at once, because nobody would wait for it.
     pub(super) fn choose(&mut self, config: LiveConfig) {
         if self.config != config {
+            self.microphone.expect_rate(config.usual_rate());
             self.config = config;
             self.close();
         }

@@ -10,7 +10,7 @@ pub use errand::{Errand, GIVE_WORK_TOOL};
 pub use remote::{Client, Remote, voices};
 pub use speaker::{Cut, Listener, Pace, Played, SPEAKER_RATE, Sound, Speaker, Stale};
 
-use crate::message::{AudioChunk, Interruption, Speaker as Side, TalkKey, TurnTimes};
+use crate::message::{AudioChunk, Interruption, LiveKind, Speaker as Side, TalkKey, TurnTimes};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
@@ -30,8 +30,13 @@ pub enum LiveConfig {
 impl LiveConfig {
     /// Of a microphone that does not say its rate: existing clients ask which model it is for.
     pub fn usual_rate(&self) -> u32 {
-        match self {
-            Self::Scripted => 16_000,
+        let kind = match self {
+            Self::Scripted => None,
+            Self::Remote(remote) => remote.models.first().map(|model| model.kind),
+        };
+        match kind {
+            Some(LiveKind::OpenAi) => 24_000,
+            Some(LiveKind::Gemini) | None => 16_000,
         }
     }
 }
