@@ -129,7 +129,8 @@ async fn what_agents_started_ends_with_the_gateway() {
     let (code, took) = process.end(Instant::now());
     assert_eq!(code, Some(0));
     assert!(took < Duration::from_secs(5), "{took:?}");
-    assert_eq!(count(&mark), 0);
+    // They are killed; a busy machine takes a moment to forget them.
+    eventually(|| count(&mark) == 0).await;
 }
 
 #[tokio::test]
