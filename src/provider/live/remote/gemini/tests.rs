@@ -5,7 +5,9 @@ mod hearing;
 mod hostile;
 mod opening;
 mod speaking;
+mod talk;
 mod tools;
+mod vendor;
 
 use super::*;
 use crate::message::{ChatKey, LiveKind, LiveModel, Secret, TurnRules};
@@ -78,9 +80,9 @@ fn content(gemini: &mut Gemini, content: Value) -> Vec<Deed> {
 
 /// Only the frames that are sent, as JSON.
 fn sent(deeds: Vec<Deed>) -> Vec<Value> {
-    let frames = deeds.into_iter().map(|deed| match deed {
-        Deed::Send(frame) => serde_json::from_str(&frame).unwrap(),
-        other => panic!("{other:?}"),
+    let frames = deeds.into_iter().map(|deed| {
+        let Deed::Send(frame) = deed else { panic!("{deed:?}") };
+        serde_json::from_str(&frame).unwrap()
     });
     frames.collect()
 }

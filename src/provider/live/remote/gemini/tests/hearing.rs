@@ -41,7 +41,7 @@ fn a_long_pause_of_the_microphone_is_told_once_and_sound_opens_it_again() {
     hear(&mut gemini, 700);
     let frames = wish(&mut gemini, Wish::HearNothing);
     assert_eq!(frames.len(), 1, "all of it was sent: {frames:?}");
-    assert_eq!(frames, [end.clone()]);
+    assert_eq!(frames[0], end);
     assert_eq!(wish(&mut gemini, Wish::HearNothing), [] as [Value; 0]);
     hear(&mut gemini, 320);
     let frames = wish(&mut gemini, Wish::HearNothing);

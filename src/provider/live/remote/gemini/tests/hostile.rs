@@ -121,7 +121,16 @@ impl Book {
                     let known = ["setup", "clientContent", "realtimeInput", "toolResponse"];
                     assert!(keys.len() == 1 && known.contains(&keys[0].as_str()), "{frame}");
                 }
-                _ => (),
+                Deed::Ready
+                | Deed::SpeechBegan { .. }
+                | Deed::SpeechEnded { .. }
+                | Deed::UserSaid { .. }
+                | Deed::Interrupted
+                | Deed::Tell(_)
+                | Deed::Handle(_)
+                | Deed::GoAway { .. }
+                | Deed::Remark(_)
+                | Deed::Failed { .. } => (),
             }
         }
     }
