@@ -33,6 +33,7 @@ mod goose;
 mod handshake;
 mod http;
 mod isolation;
+mod live_gemini;
 mod live_openai;
 mod lives;
 mod login;
