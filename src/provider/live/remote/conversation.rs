@@ -258,9 +258,10 @@ impl Conversation {
     /// What a wish leads to is sent now; everything else waits behind what the vendor has said before.
     fn obey(&mut self, deeds: Vec<Deed>) {
         for deed in deeds {
-            match deed {
-                Deed::Send(frame) => self.send(frame),
-                other => self.deeds.push_back(other),
+            if let Deed::Send(frame) = deed {
+                self.send(frame);
+            } else {
+                self.deeds.push_back(deed);
             }
         }
     }

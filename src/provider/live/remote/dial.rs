@@ -158,16 +158,14 @@ fn request(address: &Address) -> Result<Request, Refusal> {
 }
 
 fn refusal(err: Error) -> Refusal {
-    match err {
-        Error::Http(response) => {
-            let body = response.body().as_deref().unwrap_or_default();
-            let status = response.status().as_u16();
-            let said = String::from_utf8_lossy(body);
-            Refusal { status: Some(status), reason: format!("HTTP {status}: {said}") }
-        }
-        Error::Protocol(ProtocolError::HandshakeIncomplete) => {
-            "its server hung up during the handshake".to_owned().into()
-        }
-        other => other.to_string().into(),
+    if let Error::Http(response) = err {
+        let body = response.body().as_deref().unwrap_or_default();
+        let status = response.status().as_u16();
+        let said = String::from_utf8_lossy(body);
+        return Refusal { status: Some(status), reason: format!("HTTP {status}: {said}") };
     }
+    if let Error::Protocol(ProtocolError::HandshakeIncomplete) = err {
+        return "its server hung up during the handshake".to_owned().into();
+    }
+    err.to_string().into()
 }

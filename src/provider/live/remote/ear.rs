@@ -182,6 +182,6 @@ mod tests {
         let again: usize = ear.replay().iter().map(Bytes::len).sum();
         assert!((2 * 47_000..=2 * 48_000).contains(&again), "{again}");
         ear.forget();
-        assert_eq!(ear.replay(), [Bytes::new(); 0]);
+        assert!(ear.replay().is_empty());
     }
 }

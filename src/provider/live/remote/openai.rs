@@ -230,6 +230,7 @@ impl OpenAi {
         [began, Some(sound)].into_iter().flatten().collect()
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each")]
     fn on_event(&mut self, event: ServerEvent) -> Vec<Deed> {
         let responses = &mut self.now.responses;
         match event {

@@ -197,12 +197,13 @@ impl Conversation {
         let down = Phase::Down { until: now };
         self.connection.phase = match std::mem::replace(&mut self.connection.phase, down) {
             Phase::Opening { line, .. } => Phase::Ready { line, since: now },
-            other => other,
+            phase @ (Phase::Down { .. } | Phase::Ready { .. }) => phase,
         };
         for wish in std::mem::take(&mut self.waiting) {
-            match wish {
-                Wish::Read(text) => self.read(text, now),
-                other => self.wish(other),
+            if let Wish::Read(text) = wish {
+                self.read(text, now);
+            } else {
+                self.wish(wish);
             }
         }
         if self.turn.unanswered {

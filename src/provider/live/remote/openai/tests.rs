@@ -30,9 +30,9 @@ fn frame(protocol: &mut OpenAi, event: &Value) -> Vec<Deed> {
 }
 
 fn sent(deeds: &[Deed]) -> Vec<Value> {
-    let frames = deeds.iter().filter_map(|deed| match deed {
-        Deed::Send(frame) => Some(serde_json::from_str(frame).unwrap()),
-        _ => None,
+    let frames = deeds.iter().filter_map(|deed| {
+        let Deed::Send(frame) = deed else { return None };
+        Some(serde_json::from_str(frame).unwrap())
     });
     frames.collect()
 }
@@ -115,9 +115,9 @@ fn errors_mean_what_they_say() {
     ] {
         let mut protocol = protocol();
         let deeds = frame(&mut protocol, &json!({"type": "error", "error": {"code": code}}));
-        let found = deeds.iter().find_map(|deed| match deed {
-            Deed::Failed { fate, .. } => Some(*fate),
-            _ => None,
+        let found = deeds.iter().find_map(|deed| {
+            let Deed::Failed { fate, .. } = deed else { return None };
+            Some(*fate)
         });
         assert_eq!(found, fate, "{code}");
     }

@@ -95,20 +95,19 @@ impl Talk {
     async fn told(&mut self) -> LiveOutput {
         loop {
             let next = timeout(Duration::from_secs(120), self.link.output.recv()).await;
-            match next.unwrap().unwrap() {
-                LiveOutput::Turn(_) | LiveOutput::Usage { .. } => (),
-                other => return other,
+            let output = next.unwrap().unwrap();
+            if !matches!(output, LiveOutput::Turn(_) | LiveOutput::Usage { .. }) {
+                return output;
             }
         }
     }
 
     async fn said(&mut self) -> (Side, String, bool) {
-        match self.told().await {
-            LiveOutput::Transcript { speaker, text, interrupted } => {
-                (speaker, text, interrupted.is_some())
-            }
-            other => panic!("{other:?}"),
-        }
+        let told = self.told().await;
+        let LiveOutput::Transcript { speaker, text, interrupted } = told else {
+            panic!("{told:?}");
+        };
+        (speaker, text, interrupted.is_some())
     }
 
     /// Nothing is told for a minute.

@@ -63,7 +63,7 @@ impl Call {
         self.number += 1;
         let text = event.to_string();
         let message =
-            if self.number % 2 == 0 { Message::binary(text) } else { Message::text(text) };
+            if self.number.is_multiple_of(2) { Message::binary(text) } else { Message::text(text) };
         let _ = self.socket.send(message).await;
     }
 
@@ -104,16 +104,10 @@ impl Call {
         self.event().await.unwrap()
     }
 
-    #[track_caller]
-    pub(super) fn expect<'a>(
-        &'a mut self,
-        kind: &'static str,
-    ) -> impl Future<Output = Value> + use<'a> {
-        async move {
-            let event = self.next().await;
-            assert_eq!(event["type"], kind, "{event}");
-            event
-        }
+    pub(super) async fn expect(&mut self, kind: &'static str) -> Value {
+        let event = self.next().await;
+        assert_eq!(event["type"], kind, "{event}");
+        event
     }
 
     /// A reply is asked for, and begins.
