@@ -56,27 +56,26 @@ impl Session {
         confirmed: Confirmed,
         why: &str,
     ) {
-        let outcome = match confirmed {
-            Confirmed::Approved => self.give_work(step, slot, &wish.request),
-            Confirmed::Refused if why.is_empty() => Err("the user does not want it".to_owned()),
-            Confirmed::Refused => Err(why.to_owned()),
-        };
-        answer(step, wish.id, outcome);
+        match confirmed {
+            Confirmed::Approved => self.give_work(step, slot, wish),
+            Confirmed::Refused => {
+                let why = if why.is_empty() { "the user does not want it" } else { why };
+                answer(step, wish.id, Err(why.to_owned()));
+            }
+        }
     }
 
-    fn give_work(
-        &mut self,
-        step: &mut Step,
-        slot: AgentSlot,
-        request: &str,
-    ) -> Result<String, String> {
-        let waiting = self.lanes[usize::from(slot.number())].queue.len();
+    /// The model hears that it is done before it hears that the agent has begun.
+    fn give_work(&mut self, step: &mut Step, slot: AgentSlot, LiveWish { id, request }: LiveWish) {
+        let agent = slot.number();
+        let waiting = self.lanes[usize::from(agent)].queue.len();
         if waiting >= self.env.config.limits.queue_per_channel {
-            return Err(format!("{waiting} requests wait for agent {} already", slot.number()));
+            let why = format!("{waiting} requests wait for agent {agent} already");
+            return answer(step, id, Err(why));
         }
-        let order = self.desk.last_order();
-        self.request_each(step, order, AgentSet::from(slot), request, &[]);
-        Ok(format!("agent {} has it; you will be told when it is done", slot.number()))
+        let done = format!("agent {agent} has it; you will be told when it is done");
+        answer(step, id, Ok(done));
+        self.request_each(step, self.desk.last_order(), AgentSet::from(slot), &request, &[]);
     }
 }
 
