@@ -7,6 +7,7 @@ mod confine;
 mod data;
 mod exposure;
 mod limits;
+mod live;
 mod login;
 mod port;
 mod project;
@@ -45,6 +46,7 @@ pub fn examine(overrides: Overrides, screen: &Screen) -> Report {
         findings.push(limits::watches(directories));
         findings.push(limits::open_files(config.limits.connections));
         findings.extend(models(&config));
+        findings.extend(live::findings(&config));
         findings.extend(webhook::finding(config.webhook.as_ref()));
         findings.push(confine::finding(&config));
         findings.extend(agents::findings(&config.agents));
@@ -82,7 +84,7 @@ fn models(config: &Config) -> Vec<Finding> {
     if rows.is_empty() {
         return vec![Finding::ok(
             CHECK,
-            "scripted: the chat echoes and the microphone is played back; no network, no key, and no real answers; \
+            "scripted: the chat echoes; no network, no key, and no real answers; \
              the built-in agent takes exact commands; [[chat]] in the configuration or a running Ollama brings a \
              real chat model",
         )];

@@ -111,6 +111,7 @@ fn a_machine_that_has_everything_is_healthy() {
         "files",
         "gateway",
         "git",
+        "live",
         "models",
         "open files",
         "port",
