@@ -196,8 +196,9 @@ async fn a_model_gives_work_to_an_agent_and_is_told_how_it_ended() {
     call.say(json!({"toolCall": {"functionCalls": [wish.clone()]}})).await;
     call.say(json!({"toolCall": {"functionCalls": [wish]}})).await;
     assert_eq!(live.front.agents[1].until("input_request").await[BODY], "look around");
-    let responses = call.next().await["toolResponse"]["functionResponses"].take();
-    assert_eq!(responses[0]["id"], "c-1");
+    let frame = call.next().await;
+    let responses = &frame["toolResponse"]["functionResponses"];
+    assert_eq!(responses[0]["id"], "c-1", "{frame}");
     assert!(responses[0]["response"]["output"].is_string(), "{responses}");
     call.reply("agent 2 looks around", MOMENT).await;
     assert_eq!(live.caption("recognition_output").await, "agent 2 looks around");
