@@ -34,10 +34,11 @@ impl Session {
         self.tell(step, index, Event::Tool(note));
     }
 
-    pub(super) fn on_usage(&mut self, index: usize, agent: AgentSlot, usage: Usage) {
+    /// What the conversation holds and has cost is told as it is; the run is charged with its own share.
+    pub(super) fn on_usage(&mut self, index: usize, agent: AgentSlot, usage: Usage, own: Usage) {
         let Some(current) = &mut self.lanes[index].current else { return };
         let run = current.run.id;
-        current.usage = Some(usage.clone());
+        current.usage = Some(own);
         self.audience.tell_knowing(Channel::Agent(agent), &Signal::Usage { agent, run, usage });
     }
 

@@ -156,7 +156,8 @@ impl Session {
         };
         self.gate.recall(slot, &self.lanes[index]);
         let directory = self.lanes[index].directory().unwrap_or(self.env.files.project());
-        let scope = Scope::new(directory, &[]);
+        // What the user has sent is there to be read.
+        let scope = Scope::new(directory, &[self.env.files.uploads(&self.principal)]);
         let Judgement { confirmed, level, reason } = self.gate.judge(slot, &call, &scope);
         if let Some(confirmed) = confirmed {
             let decision = decision(confirmed, DecidedBy::Rule);

@@ -1,5 +1,6 @@
 //! Work on one channel: one run at a time, a bounded queue behind it, and the link to whoever does the work.
 
+use super::meter::Meter;
 use super::site::{Before, Changed};
 use crate::message::{
     AgentRow, AgentSlot, AgentState, Channel, FileNote, PlaceKind, Run, RunId, RunOutcome,
@@ -35,6 +36,7 @@ pub(super) struct Lane {
     held: bool,
     /// Answers to cancels that came too late for their run; they must not end the next one.
     stray_cancels: u32,
+    pub(super) meter: Meter,
 }
 
 /// A run that waits for the channel.
@@ -60,6 +62,7 @@ pub(super) struct Current {
     /// What was last told of each of its tools.
     pub(super) tools: VecDeque<(String, ToolState, String)>,
     pub(super) state: AgentState,
+    /// Of this run alone.
     pub(super) usage: Option<Usage>,
     pub(super) started: Instant,
     /// Files that this run made, as they will be told.
@@ -165,6 +168,7 @@ impl Lane {
             free_since,
             held: false,
             stray_cancels: 0,
+            meter: Meter::default(),
         }
     }
 
@@ -193,6 +197,7 @@ impl Lane {
     /// Gives the channel to a run; its worker starts with [`Lane::begin`].
     pub(super) fn take(&mut self, waiting: Waiting) {
         let Waiting { run, order } = waiting;
+        self.meter.begin();
         self.current = Some(Current {
             run,
             order,

@@ -18,6 +18,7 @@ mod journal;
 mod keeping;
 mod lane;
 mod library;
+mod meter;
 mod microphone;
 mod models;
 mod plain_answer;

@@ -228,8 +228,9 @@ impl Session {
                 self.on_ask(step, index, slot, ask);
             }
             AgentOutput::Usage(usage) => {
-                self.on_tokens(step, index, slot, usage.used);
-                self.on_usage(index, slot, usage);
+                let own = self.lanes[index].meter.read(usage.clone());
+                self.on_tokens(step, index, slot, own.used);
+                self.on_usage(index, slot, usage, own);
             }
             AgentOutput::Opened { session, .. } => {
                 let news = self.conversations.note(&self.lanes[index], session);
