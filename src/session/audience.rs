@@ -165,7 +165,7 @@ impl Audience {
         });
         self.pass_devices();
         let plays = channel == Channel::Audio && role == Role::Participant;
-        let sound = plays.then(|| self.speaker.listen(connection));
+        let sound = plays.then(|| self.speaker.listen(connection, !features.playback));
         Lanes { log: entries, signals: incoming, sound, dropped }
     }
 

@@ -47,6 +47,18 @@ impl Session {
         self.answer_wish(step, slot, wish, confirmed, &reason);
     }
 
+    /// The model does not want it any more. Work that has begun goes on; it is cancelled where everybody sees it.
+    pub(super) fn drop_wishes(&mut self, ids: &[String]) {
+        let mut step = Step::default();
+        while let Some(open) = self.gate.take_wish(|wish| ids.contains(&wish.id)) {
+            let why = "the model does not want it any more";
+            self.settle(&mut step, open, Confirmed::Refused, DecidedBy::End, why);
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
     /// It is decided.
     pub(super) fn answer_wish(
         &mut self,

@@ -119,6 +119,10 @@ impl Gate {
         }
     }
 
+    pub(super) fn take_wish(&mut self, wanted: impl Fn(&LiveWish) -> bool) -> Option<Open> {
+        self.take(|open| matches!(&open.asker, Asker::Live(wish) if wanted(wish)))
+    }
+
     /// What the rules say about a call, with what the user said before. `None`: the user is to be asked.
     pub(super) fn judge(&self, slot: AgentSlot, call: &Call, scope: &Scope) -> Judgement {
         let remembered = &self.remembered[place(slot)].always;

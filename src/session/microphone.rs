@@ -2,7 +2,7 @@
 //! holds the microphone goes to the model without a turn of the session, which decides who that is and feeds the
 //! model whatever it could not take at once.
 
-use crate::message::{AudioChunk, ConnectionId, Recorded};
+use crate::message::{AudioChunk, ConnectionId, Recorded, TalkKey};
 use crate::provider::live::LiveInput;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +23,8 @@ pub(super) struct Microphone(Arc<Mutex<Intake>>);
 struct Intake {
     holder: Option<ConnectionId>,
     usual_rate: u32,
+    /// The holder speaks by a key, and holds it down.
+    pressed: bool,
     /// `None` while there is no model.
     model: Option<mpsc::Sender<LiveInput>>,
     waiting: VecDeque<LiveInput>,
@@ -43,8 +45,25 @@ pub(super) enum Heard {
 }
 
 impl Microphone {
+    /// Whoever pressed the talk key and is gone has released it.
     pub(super) fn give_to(&self, holder: Option<ConnectionId>) {
-        self.lock().holder = holder;
+        let mut intake = self.lock();
+        if intake.holder != holder {
+            intake.holder = holder;
+            if std::mem::take(&mut intake.pressed) {
+                intake.send(LiveInput::TalkKey(TalkKey::Released));
+            }
+        }
+    }
+
+    /// In the order of the sound around it.
+    pub(super) fn press(&self, connection: ConnectionId, key: TalkKey) -> Fed {
+        let mut intake = self.lock();
+        if intake.holder != Some(connection) {
+            return Fed::Everything;
+        }
+        intake.pressed = key == TalkKey::Pressed;
+        intake.send(LiveInput::TalkKey(key))
     }
 
     pub(super) fn is_held_by(&self, connection: ConnectionId) -> bool {
@@ -253,6 +272,23 @@ mod tests {
         let Ok(LiveInput::Audio { chunk, .. }) = taken.try_recv() else { panic!("nothing heard") };
         assert_eq!(chunk.pcm[0], 3);
         assert!(taken.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_key_keeps_its_place_and_is_released_with_its_socket() {
+        let (model, mut taken) = mpsc::channel(8);
+        let microphone = held();
+        microphone.connect(model);
+        microphone.press(OTHER, TalkKey::Pressed);
+        microphone.press(HOLDER, TalkKey::Pressed);
+        microphone.hear(HOLDER, chunk(1));
+        microphone.give_to(Some(OTHER));
+        microphone.give_to(None);
+        let next = &mut || taken.try_recv();
+        assert!(matches!(next(), Ok(LiveInput::TalkKey(TalkKey::Pressed))));
+        assert!(matches!(next(), Ok(LiveInput::Audio { .. })));
+        assert!(matches!(next(), Ok(LiveInput::TalkKey(TalkKey::Released))));
+        assert!(next().is_err());
     }
 
     #[test]

@@ -193,6 +193,12 @@ impl SessionHandle {
                 Fed::Everything => return Ok(()),
                 Fed::Partly => Urgent::SoundWaits,
             },
+            (None, Command::PressTalkKey(key)) => {
+                match self.inner.microphone.press(connection, key) {
+                    Fed::Everything => return Ok(()),
+                    Fed::Partly => Urgent::SoundWaits,
+                }
+            }
             (None, Command::AckPlayback(ack)) => {
                 self.inner.speaker.ack(connection, ack);
                 return Ok(());
@@ -229,8 +235,9 @@ impl SessionHandle {
 
     /// At once, whatever the session is doing.
     fn silence(&self, connection: ConnectionId) -> Fed {
-        if self.inner.microphone.is_held_by(connection) {
-            self.inner.speaker.stop(None);
+        let holds = self.inner.microphone.is_held_by(connection);
+        if holds && !self.inner.speaker.hush() {
+            return Fed::Everything;
         }
         self.inner.microphone.interrupt(connection)
     }

@@ -50,8 +50,7 @@ impl Session {
             Some(LiveOutput::ToolCall { id, name, arguments }) => {
                 self.on_errand(id, &name, &arguments);
             }
-            // Work that has been given goes on; it is cancelled where everybody sees it.
-            Some(LiveOutput::ToolsCancelled { .. }) => {}
+            Some(LiveOutput::ToolsCancelled { ids }) => self.drop_wishes(&ids),
             Some(LiveOutput::Turn(times)) => self.on_turn_times(times),
             Some(LiveOutput::Usage { input, output }) => {
                 self.env.metrics.live_tokens(input, output);
@@ -67,8 +66,9 @@ impl Session {
 
     fn on_live_down(&mut self, reason: String) {
         info!(session = %self.id, reason, "the live model is gone");
-        self.voice.close();
-        self.say_in_chat(Event::Notice(Notice::LiveDown { reason }));
+        if self.voice.on_failure(&reason) {
+            self.say_in_chat(Event::Notice(Notice::LiveDown { reason }));
+        }
     }
 
     fn on_turn_times(&mut self, times: TurnTimes) {

@@ -5,6 +5,13 @@ use super::microphone::{Fed, Heard, Microphone};
 use crate::message::{ConnectionId, PlaybackAck, Recorded, TalkKey};
 use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput, Speaker};
 use std::future::pending;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A microphone that is left on would otherwise open a model that cannot be used many times a second.
+const REST: Duration = Duration::from_secs(5);
+/// The same failure is told again after this long.
+const SAID_AGAIN: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) struct Voice {
@@ -14,6 +21,10 @@ pub(super) struct Voice {
     speaker: Speaker,
     /// What waits at the microphone can be fed only when the model has room again.
     behind: Fed,
+    /// After a failure sound alone opens no model before this.
+    rest_until: Option<Instant>,
+    /// What the user was told of the last failure, and when.
+    failed: Option<(String, Instant)>,
 }
 
 #[derive(Debug)]
@@ -26,7 +37,15 @@ pub(super) enum Wake {
 impl Voice {
     pub(super) fn new(config: LiveConfig, microphone: Microphone, speaker: Speaker) -> Self {
         microphone.expect_rate(config.usual_rate());
-        Self { config, link: None, microphone, speaker, behind: Fed::Everything }
+        Self {
+            config,
+            link: None,
+            microphone,
+            speaker,
+            behind: Fed::Everything,
+            rest_until: None,
+            failed: None,
+        }
     }
 
     /// Another model speaks from now on, or the same in another way: at once, because nobody would wait for it.
@@ -34,6 +53,8 @@ impl Voice {
         if self.config != config {
             self.microphone.expect_rate(config.usual_rate());
             self.config = config;
+            (self.rest_until, self.failed) = (None, None);
+            self.speaker.stop(None);
             self.close();
         }
     }
@@ -56,11 +77,10 @@ impl Voice {
 
     /// Silences the model, if this socket may.
     pub(super) fn interrupt(&mut self, connection: ConnectionId) {
-        if self.microphone.is_held_by(connection) {
-            self.speaker.stop(None);
+        if !self.microphone.is_held_by(connection) || self.speaker.hush() {
+            self.microphone.interrupt(connection);
+            self.feed();
         }
-        self.microphone.interrupt(connection);
-        self.feed();
     }
 
     /// How far this socket has played.
@@ -70,15 +90,30 @@ impl Voice {
 
     /// The user speaks by a key, if this socket may.
     pub(super) fn press(&mut self, connection: ConnectionId, key: TalkKey) {
-        if self.microphone.is_held_by(connection) {
-            self.show(LiveInput::TalkKey(key));
-        }
+        self.microphone.press(connection, key);
+        self.feed();
     }
 
-    /// Gives the model something to read or to look at.
+    /// Gives the model something to read or to look at. Somebody waits for it, so a model that has failed is tried
+    /// again at once.
     pub(super) fn show(&mut self, input: LiveInput) {
+        self.rest_until = None;
         self.microphone.show(input);
         self.feed();
+    }
+
+    /// The model has failed. True: the user does not know yet.
+    pub(super) fn on_failure(&mut self, reason: &str) -> bool {
+        self.close();
+        let now = Instant::now();
+        self.rest_until = Some(now + REST);
+        let known = self.failed.as_ref().is_some_and(|(last, when)| {
+            last == reason && now.saturating_duration_since(*when) < SAID_AGAIN
+        });
+        if !known {
+            self.failed = Some((reason.to_owned(), now));
+        }
+        !known
     }
 
     /// Waits for the model's next word (if `listening`) or for room to feed it more; never without a model.
@@ -100,7 +135,8 @@ impl Voice {
     /// Hands over what waits, as far as it is taken; the first time to a new model.
     pub(super) fn feed(&mut self) {
         self.behind = self.microphone.feed();
-        if self.behind == Fed::Partly && self.link.is_none() {
+        let rests = self.rest_until.is_some_and(|until| Instant::now() < until);
+        if self.behind == Fed::Partly && self.link.is_none() && !rests {
             let link = self.link.insert(live::connect(&self.config, self.speaker.clone()));
             self.microphone.connect(link.input.clone());
             self.behind = self.microphone.feed();

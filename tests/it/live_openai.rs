@@ -5,6 +5,7 @@ use futures_util::{SinkExt, StreamExt};
 use kakehashi::message::{ChatKey, LiveKind, LiveModel, Secret};
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
@@ -136,4 +137,42 @@ async fn another_model_goes_on_with_the_conversation() {
     write(&mut front, "and now").await;
     call.reply("two here", 2).await;
     assert_eq!(front.chat.until("recognition_output").await[BODY], "two here");
+}
+
+#[tokio::test]
+async fn a_microphone_left_on_does_not_fill_the_chat_with_failures() {
+    let vendor = Vendor::start().await;
+    let row = vendor.row("refusing");
+    tokio::spawn(refuse(vendor.listener));
+    let gateway = Gateway::start_with(|config| config.add_live(vec![row]).unwrap()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let sound = base64_simd::STANDARD.encode_to_string([0; 1_920]);
+    let packet = json!({CHANNEL: "audio", KIND: "input_audio", BODY: "audio/pcm;rate=24000",
+        "ファイル名": sound});
+    for _ in 0..100 {
+        front.audio.send(&packet).await;
+    }
+    front.chat.until_where(|packet| packet[BODY].to_string().contains("音声モデル")).await;
+    for _ in 0..100 {
+        front.audio.send(&packet).await;
+    }
+    // Answered behind everything that the sound has led to.
+    let mut last = packet.clone();
+    last["要求番号"] = json!("last");
+    front.audio.send(&last).await;
+    front.audio.until("ack").await;
+    front.input.send(&json!({CHANNEL: "0", KIND: "input_text", BODY: "hello"})).await;
+    let seen = front.chat.collect_until(|packet| packet[BODY] == "echo: hello").await;
+    let told = seen.iter().filter(|packet| packet[BODY].to_string().contains("音声モデル")).count();
+    assert_eq!(told, 0, "once is enough: {seen:?}");
+}
+
+/// A server that lets nobody in.
+async fn refuse(listener: TcpListener) {
+    while let Ok((mut stream, _)) = listener.accept().await {
+        let mut request = [0; 4096];
+        let _ = stream.read(&mut request).await;
+        let answer = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
+        let _ = stream.write_all(answer).await;
+    }
 }

@@ -124,6 +124,15 @@ impl Speaker {
         cut
     }
 
+    /// The client wants silence. False: it only answers a stop of ours.
+    pub fn hush(&self) -> bool {
+        let silent = self.lock().playout.hush(Instant::now());
+        if silent {
+            self.0.room.notify_waiters();
+        }
+        silent
+    }
+
     /// Holds back what is not sent yet, until it is told to go on: perhaps somebody interrupts.
     pub fn pause(&self) {
         self.lock().playout.pause();
@@ -177,19 +186,19 @@ impl Speaker {
         others.into_iter().for_each(Waker::wake);
     }
 
-    /// The place of one socket before this speaker.
-    pub fn listen(&self, connection: ConnectionId) -> Listener {
-        Listener { speaker: self.clone(), connection, until: None }
+    /// The place of one socket before this speaker. `echoes`: its client answers every stop with one of its own.
+    pub fn listen(&self, connection: ConnectionId, echoes: bool) -> Listener {
+        Listener { speaker: self.clone(), connection, echoes, until: None }
     }
 
     /// What this socket is to do next. Whoever leaves a waker is woken when that changes.
-    fn next_for(&self, connection: ConnectionId, waker: Option<&Waker>) -> Next {
+    fn next_for(&self, connection: ConnectionId, echoes: bool, waker: Option<&Waker>) -> Next {
         let mut state = self.lock();
         if state.holder != Some(connection) {
             state.wait_for_turn(waker);
             return Next::Nothing;
         }
-        let next = state.playout.next(Instant::now());
+        let next = state.playout.next(Instant::now(), echoes);
         let freed = state.playout.take_freed() && std::mem::take(&mut state.model_waits);
         if !matches!(next, Next::Sound(_)) {
             state.wait_for_news(waker);
@@ -237,6 +246,7 @@ fn wake(listener: Option<Waker>) {
 pub struct Listener {
     speaker: Speaker,
     connection: ConnectionId,
+    echoes: bool,
     /// When there will be more.
     until: Option<Pin<Box<Sleep>>>,
 }
@@ -249,7 +259,7 @@ impl Listener {
 
     /// What may be played right now, if anything.
     pub fn ready(&mut self) -> Option<Sound> {
-        match self.speaker.next_for(self.connection, None) {
+        match self.speaker.next_for(self.connection, self.echoes, None) {
             Next::Sound(sound) => Some(sound),
             Next::Wait(_) | Next::Nothing => None,
         }
@@ -257,7 +267,7 @@ impl Listener {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Sound> {
         loop {
-            match self.speaker.next_for(self.connection, Some(cx.waker())) {
+            match self.speaker.next_for(self.connection, self.echoes, Some(cx.waker())) {
                 Next::Sound(sound) => return Poll::Ready(sound),
                 Next::Nothing => return Poll::Pending,
                 Next::Wait(moment) => {

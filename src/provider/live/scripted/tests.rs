@@ -166,7 +166,7 @@ impl Talk {
     fn new() -> Self {
         let speaker = super::super::Speaker::default();
         speaker.give_to(Some(ConnectionId(1)));
-        Self { listener: speaker.listen(ConnectionId(1)), link: connect(speaker) }
+        Self { listener: speaker.listen(ConnectionId(1), false), link: connect(speaker) }
     }
 
     async fn next(&mut self) -> Out {

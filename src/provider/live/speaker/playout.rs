@@ -19,6 +19,8 @@ const ALLOWANCE: Duration = Duration::from_millis(150);
 const PATIENCE: Duration = Duration::from_secs(15);
 /// A client that has told what it plays and then says nothing for so long has heard no more than it told.
 const SILENT_CLIENT: Duration = Duration::from_secs(3);
+/// So long after a stop of ours the answer of a client that echoes it is taken for that.
+const ECHO: Duration = Duration::from_secs(1);
 /// Replies that are remembered after they were played or silenced.
 const REMEMBERED: usize = 8;
 
@@ -72,6 +74,8 @@ pub(super) struct Playout {
     replies: VecDeque<Reply>,
     /// To be told to the socket that plays.
     stop: Option<Sound>,
+    /// When a client was told that will answer with a stop of its own.
+    echo_due: Option<Instant>,
     paused: bool,
     sink: Sink,
     freed: bool,
@@ -215,7 +219,8 @@ impl Reply {
         self.silenced.get_or_insert(heard);
         self.waiting.clear();
         self.unheard.clear();
-        (self.held, self.finished) = (0, true);
+        // The next reply does not have to wait for the end of this one.
+        (self.held, self.finished, self.ends) = (0, true, None);
     }
 
     /// What was sent but not heard is to be sent again.
@@ -297,6 +302,17 @@ impl Playout {
         cut
     }
 
+    /// The client wants silence. False: that is only its answer to a stop of ours, and says nothing about what has
+    /// begun since.
+    pub(super) fn hush(&mut self, now: Instant) -> bool {
+        let echo = self.echo_due.take();
+        if echo.is_some_and(|told| now.saturating_duration_since(told) < ECHO) {
+            return false;
+        }
+        self.stop(None, now);
+        true
+    }
+
     pub(super) fn pause(&mut self) {
         self.paused = true;
     }
@@ -326,8 +342,10 @@ impl Playout {
                 reply.first_heard.get_or_insert(now);
             }
             reply.told = Some((heard, now));
-            // What the client really has to play decides how much more it gets.
-            reply.ends = Some(now + length(reply.sent - heard));
+            if reply.silenced.is_none() {
+                // What the client really has to play decides how much more it gets.
+                reply.ends = Some(now + length(reply.sent - heard));
+            }
             reply.underruns = ack.underruns;
             reply.forget_heard(now);
         }
@@ -350,8 +368,10 @@ impl Playout {
         std::mem::take(&mut self.freed)
     }
 
-    pub(super) fn next(&mut self, now: Instant) -> Next {
+    /// `echoes`: this client answers every stop with one of its own, as existing ones do.
+    pub(super) fn next(&mut self, now: Instant, echoes: bool) -> Next {
         if let Some(stop) = self.stop.take() {
+            self.echo_due = echoes.then_some(now);
             return Next::Sound(stop);
         }
         if self.paused {

@@ -61,7 +61,7 @@ impl Player {
     }
 
     async fn run(&self, speaker: &Speaker, connection: ConnectionId) {
-        let mut listener = speaker.listen(connection);
+        let mut listener = speaker.listen(connection, false);
         let mut queue: VecDeque<(Generation, VecDeque<i16>)> = VecDeque::new();
         let mut told: BTreeMap<Generation, u64> = BTreeMap::new();
         let mut begins = None;

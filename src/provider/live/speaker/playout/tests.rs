@@ -36,7 +36,7 @@ impl Bench {
     /// Everything that may be sent now.
     fn take(&mut self) -> Vec<u8> {
         let mut taken = Vec::new();
-        while let Next::Sound(Sound::Play { chunk, .. }) = self.playout.next(self.now) {
+        while let Next::Sound(Sound::Play { chunk, .. }) = self.playout.next(self.now, false) {
             assert!(chunk.pcm.len() <= 2 * samples(PACKET) as usize);
             taken.extend_from_slice(&chunk.pcm);
         }
@@ -72,10 +72,12 @@ fn who_waits_is_told_for_how_long() {
     let mut bench = Bench::new();
     bench.reply(2_000);
     bench.take();
-    let Next::Wait(moment) = bench.playout.next(bench.now) else { panic!("nothing to wait for") };
+    let Next::Wait(moment) = bench.playout.next(bench.now, false) else {
+        panic!("nothing to wait for")
+    };
     assert_eq!(moment - bench.now, MS * 100);
     bench.now = moment;
-    assert!(matches!(bench.playout.next(bench.now), Next::Sound(_)));
+    assert!(matches!(bench.playout.next(bench.now, false), Next::Sound(_)));
 }
 
 #[test]
@@ -101,7 +103,7 @@ fn silence_makes_everything_stale_and_goes_first() {
     assert_eq!(cut.played.samples, samples(MS * 500));
     let third = bench.reply(100);
     assert!(bench.playout.is_stale(first) && !bench.playout.is_stale(third));
-    let Next::Sound(Sound::Stop { generation, .. }) = bench.playout.next(bench.now) else {
+    let Next::Sound(Sound::Stop { generation, .. }) = bench.playout.next(bench.now, false) else {
         panic!("sound overtook silence");
     };
     assert_eq!(generation, Generation(2));
@@ -115,7 +117,7 @@ fn a_client_that_stops_by_itself_is_not_told() {
     bench.reply(2_000);
     bench.take();
     assert!(bench.playout.stop(None, bench.now).is_some());
-    assert!(matches!(bench.playout.next(bench.now), Next::Nothing));
+    assert!(matches!(bench.playout.next(bench.now, false), Next::Nothing));
 }
 
 #[test]
@@ -243,4 +245,37 @@ fn two_minutes_are_held_and_no_more() {
     assert!(!bench.playout.has_room(bench.now));
     bench.take();
     assert!(bench.playout.has_room(bench.now) && bench.playout.take_freed());
+}
+
+#[test]
+fn the_echo_of_a_stop_silences_nothing_that_has_begun_since() {
+    let mut bench = Bench::new();
+    bench.reply(2_000);
+    bench.take();
+    bench.playout.stop(Some(StopReason::UserSpeaks), bench.now);
+    assert!(matches!(bench.playout.next(bench.now, true), Next::Sound(Sound::Stop { .. })));
+    let answer = bench.reply(500);
+    bench.wait(40);
+    assert!(!bench.playout.hush(bench.now), "this is the echo");
+    assert!(!bench.playout.is_stale(answer));
+    assert!(bench.playout.hush(bench.now), "this is the user");
+    assert!(bench.playout.is_stale(answer));
+    let late = bench.reply(500);
+    bench.take();
+    bench.playout.stop(Some(StopReason::UserSpeaks), bench.now);
+    bench.playout.next(bench.now, true);
+    bench.wait(1_000);
+    assert!(bench.playout.hush(bench.now), "no echo takes so long");
+    assert!(bench.playout.is_stale(late));
+}
+
+#[test]
+fn a_reply_after_silence_has_its_whole_lead() {
+    let mut bench = Bench::new();
+    let first = bench.reply(2_000);
+    bench.take();
+    bench.playout.stop(None, bench.now);
+    bench.ack(first, 100);
+    bench.reply(2_000);
+    assert_eq!(bench.take().len(), sound(0, 500).len());
 }
