@@ -80,6 +80,8 @@ impl Gateway {
     }
 
     pub(crate) async fn start_at(home: Arc<Home>, change: impl FnOnce(&mut Config)) -> Self {
+        // Reading the document takes a second; nobody should have to answer a ping meanwhile.
+        crate::protocol::protocol();
         let mut config = Config::for_test(home.project.path(), home.data.path());
         // This process is no gateway, so it cannot be started again as one.
         config.supervisor = env!("CARGO_BIN_EXE_kakehashi").into();
