@@ -3,6 +3,7 @@
 
 mod activity;
 mod choice;
+pub mod client;
 mod connect;
 mod decode;
 mod encode;

@@ -1,0 +1,286 @@
+//! The other end of the wire, for a client of our own: what it says on `audio` and `0`, and what it hears there.
+
+mod wire;
+
+use super::value;
+use super::wire::SOCKET_PATH;
+use crate::message::Channel;
+use bytes::Bytes;
+use wire::{HeardPacket, HelloPacket, PlaybackBody, PressBody, SoundPacket};
+
+/// What the gateway sends unless it says otherwise.
+const OUTPUT_RATE: u32 = 24_000;
+
+/// The first packet of a socket.
+#[derive(Debug)]
+pub struct Hello<'a> {
+    /// `None` starts a new session.
+    pub session: Option<&'a str>,
+    pub channel: Channel,
+    /// Language of the gateway's own texts.
+    pub language: Option<&'a str>,
+    /// What the client can do besides.
+    pub features: &'a [&'a str],
+    /// How much of the past is wanted if it cannot go on where it was.
+    pub history: usize,
+    /// Where it was: the epoch that it was told, and the number of the last packet it has seen.
+    pub cursor: Option<(&'a str, u64)>,
+}
+
+/// How far an answer was played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Playback {
+    pub generation: u64,
+    pub played: u64,
+    pub left_ms: u64,
+    pub gaps: u64,
+}
+
+/// The key that is held down while one speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Press {
+    Start,
+    End,
+}
+
+/// One packet of the gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// Its number, if the channel remembers it.
+    pub seq: Option<u64>,
+    pub what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    Welcome {
+        session: String,
+        epoch: String,
+        resumed: bool,
+    },
+    /// Sound to play; its generation, if the gateway counts them.
+    Audio {
+        generation: Option<u64>,
+        rate: u32,
+        pcm: Bytes,
+    },
+    /// Everything up to this generation is stale, or everything.
+    Stop {
+        generation: Option<u64>,
+    },
+    Text {
+        from: Side,
+        text: String,
+    },
+    Refused {
+        code: String,
+        text: String,
+    },
+    /// Something for other clients.
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    User,
+    Model,
+    Gateway,
+}
+
+/// A packet that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the gateway sent a packet that cannot be read: {0}")]
+pub struct Unreadable(String);
+
+/// Where the socket is, as it is written in an address.
+pub fn socket_path() -> String {
+    let encoded = SOCKET_PATH.bytes().map(|byte| match byte {
+        0x21..=0x7e => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    });
+    encoded.collect()
+}
+
+impl Hello<'_> {
+    pub fn write(&self) -> String {
+        write(&HelloPacket {
+            kind: "connect",
+            session: self.session,
+            socket: value::channel_name(self.channel),
+            language: self.language,
+            features: self.features,
+            history: self.history,
+            epoch: self.cursor.map(|(epoch, _)| epoch),
+            last_seq: self.cursor.map(|(_, seq)| seq),
+        })
+    }
+}
+
+/// A piece of the microphone.
+pub fn write_audio(session: &str, rate: u32, pcm: &[u8]) -> String {
+    let body = format!("audio/pcm;rate={rate}");
+    let pcm = Some(base64_simd::STANDARD.encode_to_string(pcm));
+    write(&SoundPacket { session, channel: "audio", kind: "input_audio", body, pcm })
+}
+
+pub fn write_playback(session: &str, playback: &Playback) -> String {
+    let Playback { generation, played, left_ms, gaps } = *playback;
+    let body = PlaybackBody { generation, played, left_ms, gaps };
+    write(&SoundPacket { session, channel: "audio", kind: "playback_ack", body, pcm: None })
+}
+
+pub fn write_press(session: &str, press: Press) -> String {
+    let state = match press {
+        Press::Start => "start",
+        Press::End => "end",
+    };
+    let body = PressBody { state };
+    write(&SoundPacket { session, channel: "audio", kind: "push_to_talk", body, pcm: None })
+}
+
+/// The packets above have nothing that could not be written.
+fn write(packet: &impl serde::Serialize) -> String {
+    serde_json::to_string(packet).unwrap_or_default()
+}
+
+/// Reads what a gateway sent.
+pub fn read(frame: &str) -> Result<Heard, Unreadable> {
+    let packet: HeardPacket<'_> =
+        serde_json::from_str(frame).map_err(|err| Unreadable(err.to_string()))?;
+    let text = |from| What::Text { from, text: text(&packet) };
+    let what = match packet.kind.as_ref() {
+        "init" => What::Welcome {
+            session: packet.session.as_deref().unwrap_or_default().to_owned(),
+            epoch: packet.epoch.as_deref().unwrap_or_default().to_owned(),
+            resumed: packet.resumed.unwrap_or(false),
+        },
+        "output_audio" => audio(&packet)?,
+        "cancel_audio" => What::Stop { generation: packet.generation },
+        "recognition_input" | "input_text" => text(Side::User),
+        "recognition_output" | "output_text" | "output_request" => text(Side::Model),
+        "welcome_info" | "system_info" => text(Side::Gateway),
+        "error" => What::Refused {
+            code: packet.code.as_deref().unwrap_or_default().to_owned(),
+            text: self::text(&packet),
+        },
+        _ => What::Other,
+    };
+    Ok(Heard { seq: packet.seq, what })
+}
+
+fn text(packet: &HeardPacket<'_>) -> String {
+    packet.body.and_then(|body| serde_json::from_str(body.get()).ok()).unwrap_or_default()
+}
+
+fn audio(packet: &HeardPacket<'_>) -> Result<What, Unreadable> {
+    let pcm = base64_simd::STANDARD
+        .decode_to_vec(packet.file_name.as_deref().unwrap_or_default())
+        .map_err(|_| Unreadable("its sound is not base64".to_owned()))?;
+    let rate = text(packet)
+        .split(';')
+        .find_map(|part| part.trim().strip_prefix("rate=")?.parse().ok())
+        .unwrap_or(OUTPUT_RATE);
+    Ok(What::Audio { generation: packet.generation, rate, pcm: pcm.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::aicore::{AicoreDialect, read_connect};
+    use crate::dialect::{DecodeError, Dialect};
+    use crate::locale::Locale;
+    use crate::message::{Command, Epoch, Generation, Recorded, Seq, SessionId, TalkKey};
+    use std::time::Duration;
+
+    const ID: &str = "ws-9d5e429d548ace0fdcf743a3d74ee399";
+
+    fn gateway(channel: Channel) -> AicoreDialect {
+        AicoreDialect::new(SessionId::parse(ID).unwrap(), channel, Locale::En)
+    }
+
+    #[test]
+    fn the_gateway_understands_the_first_packet() {
+        let hello = Hello {
+            session: Some(ID),
+            channel: Channel::Chat,
+            language: Some("en"),
+            features: &["playback"],
+            history: 3,
+            cursor: Some(("00000000000000ff", 12)),
+        };
+        let read = read_connect(&hello.write()).unwrap();
+        assert_eq!(read.session.unwrap().as_str(), ID);
+        assert_eq!(read.channel, Channel::Chat);
+        assert_eq!(read.locale, Some(Locale::En));
+        assert_eq!(read.history, Some(3));
+        assert_eq!(read.cursor, Some((Epoch(255), Seq(12))));
+        let first = Hello { session: None, cursor: None, channel: Channel::Audio, ..hello };
+        let read = read_connect(&first.write()).unwrap();
+        assert_eq!((read.session, read.cursor, read.channel), (None, None, Channel::Audio));
+    }
+
+    #[test]
+    fn the_gateway_understands_the_microphone() {
+        let packet = write_audio(ID, 24_000, &[1, 2, 3, 4]);
+        let inbound = gateway(Channel::Audio).decode(&packet).unwrap();
+        let Command::SendAudio(chunk) = inbound.command else { panic!("{inbound:?}") };
+        assert_eq!(chunk, Recorded { rate: Some(24_000), pcm: vec![1, 2, 3, 4].into() });
+    }
+
+    #[test]
+    fn sound_and_stops_are_understood_with_and_without_a_generation() {
+        let told = |frame| read(frame).unwrap().what;
+        let frame = include_str!("../../../tests/fixtures/aicore/server_output_audio.json");
+        let What::Audio { rate, pcm, .. } = told(frame) else { panic!("{frame}") };
+        assert_eq!((rate, &pcm[..]), (24_000, &[0, 0, 255, 127][..]));
+        let frame = include_str!("../../../tests/fixtures/aicore/server_cancel_audio.json");
+        assert!(matches!(told(frame), What::Stop { .. }), "{frame}");
+        let frame =
+            include_str!("../../../tests/fixtures/aicore/server_output_audio_generation.json");
+        assert!(matches!(told(frame), What::Audio { generation: Some(_), .. }), "{frame}");
+        let frame =
+            include_str!("../../../tests/fixtures/aicore/server_cancel_audio_generation.json");
+        assert!(matches!(told(frame), What::Stop { generation: Some(_) }), "{frame}");
+    }
+
+    #[test]
+    fn the_gateway_understands_what_was_played_and_the_key() {
+        let playback = Playback { generation: 3, played: 24_000, left_ms: 180, gaps: 2 };
+        let read = |packet: String| gateway(Channel::Audio).decode(&packet).unwrap().command;
+        let Command::AckPlayback(ack) = read(write_playback(ID, &playback)) else { panic!() };
+        assert_eq!((ack.generation, ack.samples, ack.underruns), (Generation(3), 24_000, 2));
+        assert_eq!(ack.buffered, Duration::from_millis(180));
+        for (press, key) in [(Press::Start, TalkKey::Pressed), (Press::End, TalkKey::Released)] {
+            let Command::PressTalkKey(told) = read(write_press(ID, press)) else { panic!() };
+            assert_eq!(told, key);
+        }
+    }
+
+    #[test]
+    fn texts_have_a_side_and_a_number() {
+        let frame = include_str!("../../../tests/fixtures/aicore/server_recognition_input.json");
+        let heard = read(frame).unwrap();
+        assert!(matches!(heard.what, What::Text { from: Side::User, .. }), "{frame}");
+        assert_eq!(heard.seq, Some(7));
+        let frame = include_str!("../../../tests/fixtures/aicore/server_recognition_output.json");
+        assert!(matches!(read(frame).unwrap().what, What::Text { from: Side::Model, .. }));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_and_what_is_unknown_is_not() {
+        assert!(read("7").is_err());
+        assert!(read("nonsense").is_err());
+        assert_eq!(read("{}").unwrap().what, What::Other);
+        let mut frames = Vec::new();
+        let refusal = DecodeError::UnknownKind("future_kind".to_owned()).into();
+        gateway(Channel::Audio).refuse(&refusal, &mut frames);
+        let What::Refused { code, text } = read(&frames[0]).unwrap().what else { panic!() };
+        assert_eq!(code, "unknown_kind");
+        assert!(text.contains("future_kind"), "{text}");
+    }
+
+    #[test]
+    fn the_path_is_written_as_browsers_write_it() {
+        assert_eq!(socket_path(), "/core/ws/AI%E3%82%B3%E3%82%A2");
+    }
+}
