@@ -21,5 +21,6 @@ pub mod sandbox;
 pub mod server;
 pub mod session;
 pub mod store;
+pub mod talk;
 pub mod task;
 pub mod workplace;

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use kakehashi::auth::{self, Auth};
 use kakehashi::command::audit::{self, AuditCommand};
 use kakehashi::command::backup::{self, BackupCommand};
+use kakehashi::command::talk::{self, TalkCommand};
 use kakehashi::command::user::{self, UserCommand};
 use kakehashi::command::{self, SessionCommand};
 use kakehashi::config::{self, Config, Models, Overrides};
@@ -37,6 +38,7 @@ Examples:
   kakehashi serve --project ~/app       let agents work on ~/app
   kakehashi --listen 127.0.0.1:0        take any free port and print it
   kakehashi say \"Restart in 5 minutes\"  tell every session of the running gateway
+  kakehashi talk                        speak with it (./scripts/talk builds it with sound devices)
   kakehashi backup list                 show the states that the project can be brought back to
   kakehashi user add ann                let ann log in, instead of the local token
   kakehashi audit                       show what agents were allowed to do
@@ -65,6 +67,8 @@ enum Command {
         /// What to tell.
         text: String,
     },
+    /// Speak with the gateway: microphone and speaker, or two WAV files. Exit code 3: there is no sound device.
+    Talk(TalkCommand),
     /// List the backups of the project and bring them back, with or without a running gateway.
     Backup {
         #[command(subcommand)]
@@ -177,6 +181,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         None | Some(Command::Serve) => serve(cli.flags).map(|()| ExitCode::SUCCESS),
         Some(Command::Say { text }) => say(cli.flags.into(), &text).map(|()| ExitCode::SUCCESS),
+        Some(Command::Talk(command)) => talk(command, cli.flags.into()),
         Some(Command::Backup { command }) => {
             backup::run(command, cli.flags.into()).map(|()| ExitCode::SUCCESS).map_err(Into::into)
         }
@@ -204,9 +209,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(err) => {
-            let line = format!("{err:#}").replace('\n', "; ");
-            // Without a stderr there is nobody to tell; the exit code is all that is left.
-            let _ = writeln!(stderr(), "kakehashi: {line}");
+            complain(&err);
             ExitCode::from(2)
         }
     }
@@ -218,6 +221,20 @@ fn say(overrides: Overrides, text: &str) -> Result<()> {
     let plural = if sessions == 1 { "" } else { "s" };
     writeln!(stdout(), "told {sessions} session{plural}")?;
     Ok(())
+}
+
+/// Scripts tell by the code whether there is no sound, and people by the sentence.
+fn talk(command: TalkCommand, overrides: Overrides) -> Result<ExitCode> {
+    let Err(err) = talk::run(command, overrides) else { return Ok(ExitCode::SUCCESS) };
+    let code = ExitCode::from(err.exit_code());
+    complain(&err.into());
+    Ok(code)
+}
+
+/// One line. Without a stderr there is nobody to tell; the exit code is all that is left.
+fn complain(err: &anyhow::Error) {
+    let line = format!("{err:#}").replace('\n', "; ");
+    let _ = writeln!(stderr(), "kakehashi: {line}");
 }
 
 fn session(overrides: Overrides, command: SessionCommand) -> Result<()> {

@@ -6,6 +6,7 @@ pub mod backup;
 mod holder;
 mod output;
 mod session;
+pub mod talk;
 pub mod user;
 
 pub use session::{SessionCommand, SessionCommandError, run};

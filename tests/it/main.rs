@@ -59,6 +59,10 @@ mod shutdown;
 mod slow;
 mod support;
 mod talk;
+mod talking;
+#[cfg(feature = "mic")]
+mod talking_devices;
+mod talking_exactly;
 mod tidy;
 mod tls;
 mod undo;

@@ -19,6 +19,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("files", &["message", "workplace", "files"]),
     ("store", &["message", "store"]),
     ("workplace", &["message", "workplace"]),
+    ("talk", &["message", "task", "audio", "dialect", "talk"]),
     (
         "session",
         &[
@@ -48,6 +49,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "workplace",
             "session",
             "server",
+            "talk",
             "command",
         ],
     ),

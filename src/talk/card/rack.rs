@@ -1,0 +1,159 @@
+//! All the work between a card's rings and the conversation: rates, echo, pieces, and the exact position of the speaker.
+
+use super::echo::{self, Echo, FRAME};
+use super::ring::{Ends, Gauge};
+use crate::audio::resample::{ResampleError, Resampler};
+use crate::talk::device::{Captured, PIECE};
+use crate::talk::playout::{MILLISECOND, RATE};
+use crate::talk::speaker::Speaker;
+use crate::talk::{Card, TalkError};
+use bytes::{Bytes, BytesMut};
+use rtrb::{Consumer, Producer};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// What waits for the speaker's callback: late threads are not heard, and a cancel is, soon.
+const AHEAD_MS: u32 = 30;
+const STEP: usize = 10 * MILLISECOND;
+
+pub(super) struct Rack {
+    speaker: Arc<Speaker>,
+    captured: mpsc::Sender<Captured>,
+    sound: Producer<i16>,
+    gauge: Arc<Gauge>,
+    output_rate: u32,
+    to_card: Resampler,
+    /// Samples at 24 kHz of which the playout knows that they were heard.
+    told: u64,
+    /// Made of what was played and of what was heard.
+    tap: Inlet,
+    heard: Inlet,
+    echo: Option<Echo>,
+    to_wire: Resampler,
+    piece: BytesMut,
+}
+
+/// A ring's samples as frames of 10 ms at the rate of the echo canceller.
+struct Inlet {
+    ring: Consumer<i16>,
+    resampler: Resampler,
+    frame: Vec<i16>,
+}
+
+impl Rack {
+    pub(super) fn new(
+        ends: Ends,
+        card: &Card,
+        speaker: Arc<Speaker>,
+        captured: mpsc::Sender<Captured>,
+    ) -> Result<Self, TalkError> {
+        let unusable = |err: ResampleError| TalkError::NoDevice(err.to_string());
+        let resampler = |from, to| Resampler::new(from, to).map_err(unusable);
+        Ok(Self {
+            speaker,
+            captured,
+            to_card: resampler(RATE, ends.output_rate)?,
+            tap: Inlet::new(ends.tap, resampler(ends.output_rate, echo::RATE)?),
+            heard: Inlet::new(ends.heard, resampler(ends.input_rate, echo::RATE)?),
+            sound: ends.sound,
+            gauge: ends.gauge,
+            output_rate: ends.output_rate,
+            told: 0,
+            echo: card.cancel_echo.then(Echo::new),
+            to_wire: resampler(echo::RATE, RATE)?,
+            piece: BytesMut::new(),
+        })
+    }
+
+    /// Does what is to be done now. What was played has to be known before what was heard.
+    pub(super) fn turn(&mut self, listening: bool) {
+        self.advance();
+        self.feed();
+        self.learn();
+        self.listen(listening);
+    }
+
+    /// The stream to the card has no holes, so a position in it is a position in the playout.
+    fn advance(&mut self) {
+        let late =
+            self.gauge.latency().as_micros() as u64 * u64::from(self.output_rate) / 1_000_000;
+        let heard = self.gauge.taken().saturating_sub(late);
+        let position = heard * u64::from(RATE) / u64::from(self.output_rate);
+        let more = position.saturating_sub(self.told);
+        self.told += more;
+        self.speaker.advance(usize::try_from(more).unwrap_or(0));
+    }
+
+    fn feed(&mut self) {
+        let ahead = (self.output_rate * AHEAD_MS / 1_000) as usize;
+        let ahead = ahead.max(2 * self.gauge.block());
+        while self.waiting() < ahead && self.sound.slots() > self.output_rate as usize / 10 {
+            let mut block = [0; STEP];
+            self.speaker.with(|playout| playout.render(&mut block));
+            for sample in samples(&self.to_card.push(&bytes(&block))) {
+                // There is room: it was looked at above.
+                let _ = self.sound.push(sample);
+            }
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.sound.buffer().capacity() - self.sound.slots()
+    }
+
+    fn learn(&mut self) {
+        self.tap.fill();
+        while let Some(frame) = self.tap.next() {
+            if let Some(echo) = &mut self.echo {
+                echo.played(&frame);
+            }
+        }
+    }
+
+    fn listen(&mut self, listening: bool) {
+        let delay = self.gauge.latency() + self.gauge.capture_latency();
+        self.heard.fill();
+        while let Some(mut frame) = self.heard.next() {
+            if let Some(echo) = &mut self.echo {
+                echo.clean(&mut frame, delay);
+            }
+            let sound = self.to_wire.push(&bytes(&frame));
+            self.piece.extend_from_slice(&sound);
+            while self.piece.len() >= 2 * PIECE {
+                let piece = self.piece.split_to(2 * PIECE).freeze();
+                if listening {
+                    // Full: see CAPTURE_CAPACITY. Closed: the end is near.
+                    let _ = self.captured.try_send(Captured::Sound(piece));
+                }
+            }
+        }
+    }
+}
+
+impl Inlet {
+    fn new(ring: Consumer<i16>, resampler: Resampler) -> Self {
+        Self { ring, resampler, frame: Vec::new() }
+    }
+
+    /// What is there now; a device without a clock would never come to an end.
+    fn fill(&mut self) {
+        let waiting = self.ring.slots();
+        let new: Vec<i16> = (0..waiting).map_while(|_| self.ring.pop().ok()).collect();
+        self.frame.extend(samples(&self.resampler.push(&bytes(&new))));
+    }
+
+    fn next(&mut self) -> Option<Vec<i16>> {
+        (self.frame.len() >= FRAME).then(|| self.frame.drain(..FRAME).collect())
+    }
+}
+
+fn bytes(samples: &[i16]) -> Bytes {
+    samples.iter().flat_map(|sample| sample.to_le_bytes()).collect()
+}
+
+fn samples(pcm: &Bytes) -> impl Iterator<Item = i16> {
+    pcm.as_chunks::<2>().0.iter().map(|pair| i16::from_le_bytes(*pair))
+}
+
+#[cfg(test)]
+mod tests;

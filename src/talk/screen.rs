@@ -1,0 +1,163 @@
+//! What a person sees of a conversation: captions of both sides, notices, and on a terminal the levels below them. Writes
+//! on a thread of its own, so that a screen that takes nothing never holds up the sound.
+
+use super::level::bar;
+use super::terminal::Terminal;
+use std::io::{IsTerminal, Write, stdin, stdout};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+/// Lines on their way to the screen. Full: the newest is not shown.
+const CAPACITY: usize = 256;
+/// How long the end waits for the last lines.
+const LAST_LINES: Duration = Duration::from_millis(500);
+const BAR: usize = 12;
+
+/// What the line at the bottom shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Status {
+    pub(super) microphone: u16,
+    pub(super) speaker: u16,
+    pub(super) connected: bool,
+    pub(super) muted: bool,
+    /// Whether the key for talking is held, where there is one.
+    pub(super) talking: Option<bool>,
+}
+
+#[derive(Debug)]
+enum Shown {
+    Line(String),
+    Status(Status),
+    TellRelease,
+}
+
+#[derive(Debug)]
+pub(super) struct Screen {
+    shown: Option<SyncSender<Shown>>,
+    done: Receiver<()>,
+    terminal: bool,
+}
+
+impl Screen {
+    pub(super) fn open() -> Self {
+        let terminal = (stdin().is_terminal() && stdout().is_terminal())
+            .then(|| Terminal::take().ok())
+            .flatten();
+        let (shown, lines) = sync_channel(CAPACITY);
+        let (ending, done) = sync_channel(1);
+        let is_terminal = terminal.is_some();
+        thread::spawn(move || {
+            show(&lines, terminal);
+            // Nobody may be left to wait for it.
+            let _ = ending.try_send(());
+        });
+        Self { shown: Some(shown), done, terminal: is_terminal }
+    }
+
+    /// Whether there are keys to be read.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    pub(super) fn caption(&self, who: &str, text: &str) {
+        self.show(Shown::Line(format!("{who}: {}", harmless(text))));
+    }
+
+    pub(super) fn notice(&self, text: &str) {
+        self.show(Shown::Line(format!("-- {}", harmless(text))));
+    }
+
+    pub(super) fn status(&self, status: Status) {
+        if self.terminal {
+            self.show(Shown::Status(status));
+        }
+    }
+
+    pub(super) fn tell_release(&self) {
+        self.show(Shown::TellRelease);
+    }
+
+    fn show(&self, shown: Shown) {
+        if let Some(sender) = &self.shown {
+            // See CAPACITY.
+            let _ = sender.try_send(shown);
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.shown = None;
+        // Too slow a screen loses its end.
+        let _ = self.done.recv_timeout(LAST_LINES);
+    }
+}
+
+fn show(lines: &Receiver<Shown>, mut terminal: Option<Terminal>) {
+    let mut status = String::new();
+    for shown in lines {
+        let written = match (&mut terminal, shown) {
+            (Some(terminal), Shown::Line(text)) => {
+                terminal.line(&text).and_then(|()| terminal.status(&status))
+            }
+            (Some(terminal), Shown::Status(now)) => {
+                status = now.to_string();
+                terminal.status(&status)
+            }
+            (Some(terminal), Shown::TellRelease) => terminal.tell_release(),
+            (None, Shown::Line(text)) => {
+                let mut out = stdout().lock();
+                writeln!(out, "{text}").and_then(|()| out.flush())
+            }
+            (None, Shown::Status(_) | Shown::TellRelease) => Ok(()),
+        };
+        if written.is_err() {
+            return;
+        }
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (microphone, speaker) = (bar(self.microphone, BAR), bar(self.speaker, BAR));
+        let state = match (self.connected, self.muted, self.talking) {
+            (false, _, _) => "connecting",
+            (true, true, _) => "muted",
+            (true, false, None | Some(true)) => "listening",
+            (true, false, Some(false)) => "space to talk",
+        };
+        write!(f, "mic [{microphone}]  speaker [{speaker}]  {state}  |  m mute")?;
+        if self.talking.is_some() {
+            write!(f, "  space talk")?;
+        }
+        write!(f, "  q quit")
+    }
+}
+
+/// What models say must not give orders to a terminal.
+fn harmless(text: &str) -> String {
+    text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_cannot_give_orders_to_a_terminal() {
+        assert_eq!(harmless("\x1b]0;owned\x07 hi\nthere\n"), " ]0;owned  hi there");
+    }
+
+    #[test]
+    fn the_status_says_what_can_be_done() {
+        let status = Status { connected: true, talking: Some(false), ..Status::default() };
+        assert_eq!(
+            status.to_string(),
+            "mic [------------]  speaker [------------]  space to talk  |  m mute  space talk  q quit"
+        );
+        let muted = Status { muted: true, connected: true, ..Status::default() };
+        assert!(muted.to_string().contains("muted"));
+        assert!(!muted.to_string().contains("space"));
+    }
+}
