@@ -78,6 +78,7 @@ impl Talk {
         }
     }
 
+    #[cfg(feature = "mic")]
     pub(crate) fn pid(&self) -> u32 {
         self.child.as_ref().unwrap().id()
     }
