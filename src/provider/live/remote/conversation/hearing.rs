@@ -17,8 +17,6 @@ const LEAD: Duration = Duration::from_millis(400);
 const LONGEST_LEAD: Duration = Duration::from_secs(3);
 /// A key that was pressed for less was touched by mistake.
 const SHORTEST_TURN: Duration = Duration::from_millis(100);
-/// Existing clients answer every stop with a cancel of their own, which is not about what comes after it.
-const ECHO_OF_STOP: Duration = Duration::from_secs(1);
 
 impl Conversation {
     pub(super) fn on_audio(&mut self, chunk: AudioChunk, gap: bool, now: Instant) {
@@ -159,10 +157,11 @@ impl Conversation {
         }
     }
 
-    /// The speaker is silent already.
     pub(super) fn on_user_cancel(&mut self, now: Instant) {
-        let echo = self.turn.silenced.is_some_and(|moment| now < moment + ECHO_OF_STOP);
-        if self.replies.are_open() || (self.turn.is_awaited() && !echo) {
+        if self.turn.is_echo_of_stop(now) {
+            return;
+        }
+        if self.replies.are_open() || self.turn.is_awaited() {
             self.interrupt(None, now);
         }
     }

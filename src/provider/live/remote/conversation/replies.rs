@@ -147,8 +147,10 @@ impl Conversation {
         });
         self.replies.cut.extend(cut.collect::<Vec<_>>());
         if since.is_some() {
-            self.speaker.stop(Some(StopReason::UserSpeaks));
-            self.turn.silenced = Some(now);
+            // Nobody answers a stop that was not sent because nothing was played.
+            if self.speaker.stop(Some(StopReason::UserSpeaks)).is_some() {
+                self.turn.clients_were_stopped(now);
+            }
         }
         self.held = None;
         self.replies.cut_until.get_or_insert(now + FINAL_ACK);

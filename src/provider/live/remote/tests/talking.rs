@@ -299,3 +299,44 @@ async fn a_burst_is_held_and_nothing_of_it_is_lost() {
     assert_eq!((side, interrupted, text.len()), (Side::Model, false, long.len()));
     assert_eq!(talk.player.samples(), 2_000 * LETTER);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_answers_a_stop_with_a_cancel_does_not_cancel_what_was_asked_since() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("go".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.reply("r1", "one two three four five six seven eight nine ten").await;
+    sleep(milliseconds(800)).await;
+    talk.say(LiveInput::Text("something else".to_owned())).await;
+    sleep(milliseconds(50)).await;
+    talk.say(LiveInput::Interrupt).await;
+    call.expect("conversation.item.create").await;
+    call.expect("response.create").await;
+    call.expect("conversation.item.truncate").await;
+    call.created("r2").await;
+    call.burst("r2", "else").await;
+    call.done("r2", "completed").await;
+    assert!(matches!(talk.said().await, (Side::Model, _, true)));
+    assert_eq!(talk.said().await, answer("else"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_cancel_after_one_stop_is_meant() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("go".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.reply("r1", "one two three four five six seven eight nine ten").await;
+    sleep(milliseconds(800)).await;
+    talk.say(LiveInput::Text("something else".to_owned())).await;
+    sleep(milliseconds(50)).await;
+    talk.say(LiveInput::Interrupt).await;
+    call.expect("conversation.item.create").await;
+    call.expect("response.create").await;
+    call.expect("conversation.item.truncate").await;
+    call.created("r2").await;
+    sleep(milliseconds(50)).await;
+    talk.cancel().await;
+    assert_eq!(call.expect("response.cancel").await["response_id"], "r2");
+}
