@@ -129,8 +129,8 @@ impl Conversation {
         broken
     }
 
-    /// The user takes the word. Since when they wanted it is known if they speak; otherwise the speaker is silent
-    /// already.
+    /// The user takes the word. Since when they wanted it is known if they speak; otherwise the speaker was silenced
+    /// when they wanted it, and only what began since then is to be silenced here.
     pub(super) fn interrupt(&mut self, since: Option<Instant>, now: Instant) {
         self.turn.suspected = None;
         self.turn.utterances.iter_mut().for_each(|utterance| utterance.over_reply = false);
@@ -146,11 +146,9 @@ impl Conversation {
             Cut { reply, known, stop }
         });
         self.replies.cut.extend(cut.collect::<Vec<_>>());
-        if since.is_some() {
-            // Nobody answers a stop that was not sent because nothing was played.
-            if self.speaker.stop(Some(StopReason::UserSpeaks)).is_some() {
-                self.turn.clients_were_stopped(now);
-            }
+        // Nobody answers a stop that was not sent because nothing was played.
+        if self.speaker.stop(Some(StopReason::UserSpeaks)).is_some() {
+            self.turn.clients_were_stopped(now);
         }
         self.held = None;
         self.replies.cut_until.get_or_insert(now + FINAL_ACK);

@@ -340,3 +340,24 @@ async fn a_second_cancel_after_one_stop_is_meant() {
     talk.cancel().await;
     assert_eq!(call.expect("response.cancel").await["response_id"], "r2");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_begins_while_a_cancel_is_on_its_way_is_silenced_too() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("go".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.expect("response.create").await;
+    talk.player.hush();
+    talk.speaker.stop(None);
+    call.created("r1").await;
+    call.burst("r1", "one two three four five six seven eight nine ten").await;
+    sleep(milliseconds(200)).await;
+    talk.say(LiveInput::Interrupt).await;
+    assert_eq!(call.expect("response.cancel").await["response_id"], "r1");
+    assert_eq!(talk.speaker.current(), None);
+    let silent = talk.player.samples();
+    call.expect("conversation.item.truncate").await;
+    sleep(milliseconds(1_000)).await;
+    assert_eq!(talk.player.samples(), silent);
+}
