@@ -133,9 +133,18 @@ impl Captions {
 
     /// What can be told by now, in order.
     pub(super) fn due(&mut self, now: Instant) -> Vec<Caption> {
+        self.take(now, false)
+    }
+
+    /// What is known at the end, in order: nothing more will be.
+    pub(super) fn rest(&mut self, now: Instant) -> Vec<Caption> {
+        self.take(now, true)
+    }
+
+    fn take(&mut self, now: Instant, end: bool) -> Vec<Caption> {
         let mut due = Vec::new();
         loop {
-            let overdue = self.deadline().is_some_and(|deadline| deadline <= now);
+            let overdue = end || self.deadline().is_some_and(|deadline| deadline <= now);
             match self.entries.front() {
                 Some(front) if front.is_decided() || overdue => (),
                 Some(_) | None => return due,

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{debug, info};
 use turn::Turn;
 
@@ -68,7 +68,8 @@ pub(super) struct Conversation {
     replies: Replies,
     captions: Captions,
     memory: Memory,
-    over: bool,
+    /// Why no model is left.
+    failed: Option<String>,
 }
 
 impl Conversation {
@@ -104,21 +105,21 @@ impl Conversation {
             replies: Replies::default(),
             captions: Captions::default(),
             memory: Memory::default(),
-            over: false,
+            failed: None,
         })
     }
 
     /// Until the session drops its end, or no model is left.
     pub(super) async fn run(mut self, mut inputs: mpsc::Receiver<LiveInput>) {
         let outputs = self.outputs.clone();
-        while !self.over {
+        while self.failed.is_none() {
             self.settle(Instant::now());
             let alarm = self.alarm(Instant::now());
             let reading = self.deeds.is_empty() && self.untold.len() < MOST_UNTOLD;
             tokio::select! {
                 input = inputs.recv() => match input {
                     Some(input) => self.on_input(input, Instant::now()),
-                    None => return,
+                    None => break,
                 },
                 news = self.connection.news(), if reading => self.on_news(news),
                 room = outputs.reserve(), if !self.untold.is_empty() => match room {
@@ -132,8 +133,22 @@ impl Conversation {
                 () = sleep_until(alarm) => (),
             }
         }
-        for output in std::mem::take(&mut self.untold) {
-            let _ = outputs.send(output).await;
+        self.end().await;
+    }
+
+    /// What was heard is part of what was said, however the conversation ends.
+    async fn end(mut self) {
+        self.drop_line(Instant::now());
+        if self.silence(Instant::now()) {
+            sleep(replies::FINAL_ACK).await;
+        }
+        let now = Instant::now();
+        self.settle_replies(now);
+        let rest = self.captions.rest(now);
+        self.untold.extend(rest.into_iter().filter(|caption| !caption.typed).map(LiveOutput::from));
+        self.untold.extend(self.failed.take().map(|reason| LiveOutput::Failed { reason }));
+        for output in self.untold {
+            let _ = self.outputs.send(output).await;
         }
     }
 

@@ -295,8 +295,7 @@ impl Conversation {
     /// Another model goes on, if there is one.
     fn replace(&mut self, reason: String, now: Instant) {
         let Some(place) = next_place(&self.remote, self.connection.place + 1) else {
-            self.untold.push_back(LiveOutput::Failed { reason });
-            self.over = true;
+            self.failed = Some(reason);
             return;
         };
         let model = Arc::clone(&self.remote.models[place]);

@@ -12,7 +12,7 @@ impl Conversation {
     /// In order, as far as the speaker has room.
     pub(super) fn do_deeds(&mut self, now: Instant) {
         while self.held.is_none()
-            && !self.over
+            && self.failed.is_none()
             && let Some(deed) = self.deeds.pop_front()
         {
             self.do_deed(deed, now);

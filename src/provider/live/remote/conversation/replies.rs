@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A client tells within this how much it had played when it fell silent.
-const FINAL_ACK: Duration = Duration::from_millis(150);
+pub(super) const FINAL_ACK: Duration = Duration::from_millis(150);
 
 #[derive(Debug, Default)]
 pub(super) struct Replies {
@@ -139,13 +139,7 @@ impl Conversation {
             self.speaker.resume();
             return;
         }
-        let open = std::mem::take(&mut self.replies.open);
-        let stop = since.map(|since| now.saturating_duration_since(since));
-        let cut = open.into_iter().map(|reply| {
-            let known = self.speaker.played(reply.speech.generation);
-            Cut { reply, known, stop }
-        });
-        self.replies.cut.extend(cut.collect::<Vec<_>>());
+        self.cut_open(since.map(|since| now.saturating_duration_since(since)));
         // Nobody answers a stop that was not sent because nothing was played.
         if self.speaker.stop(Some(StopReason::UserSpeaks)).is_some() {
             self.turn.clients_were_stopped(now);
@@ -154,6 +148,27 @@ impl Conversation {
         self.replies.cut_until.get_or_insert(now + FINAL_ACK);
         self.turn.forget_asked();
         self.wish(Wish::Cancel);
+    }
+
+    /// How much of them was heard is told a little later.
+    fn cut_open(&mut self, stop: Option<Duration>) {
+        for reply in std::mem::take(&mut self.replies.open) {
+            let known = self.speaker.played(reply.speech.generation);
+            self.replies.cut.push(Cut { reply, known, stop });
+        }
+    }
+
+    /// There will be nobody any more who could speak. True if a client has still to tell how much it has played.
+    pub(super) fn silence(&mut self, now: Instant) -> bool {
+        if !self.replies.are_open() {
+            return false;
+        }
+        if !self.replies.open.is_empty() {
+            self.cut_open(None);
+            self.speaker.stop(Some(StopReason::UserSpeaks));
+        }
+        self.replies.cut_until = Some(now + FINAL_ACK);
+        true
     }
 
     pub(super) fn settle_replies(&mut self, now: Instant) {

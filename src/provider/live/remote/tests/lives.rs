@@ -199,3 +199,46 @@ async fn hours_pass_without_growth() {
         assert_eq!(retold(&mut call, 2).await[1], line("assistant", "yes"));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_was_heard_is_told_before_it_is_told_that_no_model_is_left() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("go".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.begin("r1").await;
+    call.burst("r1", "one two three four five six seven eight nine ten").await;
+    sleep(seconds(1)).await;
+    call.close(3000, "no more").await;
+    let (side, text, interrupted) = talk.said().await;
+    assert_eq!((side, interrupted), (Side::Model, true));
+    assert!("one two three four".starts_with(&text) && text.len() > 5, "{text}");
+    let silent = talk.player.samples();
+    assert!(matches!(talk.told().await, LiveOutput::Failed { .. }));
+    assert!(talk.link.output.recv().await.is_none());
+    sleep(seconds(1)).await;
+    assert_eq!((talk.player.samples(), talk.speaker.current()), (silent, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_heard_is_told_when_the_session_wants_no_more() {
+    let mut talk = talk();
+    talk.microphone(0, 1).await;
+    let mut call = talk.vendor.answer().await;
+    call.speech("u1", true).await;
+    call.speech("u1", false).await;
+    call.begin("r1").await;
+    call.burst("r1", "one two three four five six seven eight nine ten").await;
+    sleep(seconds(1)).await;
+    let LiveLink { input, mut output } = talk.link;
+    drop(input);
+    let mut told = Vec::new();
+    while let Some(output) = output.recv().await {
+        if let LiveOutput::Transcript { text, interrupted, .. } = output {
+            told.push((text, interrupted.is_some()));
+        }
+    }
+    let [(text, true)] = &told[..] else { panic!("{told:?}") };
+    assert!("one two three four".starts_with(text) && text.len() > 5, "{text}");
+    assert_eq!(talk.speaker.current(), None);
+}
