@@ -14,6 +14,9 @@ use tokio::time::Instant;
 /// A client tells within this how much it had played when it fell silent.
 pub(super) const FINAL_ACK: Duration = Duration::from_millis(150);
 
+/// Some vendors end a reply before they have said all of its words.
+const LATE_WORDS: Duration = Duration::from_millis(300);
+
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     open: Vec<Reply>,
@@ -30,6 +33,8 @@ struct Reply {
     asked: Option<Asked>,
     /// On which it was made.
     connection: u64,
+    /// It has ended, but until then there may be words of it.
+    words_until: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -53,11 +58,18 @@ impl Replies {
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.cut_until
+        let words = self.open.iter().filter_map(|reply| reply.words_until);
+        words.filter(|moment| *moment > Instant::now()).chain(self.cut_until).min()
     }
 
     fn named(&mut self, name: &str) -> Option<&mut Reply> {
         self.open.iter_mut().find(|reply| reply.speech.name == name)
+    }
+
+    /// Also of those that were silenced: their words may come behind their sound.
+    fn untold(&mut self, name: &str) -> Option<&mut Reply> {
+        let cut = self.cut.iter_mut().map(|cut| &mut cut.reply);
+        self.open.iter_mut().chain(cut).find(|reply| reply.speech.name == name)
     }
 }
 
@@ -70,6 +82,7 @@ impl Conversation {
             made: 0,
             asked: self.turn.answered(),
             connection: self.connection.number,
+            words_until: None,
         };
         self.replies.open.push(reply);
         self.turn.unanswered = false;
@@ -90,7 +103,7 @@ impl Conversation {
     }
 
     pub(super) fn on_reply_said(&mut self, name: &str, text: String) {
-        if let Some(reply) = self.replies.named(name) {
+        if let Some(reply) = self.replies.untold(name) {
             let made = reply.made;
             reply.speech.say(text, made);
         }
@@ -102,6 +115,7 @@ impl Conversation {
                 ReplyEnd::Complete => State::Complete,
                 ReplyEnd::Cancelled | ReplyEnd::Failed(_) => State::Broken,
             };
+            reply.words_until = Some(now + LATE_WORDS);
             (reply.speech.generation, reply.made)
         });
         if let Some((generation, _)) = found {
@@ -124,6 +138,7 @@ impl Conversation {
                 reply.speech.state = State::Broken;
                 broken = true;
             }
+            reply.words_until = None;
             self.speaker.finish(reply.speech.generation);
         }
         broken
@@ -184,7 +199,8 @@ impl Conversation {
             let held = self.held.as_ref().is_some_and(|(held, _)| *held == reply.speech.generation);
             // One that the speaker does not know any more was silenced long ago.
             let gone = played.made == 0 && reply.made > 0 && !held;
-            if growing || held || !(played.over || gone) {
+            let late = reply.words_until.is_some_and(|moment| now < moment);
+            if growing || held || late || !(played.over || gone) {
                 self.replies.open.push(reply);
             } else {
                 self.tell(reply, played, None, now);

@@ -207,9 +207,10 @@ impl Dialogue {
                 // Of a reply that nobody wants to hear.
                 (None, None) if self.cut => (),
                 _ => {
-                    let Reply { name, hushed, .. } = self.begin(deeds);
+                    // What was heard before it was hushed has words, too, and they may come late.
+                    let Reply { name, foreseen, .. } = self.begin(deeds);
                     let said = Deed::ReplySaid { reply: name.clone(), text };
-                    deeds.extend(Some(said).filter(|_| !*hushed));
+                    deeds.extend(Some(said).filter(|_| !*foreseen));
                 }
             }
         }

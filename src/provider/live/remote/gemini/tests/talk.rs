@@ -473,3 +473,34 @@ async fn a_picture_is_seen_before_the_question_about_it() {
     assert_eq!(jpeg[..2], [0xff, 0xd8]);
     assert_eq!(call.text().await, "what is it?");
 }
+
+#[tokio::test(start_paused = true)]
+async fn words_that_come_behind_the_end_of_a_reply_still_count() {
+    let mut talk = talk(Turns::Model);
+    let mut call = talk.answer().await;
+    talk.write("hello").await;
+    assert_eq!(call.text().await, "hello");
+    call.sound(Duration::from_millis(100)).await;
+    call.words("good ").await;
+    // By now all of its sound was heard.
+    sleep(SECOND).await;
+    call.content(json!({"turnComplete": true})).await;
+    sleep(Duration::from_millis(200)).await;
+    call.words("morning").await;
+    talk.model_said("good morning").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_of_a_reply_that_was_just_silenced_still_count() {
+    let mut talk = talk(Turns::Model);
+    let mut call = talk.answer().await;
+    talk.write("hello").await;
+    assert_eq!(call.text().await, "hello");
+    call.sound(3 * SECOND).await;
+    sleep(2 * SECOND).await;
+    call.content(json!({"interrupted": true})).await;
+    sleep(Duration::from_millis(50)).await;
+    call.words("one two three four five six seven eight nine").await;
+    let (side, text, interrupted) = talk.said().await;
+    assert!(side == Side::Model && interrupted.is_some() && text.starts_with("one two"), "{text}");
+}
