@@ -120,6 +120,24 @@ impl Captions {
         self.entries.len() < before
     }
 
+    /// The user has finished, and the vendor will tell no more of it: what is known of each utterance is all of it.
+    /// Unless nothing is known of one, because then their sound is heard again. Returns what is known by this.
+    pub(super) fn settle_for_pieces(&mut self, now: Instant) -> Option<String> {
+        let mut known = Vec::new();
+        for entry in &self.entries {
+            if let Entry::User { pieces, text: None, .. } = entry {
+                known.push(Some(pieces.trim().to_owned()).filter(|pieces| !pieces.is_empty())?);
+            }
+        }
+        for entry in &mut self.entries {
+            if let Entry::User { pieces, text: text @ None, .. } = entry {
+                let said = pieces.trim().to_owned();
+                *text = Some(Decided { text: said, interrupted: None, typed: false, when: now });
+            }
+        }
+        Some(known.join(" ")).filter(|known| !known.is_empty())
+    }
+
     /// Nothing was said after all.
     pub(super) fn forget_unnamed(&mut self) {
         let nothing = |entry: &Entry| matches!(entry, Entry::User { name: None, text: None, .. });

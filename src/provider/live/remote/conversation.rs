@@ -54,6 +54,8 @@ pub(super) struct Conversation {
     held: Option<(Generation, Bytes)>,
     /// What is to be told to the vendor when it can hear again.
     waiting: VecDeque<Wish>,
+    /// What the user said, as far as it is known, when the connection ended before it was answered.
+    unheard: Option<String>,
     /// News for the user that wait until nobody speaks.
     reports: VecDeque<String>,
     pictures: JoinSet<Option<Bytes>>,
@@ -95,6 +97,7 @@ impl Conversation {
             deeds: VecDeque::new(),
             held: None,
             waiting: VecDeque::new(),
+            unheard: None,
             reports: VecDeque::new(),
             pictures: JoinSet::new(),
             behind_picture: VecDeque::new(),
@@ -265,6 +268,7 @@ impl Conversation {
             | Wish::SpeechBegins
             | Wish::SpeechEnds
             | Wish::Reply
+            | Wish::Insist
             | Wish::Cancel
             | Wish::Heard { .. } => (),
         }

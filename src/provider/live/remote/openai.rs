@@ -350,7 +350,7 @@ impl Protocol for OpenAi {
             Wish::HearNothing => self.hear_nothing(),
             Wish::SpeechBegins => self.begin_turn(),
             Wish::SpeechEnds => self.end_turn(),
-            Wish::Reply => self.request().into_iter().collect(),
+            Wish::Reply | Wish::Insist => self.request().into_iter().collect(),
             Wish::Read(text) => vec![self.message("user", Content::InputText { text })],
             Wish::Report(text) => {
                 let told = self.message("system", Content::InputText { text });

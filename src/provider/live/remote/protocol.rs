@@ -80,6 +80,8 @@ pub(super) enum Wish {
     SpeechEnds,
     /// Answer what was said: only with vendors whose replies are asked for.
     Reply,
+    /// The answer is long due: ask for it in so many words, whatever was heard since.
+    Insist,
     Read(String),
     /// Say this in your own words.
     Report(String),

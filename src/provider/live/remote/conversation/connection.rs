@@ -41,6 +41,8 @@ pub(super) struct Connection {
     /// Counts connections.
     pub(super) number: u64,
     pub(super) handle: Option<String>,
+    /// This connection took up the session of the one before it, by its handle.
+    resumed: bool,
     tries: u32,
     /// When it has to be left, by the vendor's word.
     leave_by: Option<Instant>,
@@ -78,7 +80,16 @@ pub(super) fn why_none(remote: &Remote) -> String {
 impl Connection {
     pub(super) fn new(place: usize) -> Self {
         let phase = Phase::Down { until: Instant::now() };
-        Self { place, phase, before: None, number: 0, handle: None, tries: 0, leave_by: None }
+        Self {
+            place,
+            phase,
+            before: None,
+            number: 0,
+            handle: None,
+            resumed: false,
+            tries: 0,
+            leave_by: None,
+        }
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -189,6 +200,7 @@ impl Conversation {
 
     pub(super) fn on_opened(&mut self) {
         let handle = self.connection.handle.clone();
+        self.connection.resumed = handle.is_some() && self.vendor.resume == Resume::Handle;
         let deeds = self.protocol.open(handle.as_deref(), self.memory.said());
         self.obey(deeds);
     }
@@ -199,6 +211,10 @@ impl Conversation {
             Phase::Opening { line, .. } => Phase::Ready { line, since: now },
             phase @ (Phase::Down { .. } | Phase::Ready { .. }) => phase,
         };
+        // One that was told all that was said knows it already; one that took up its own session does not.
+        if let Some(text) = self.unheard.take().filter(|_| self.connection.resumed) {
+            self.wish(Wish::Read(text));
+        }
         for wish in std::mem::take(&mut self.waiting) {
             if let Wish::Read(text) = wish {
                 self.read(text, now);
@@ -279,8 +295,11 @@ impl Conversation {
         self.deeds.clear();
         self.held = None;
         let broken = self.break_off();
-        let unknown = self.captions.forget_unknown();
         self.turn.utterances.clear();
+        let pieces =
+            if self.user_speaks() { None } else { self.captions.settle_for_pieces(now) };
+        self.unheard = pieces.or(self.unheard.take());
+        let unknown = self.captions.forget_unknown();
         self.turn.undecided.clear();
         if self.turn.suspected.take().is_some() {
             self.speaker.resume();

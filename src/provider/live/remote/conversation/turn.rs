@@ -171,7 +171,7 @@ impl Conversation {
         let by = now + self.remote.rules.patience;
         if asked.times < MOST_ASKED {
             info!("the live model does not answer; it is asked again");
-            self.wish(Wish::Reply);
+            self.wish(Wish::Insist);
             self.turn.asked = Some(Asked { by, times: asked.times + 1, ..asked });
         } else if asked.times == MOST_ASKED {
             warn!("the live model does not answer; it is connected anew");

@@ -30,6 +30,7 @@ impl Gemini {
             Wish::Cancel => self.cancel(deeds),
             Wish::ToolResult { id, outcome } => self.tool_result(&id, &outcome, deeds),
             Wish::Reply => self.reply(deeds),
+            Wish::Insist => self.insist(deeds),
             // It reckons by itself: its sound is played as it comes.
             Wish::Heard { .. } => (),
         }
@@ -104,10 +105,17 @@ impl Gemini {
 
     /// It replies to what it gets by itself; but not to a past that it was only told, and not when it has gone mute.
     fn reply(&mut self, deeds: &mut Vec<Deed>) {
-        if !std::mem::take(&mut self.fed) && self.activity != Activity::Speech {
-            self.read(NUDGE, deeds);
-            self.fed = false;
+        if !std::mem::take(&mut self.fed) {
+            self.insist(deeds);
         }
+    }
+
+    /// An open microphone feeds it all the time, but silence is nothing to answer.
+    fn insist(&mut self, deeds: &mut Vec<Deed>) {
+        if self.activity != Activity::Speech {
+            self.read(NUDGE, deeds);
+        }
+        self.fed = false;
     }
 
     /// It would wait for the end of a speech that nobody gives.

@@ -504,3 +504,40 @@ async fn words_of_a_reply_that_was_just_silenced_still_count() {
     let (side, text, interrupted) = talk.said().await;
     assert!(side == Side::Model && interrupted.is_some() && text.starts_with("one two"), "{text}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn silence_of_an_open_microphone_is_nothing_to_answer_so_a_mute_vendor_is_asked() {
+    let mut talk = talk(Turns::Model);
+    let mut call = talk.answer().await;
+    talk.speak(9_000, SECOND).await;
+    talk.speak(0, 12 * SECOND).await;
+    assert_eq!(call.text().await, NUDGE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_known_of_an_utterance_is_asked_again_as_text() {
+    for handle in [None, Some("h")] {
+        let mut talk = talk(Turns::Model);
+        let mut call = talk.answer().await;
+        call.handle(handle).await;
+        talk.speak(9_000, SECOND).await;
+        call.content(json!({"inputTranscription": {"text": "what time"}})).await;
+        call.content(json!({"inputTranscription": {"text": " is it"}})).await;
+        talk.speak(0, SECOND).await;
+        call.close(1011, "gone").await;
+        talk.user_said("what time is it").await;
+        let mut call = talk.pick_up().await;
+        let setup = call.begin().await;
+        if handle.is_some() {
+            assert_eq!(setup["sessionResumption"]["handle"], "h");
+            assert_eq!(call.text().await, "what time is it");
+        } else {
+            let history = call.next().await.to_string();
+            assert!(history.contains("what time is it"), "{history}");
+            assert_eq!(call.text().await, NUDGE);
+        }
+        assert_eq!(call.heard, 0, "its sound is not heard again");
+        call.reply("noon", SECOND).await;
+        talk.model_said("noon").await;
+    }
+}
