@@ -5,6 +5,8 @@ use super::turn::Utterance;
 use crate::provider::live::LiveOutput;
 use crate::provider::live::remote::floor::{self, Model};
 use crate::provider::live::remote::protocol::Deed;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::Instant;
 use tracing::debug;
 
@@ -51,13 +53,22 @@ impl Conversation {
         if self.turn.key.is_some() {
             return;
         }
-        let over_reply = self.model(now) != Model::Silent && !self.floor.is_taken();
+        let model = self.model(now);
+        let over_reply = model != Model::Silent && !self.floor.is_taken();
         self.turn.utterances.push_back(Utterance { name: utterance, over_reply });
         self.turn.unanswered |= !over_reply;
         if over_reply {
-            let rules = &self.remote.rules;
-            self.turn.suspected = Some(now + rules.min_speech + rules.silence);
-            self.turn.began.get_or_insert(now);
+            self.suspect(model, now);
+        }
+    }
+
+    /// What is heard when a reply has just begun is most likely the reply itself: it counts from the guard's end on.
+    fn suspect(&mut self, model: Model, now: Instant) {
+        let rules = Arc::clone(&self.remote.rules);
+        let guard = if model == Model::Begins { rules.guard } else { Duration::ZERO };
+        self.turn.suspected = Some(now + guard + rules.min_speech + rules.silence);
+        self.turn.began.get_or_insert(now + guard);
+        if guard.is_zero() {
             self.speaker.pause();
         }
     }

@@ -361,3 +361,24 @@ async fn a_reply_that_begins_while_a_cancel_is_on_its_way_is_silenced_too() {
     sleep(milliseconds(1_000)).await;
     assert_eq!(talk.player.samples(), silent);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_the_vendor_hears_when_a_reply_has_just_begun_does_not_hold_it_up() {
+    let rules = TurnRules { guard: milliseconds(800), ..rules() };
+    for (speaks, interrupts) in [(600, false), (2_500, true)] {
+        let mut talk = talk_with(rules.clone(), &["first"]);
+        talk.say(LiveInput::Text("go".to_owned())).await;
+        let mut call = talk.vendor.answer().await;
+        call.expect("conversation.item.create").await;
+        call.reply("r1", "one two three four five six seven eight nine ten").await;
+        sleep(milliseconds(100)).await;
+        call.speech("u1", true).await;
+        sleep(milliseconds(700)).await;
+        // More than what had been sent ahead when the vendor heard something.
+        assert!(talk.player.samples() > 24 * 550, "{}", talk.player.samples());
+        sleep(milliseconds(speaks - 500)).await;
+        call.speech("u1", false).await;
+        call.transcribed("u1", "Mm-hm.").await;
+        assert_eq!(talk.said().await.2, interrupts, "{speaks} ms");
+    }
+}
