@@ -10,7 +10,6 @@ use super::protocol::{
     Address, Capabilities, Deed, Fate, Protocol, ReplyEnd, Resume, Said, Setup, Wish,
 };
 use crate::message::Turns;
-use bytes::Bytes;
 use serde_json::{Value, json};
 use slot::{Act, Responses};
 use std::collections::HashMap;
@@ -52,6 +51,8 @@ struct Connection {
     replies: Vec<String>,
     /// Samples of each reply, because nothing can be cut behind its end.
     made: HashMap<String, u64>,
+    /// The first half of a sample whose other half is still to come, and whose it is.
+    half: Option<(String, u8)>,
     calls: Vec<(String, String, String)>,
     /// Calls that this connection knows.
     known_calls: Vec<String>,
@@ -204,30 +205,6 @@ impl OpenAi {
                 vec![Deed::Remark(reason)]
             }
         }
-    }
-
-    /// The first that is known of a message.
-    fn begin(&mut self, item: &str) -> Option<Deed> {
-        if self.now.replies.iter().any(|known| known == item) {
-            return None;
-        }
-        self.now.replies.push(item.to_owned());
-        self.now.made.insert(item.to_owned(), 0);
-        Some(Deed::ReplyBegan { reply: item.to_owned() })
-    }
-
-    fn on_audio(&mut self, item: String, audio: &str) -> Vec<Deed> {
-        let Ok(pcm) = base64_simd::STANDARD.decode_to_vec(audio) else {
-            return vec![Deed::Remark("sound that is no base64".to_owned())];
-        };
-        let pcm = Bytes::from(pcm);
-        let whole = pcm.slice(..pcm.len() / 2 * 2);
-        let began = self.begin(&item);
-        if let Some(made) = self.now.made.get_mut(&item) {
-            *made += (whole.len() / 2) as u64;
-        }
-        let sound = Deed::Sound { reply: item, pcm: whole };
-        [began, Some(sound)].into_iter().flatten().collect()
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm for each")]

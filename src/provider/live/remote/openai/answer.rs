@@ -1,11 +1,47 @@
-//! The end of a response: what it has cost, what became of its messages, and which tools it really wants.
+//! A response: the sound of its messages, and at its end what it has cost, what became of its messages, and which
+//! tools it really wants.
 
 use super::wire::{OutputItem, Response, Status, Trouble};
 use super::{FATAL, OpenAi};
 use crate::provider::live::LiveOutput;
 use crate::provider::live::remote::protocol::{Deed, Fate, ReplyEnd};
+use bytes::Bytes;
 
 impl OpenAi {
+    /// The first that is known of a message.
+    pub(super) fn begin(&mut self, item: &str) -> Option<Deed> {
+        if self.now.replies.iter().any(|known| known == item) {
+            return None;
+        }
+        self.now.replies.push(item.to_owned());
+        self.now.made.insert(item.to_owned(), 0);
+        Some(Deed::ReplyBegan { reply: item.to_owned() })
+    }
+
+    pub(super) fn on_audio(&mut self, item: String, audio: &str) -> Vec<Deed> {
+        let Ok(pcm) = base64_simd::STANDARD.decode_to_vec(audio) else {
+            return vec![Deed::Remark("sound that is no base64".to_owned())];
+        };
+        let began = self.begin(&item);
+        let pcm = self.whole_samples(&item, pcm);
+        if let Some(made) = self.now.made.get_mut(&item) {
+            *made += (pcm.len() / 2) as u64;
+        }
+        let sound = Deed::Sound { reply: item, pcm };
+        [began, Some(sound)].into_iter().flatten().collect()
+    }
+
+    /// A sample that was torn between two messages is put together again.
+    fn whole_samples(&mut self, item: &str, mut pcm: Vec<u8>) -> Bytes {
+        if let Some((_, half)) = self.now.half.take().filter(|(of, _)| of == item) {
+            pcm.insert(0, half);
+        }
+        if pcm.len() % 2 == 1 {
+            self.now.half = pcm.pop().map(|half| (item.to_owned(), half));
+        }
+        pcm.into()
+    }
+
     pub(super) fn on_done(&mut self, response: Response) -> Vec<Deed> {
         let wanted = self.now.responses.is_wanted(&response.id);
         let mut deeds = Vec::new();

@@ -141,3 +141,21 @@ fn a_configuration_that_is_refused_is_not_tried_again() {
     let reason = "no such voice".to_owned();
     assert_eq!(deeds, [Deed::Failed { reason, fate: Fate::GiveUp }]);
 }
+
+#[test]
+fn a_sample_that_is_torn_between_two_messages_is_put_together_again() {
+    let mut protocol = protocol();
+    protocol.wish(Wish::Reply);
+    frame(&mut protocol, &json!({"type": "response.created", "response": {"id": "r"}}));
+    let mut sound = |item: &str, bytes: &[u8]| {
+        let delta = base64_simd::STANDARD.encode_to_string(bytes);
+        let event = json!({"type": "response.output_audio.delta", "response_id": "r",
+            "item_id": item, "delta": delta});
+        let last = frame(&mut protocol, &event).pop();
+        let Some(Deed::Sound { pcm, .. }) = last else { panic!("{last:?}") };
+        pcm.to_vec()
+    };
+    assert_eq!(sound("i", &[1, 2, 3]), [1, 2]);
+    assert_eq!(sound("i", &[4, 5, 6, 7]), [3, 4, 5, 6]);
+    assert_eq!(sound("j", &[8, 9]), [8, 9], "the half of another reply is not part of this one");
+}
