@@ -58,6 +58,8 @@ pub(super) struct Conversation {
     unheard: Option<String>,
     /// News for the user that wait until nobody speaks.
     reports: VecDeque<String>,
+    /// The one that the vendor was told last, and when, until something was said to its end.
+    reported: Option<(String, Instant)>,
     pictures: JoinSet<Option<Bytes>>,
     /// Came behind a picture that is not ready yet.
     behind_picture: VecDeque<LiveInput>,
@@ -99,6 +101,7 @@ impl Conversation {
             waiting: VecDeque::new(),
             unheard: None,
             reports: VecDeque::new(),
+            reported: None,
             pictures: JoinSet::new(),
             behind_picture: VecDeque::new(),
             lead: VecDeque::new(),
@@ -298,7 +301,8 @@ impl Conversation {
     /// What had to wait until nobody speaks.
     fn be_idle(&mut self, now: Instant) {
         if let Some(report) = self.reports.pop_front() {
-            self.wish(Wish::Report(report));
+            self.wish(Wish::Report(report.clone()));
+            self.reported = Some((report, now));
             self.expect(now);
         } else if self.captions.are_complete() && self.connection.wants_renewal(&self.vendor, now) {
             info!("the connection to the live model is renewed between two turns");

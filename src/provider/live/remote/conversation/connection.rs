@@ -306,9 +306,21 @@ impl Conversation {
         }
         // A text that is known is replayed as text, so its sound must not be.
         self.turn.unanswered &= unknown || self.user_speaks();
-        if broken && !self.turn.unanswered {
+        let reporting = self.report_again();
+        if broken && !self.turn.unanswered && !reporting {
             self.expect(now);
         }
+    }
+
+    /// No other connection knows of news that were not told to their end. True if nothing else was asked for since.
+    fn report_again(&mut self) -> bool {
+        let Some((report, when)) = self.reported.take() else { return false };
+        self.reports.push_front(report);
+        let last = self.turn.asked_at(when);
+        if last {
+            self.turn.forget_asked();
+        }
+        last
     }
 
     /// Another model goes on, if there is one.

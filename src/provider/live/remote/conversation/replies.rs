@@ -122,7 +122,10 @@ impl Conversation {
             self.speaker.finish(generation);
         }
         match end {
-            ReplyEnd::Complete => self.connection.works(),
+            ReplyEnd::Complete => {
+                self.connection.works();
+                self.reported = None;
+            }
             ReplyEnd::Failed(reason) if found.is_none_or(|(_, made)| made == 0) => {
                 self.on_no_answer(&reason, now);
             }

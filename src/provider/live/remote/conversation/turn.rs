@@ -73,6 +73,11 @@ impl Turn {
         first.then_some(*asked)
     }
 
+    /// What was asked for then is still the last that was.
+    pub(super) fn asked_at(&self, moment: Instant) -> bool {
+        self.asked.is_some_and(|asked| asked.at == moment)
+    }
+
     pub(super) fn forget_asked(&mut self) {
         self.asked = None;
     }

@@ -242,3 +242,31 @@ async fn what_was_heard_is_told_when_the_session_wants_no_more() {
     assert!("one two three four".starts_with(text) && text.len() > 5, "{text}");
     assert_eq!(talk.speaker.current(), None);
 }
+
+#[tokio::test(start_paused = true)]
+async fn news_that_were_not_told_when_the_connection_ended_are_told_on_the_next() {
+    for begun in [false, true] {
+        let mut talk = talk();
+        talk.say(LiveInput::Report("agent 1 is done".to_owned())).await;
+        let mut call = talk.vendor.answer().await;
+        call.expect("conversation.item.create").await;
+        if begun {
+            call.begin("r1").await;
+            call.burst("r1", "agent").await;
+            sleep(seconds(1)).await;
+        }
+        call.close(1011, "gone").await;
+        let mut call = talk.vendor.answer().await;
+        if begun {
+            assert_eq!(talk.said().await, cut("agent"));
+            assert_eq!(retold(&mut call, 1).await, [line("assistant", "agent")]);
+        }
+        assert_eq!(retold(&mut call, 1).await, [line("system", "agent 1 is done")]);
+        call.reply("r2", "it is done").await;
+        assert_eq!(talk.said().await, answer("it is done"));
+        call.close(1011, "gone").await;
+        let mut call = talk.vendor.answer().await;
+        retold(&mut call, if begun { 2 } else { 1 }).await;
+        assert!(call.idle(seconds(5)).await, "once is enough");
+    }
+}
