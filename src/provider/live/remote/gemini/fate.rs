@@ -18,22 +18,24 @@ pub(super) enum Stage {
 const MOST_RESUMPTIONS: u32 = 3;
 
 /// Whatever the code: none of these passes by itself.
-const HOPELESS: [&str; 14] = [
+const HOPELESS: [&str; 12] = [
     "api key",
     "api_key",
     "apikey",
     "unauthenticated",
     "permission",
     "credential",
-    "quota",
+    "exceeded your current quota",
     "billing",
     "credits",
-    "resource_exhausted",
-    "resource has been exhausted",
     "user location is not supported",
     "not supported for bidigeneratecontent",
     "is not found for api version",
 ];
+/// A limit that passes within a minute, although what is said of it also speaks of plans and billing.
+const PASSING: [&str; 4] = ["per minute", "per_minute", "perminute", "retry in"];
+/// A limit of this long does not.
+const LASTING: [&str; 3] = ["per day", "per_day", "perday"];
 /// The handle is what it does not like.
 const STALE_HANDLE: [&str; 3] = ["session not found", "session handle", "resumption"];
 
@@ -56,12 +58,14 @@ pub(super) fn fate(code: Option<u16>, reason: &str, stage: Stage) -> Fate {
 /// Whether it says that somebody has to do something.
 pub(super) fn is_hopeless(reason: &str) -> bool {
     let said = reason.to_lowercase();
-    HOPELESS.iter().any(|word| said.contains(word))
+    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    says(&LASTING) || (says(&HOPELESS) && !says(&PASSING))
 }
 
 fn by_status(status: u16, stage: Stage) -> Fate {
     match (status, stage) {
-        (408 | 425, _) => Fate::Retry,
+        // Whoever asks too often has to rest a little, which every further try does for longer.
+        (408 | 425 | 429, _) => Fate::Retry,
         // An argument that was not one: what we have sent, or the handle.
         (400 | 404, Stage::Open | Stage::Resuming { .. }) => Fate::StartOver,
         (400..=499, _) => Fate::GiveUp,
@@ -107,7 +111,8 @@ mod tests {
             (1008, "Your API key was reported as leaked. Please use another API key."),
             (1011, "You exceeded your current quota, please check your plan and billing details."),
             (1011, "Your prepayment credits are depleted."),
-            (1011, "RESOURCE_EXHAUSTED"),
+            (1011, "RESOURCE_EXHAUSTED: Quota exceeded for requests per day. Please retry in 30s."),
+            (429, "You exceeded your current quota, please check your plan and billing details."),
             (
                 1008,
                 "models/x is not found for API version v1beta, or is not supported for bidiGenerateContent.",
@@ -115,7 +120,6 @@ mod tests {
             (1007, "User location is not supported for the API use."),
             (403, "Forbidden"),
             (401, ""),
-            (429, "Too Many Requests"),
         ] {
             check(code, reason, [Fate::GiveUp; 3]);
         }
@@ -137,6 +141,14 @@ mod tests {
             (Some(1009), "message too big"),
             (Some(503), "Service Unavailable"),
             (Some(408), ""),
+            (Some(429), "Too Many Requests"),
+            (Some(1011), "RESOURCE_EXHAUSTED"),
+            (Some(1011), "Resource has been exhausted (e.g. check quota)."),
+            (
+                Some(1011),
+                "You exceeded your current quota, please check your plan and billing details. \
+                 Quota exceeded for metric: requests per minute. Please retry in 21.5s.",
+            ),
             (None, "connection reset by peer"),
             (None, r#"{"error":{"code":503,"message":"overloaded"}}"#),
         ] {

@@ -93,7 +93,7 @@ fn what_we_did_wrong_in_a_conversation_begins_it_anew() {
 fn an_error_in_a_frame_says_whose_fault_it_is() {
     let mut gemini = current();
     for (error, fate) in [
-        (json!({"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED"}), Fate::GiveUp),
+        (json!({"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED"}), Fate::Retry),
         (json!({"code": 401, "message": "no", "status": "UNAUTHENTICATED"}), Fate::GiveUp),
         (json!({"code": 503, "message": "busy", "status": "UNAVAILABLE"}), Fate::Retry),
         (json!({"code": 400, "message": "odd", "status": "INVALID_ARGUMENT"}), Fate::StartOver),
