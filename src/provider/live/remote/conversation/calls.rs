@@ -28,6 +28,7 @@ struct Call {
 impl Conversation {
     pub(super) fn on_tool_call(&mut self, id: String, name: String, arguments: String) {
         self.turn.answered();
+        self.connection.speaks();
         if self.calls.known.iter().any(|call| call.id == id) {
             info!(id, "the live model repeats a call; it is made once");
             return;

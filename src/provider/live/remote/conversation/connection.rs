@@ -21,6 +21,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// In a row; then the next model is tried.
 const TRIES: u32 = 4;
+/// A model is connected anew so often because it says nothing; then the next model is tried.
+const MOST_MUTE: u32 = 2;
 /// A server has to be ready within this.
 const OPENING: Duration = Duration::from_secs(15);
 /// A connection that lasts so long is a good one.
@@ -44,6 +46,8 @@ pub(super) struct Connection {
     /// This connection took up the session of the one before it, by its handle.
     resumed: bool,
     tries: u32,
+    /// Connections in a row that were left because nothing was said on them.
+    mute: u32,
     /// When it has to be left, by the vendor's word.
     leave_by: Option<Instant>,
 }
@@ -88,6 +92,7 @@ impl Connection {
             handle: None,
             resumed: false,
             tries: 0,
+            mute: 0,
             leave_by: None,
         }
     }
@@ -99,6 +104,11 @@ impl Connection {
     /// Something was said from beginning to end.
     pub(super) fn works(&mut self) {
         self.tries = 0;
+    }
+
+    /// Something is said, or done.
+    pub(super) fn speaks(&mut self) {
+        self.mute = 0;
     }
 
     /// Loses nothing when it is cancelled.
@@ -273,6 +283,20 @@ impl Conversation {
             }
             Fate::Retry => self.try_again(&reason, now),
         }
+    }
+
+    /// It was asked, and asked again, and says nothing.
+    pub(super) fn on_mute(&mut self, now: Instant) {
+        self.drop_line(now);
+        self.connection.mute += 1;
+        if self.connection.mute <= MOST_MUTE {
+            warn!("the live model does not answer; it is connected anew");
+            return;
+        }
+        let model = self.model_row().name.clone();
+        self.remote.client.health.rest(&model, REST);
+        let reason = "it takes what is said to it, but does not answer".to_owned();
+        self.replace(reason, now);
     }
 
     fn try_again(&mut self, reason: &str, now: Instant) {

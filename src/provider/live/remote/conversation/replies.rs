@@ -96,6 +96,7 @@ impl Conversation {
         let Some(reply) = self.replies.named(name) else { return };
         let generation = reply.speech.generation;
         reply.made += (pcm.len() / 2) as u64;
+        self.connection.speaks();
         match self.speaker.push(generation, pcm.clone()).now_or_never() {
             Some(Ok(()) | Err(_)) => (),
             None => self.held = Some((generation, pcm)),
@@ -124,6 +125,7 @@ impl Conversation {
         match end {
             ReplyEnd::Complete => {
                 self.connection.works();
+                self.connection.speaks();
                 self.reported = None;
             }
             ReplyEnd::Failed(reason) if found.is_none_or(|(_, made)| made == 0) => {

@@ -11,7 +11,7 @@ use tracing::{info, warn};
 const MICROPHONE_OFF: Duration = Duration::from_secs(1);
 /// A vendor that could not answer is asked again after this.
 const ASK_AGAIN: Duration = Duration::from_secs(2);
-/// A vendor is asked so often for one answer; after that it is connected anew, once.
+/// A vendor is asked so often for one answer; after that it is connected anew.
 const MOST_ASKED: u32 = 2;
 const MOST_UNDECIDED: usize = 8;
 /// A cancel that comes so soon after a stop answers it, and is not about what was asked for since.
@@ -171,20 +171,17 @@ impl Conversation {
         }
     }
 
-    /// Some vendors go mute after an interruption: ask again, then connect again, then leave it.
+    /// Some vendors go mute after an interruption: ask again, then connect again, then take another one.
     fn insist(&mut self, asked: Asked, now: Instant) {
         let by = now + self.remote.rules.patience;
+        let again = Asked { by, times: asked.times + 1, ..asked };
         if asked.times < MOST_ASKED {
             info!("the live model does not answer; it is asked again");
             self.wish(Wish::Insist);
-            self.turn.asked = Some(Asked { by, times: asked.times + 1, ..asked });
-        } else if asked.times == MOST_ASKED {
-            warn!("the live model does not answer; it is connected anew");
-            self.turn.asked = Some(Asked { by, times: asked.times + 1, ..asked });
-            self.drop_line(now);
+            self.turn.asked = Some(again);
         } else {
-            warn!("the live model does not answer at all");
-            self.turn.forget_asked();
+            self.turn.asked = Some(again);
+            self.on_mute(now);
         }
     }
 

@@ -173,15 +173,45 @@ async fn a_vendor_that_goes_mute_is_asked_again_and_then_connected_again() {
     assert_eq!(talk.said().await, answer("here i am"));
 }
 
+/// Connects, and never says anything.
+async fn mute(talk: &mut Talk) {
+    let mut call = talk.vendor.answer().await;
+    crate::task::spawn("mute", async move { while call.read().await.is_some() {} });
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_vendor_that_never_answers_is_left_in_peace_in_the_end() {
+async fn a_vendor_that_never_answers_is_replaced_and_if_there_is_no_other_that_is_told() {
+    let mut talk = talk_with(rules(), &["first", "second"]);
+    talk.say(LiveInput::Text("hello".to_owned())).await;
+    for _ in 0..3 {
+        mute(&mut talk).await;
+    }
+    let LiveOutput::Replaced { model, reason } = talk.told().await else { panic!() };
+    assert!(model == "SECOND" && reason.contains("does not answer"), "{model} {reason}");
+    for _ in 0..3 {
+        mute(&mut talk).await;
+    }
+    let LiveOutput::Failed { reason } = talk.told().await else { panic!() };
+    assert!(reason.contains("does not answer"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vendor_whose_answers_always_fail_is_replaced() {
     let mut talk = talk();
     talk.say(LiveInput::Text("hello".to_owned())).await;
-    for _ in 0..2 {
+    for _ in 0..3 {
         let mut call = talk.vendor.answer().await;
-        crate::task::spawn("mute", async move { while call.read().await.is_some() {} });
+        crate::task::spawn("failing", async move {
+            while let Some(event) = call.read().await {
+                if event["type"] == "response.create" {
+                    call.created("r").await;
+                    call.done("r", "failed").await;
+                }
+            }
+        });
     }
-    talk.vendor.hears_nobody_for(seconds(300)).await;
+    let LiveOutput::Failed { reason } = talk.told().await else { panic!() };
+    assert!(reason.contains("does not answer"), "{reason}");
 }
 
 #[tokio::test(start_paused = true)]
