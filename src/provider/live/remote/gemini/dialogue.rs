@@ -34,6 +34,8 @@ struct Reply {
     hushed: bool,
     /// That was known before it began, so it may be the answer to something else after all.
     foreseen: bool,
+    /// There was sound of it that nobody hears, so its words may be of that.
+    swallowed: bool,
     /// The first half of a sample whose other half is still to come.
     half: Option<u8>,
 }
@@ -167,6 +169,7 @@ impl Dialogue {
         }
         let reply = self.begin(deeds);
         let pcm = reply.whole_samples(pcm);
+        reply.swallowed |= reply.hushed;
         if !pcm.is_empty() && !reply.hushed {
             deeds.push(Deed::Sound { reply: reply.name.clone(), pcm });
         }
@@ -195,6 +198,7 @@ impl Dialogue {
             progress,
             hushed: false,
             foreseen: false,
+            swallowed: false,
             half: None,
         }
     }
@@ -207,10 +211,11 @@ impl Dialogue {
                 // Of a reply that nobody wants to hear.
                 (None, None) if self.cut => (),
                 _ => {
+                    let reply = self.begin(deeds);
+                    let said = Deed::ReplySaid { reply: reply.name.clone(), text };
                     // What was heard before it was hushed has words, too, and they may come late.
-                    let Reply { name, foreseen, .. } = self.begin(deeds);
-                    let said = Deed::ReplySaid { reply: name.clone(), text };
-                    deeds.extend(Some(said).filter(|_| !*foreseen));
+                    let wanted = !(reply.hushed && (reply.foreseen || reply.swallowed));
+                    deeds.extend(Some(said).filter(|_| wanted));
                 }
             }
         }

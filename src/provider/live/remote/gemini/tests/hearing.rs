@@ -288,3 +288,14 @@ fn whoever_speaks_after_a_text_is_answered() {
     assert_eq!(gemini.wish(Wish::Cancel), []);
     assert_eq!(content(&mut gemini, json!({"modelTurn": pcm(b"ab")})).len(), 2);
 }
+
+#[test]
+fn a_silenced_reply_still_has_the_words_of_what_was_heard_of_it() {
+    let mut gemini = current();
+    content(&mut gemini, json!({"modelTurn": pcm(b"ab")}));
+    gemini.wish(Wish::Cancel);
+    let words = json!({"outputTranscription": {"text": "late"}});
+    assert_eq!(content(&mut gemini, words.clone()), [said("reply-1", "late")]);
+    assert_eq!(content(&mut gemini, json!({"modelTurn": pcm(b"cd")})), []);
+    assert_eq!(content(&mut gemini, words), [], "of what nobody has heard");
+}
