@@ -320,8 +320,7 @@ impl Conversation {
         self.held = None;
         let broken = self.break_off();
         self.turn.utterances.clear();
-        let pieces =
-            if self.user_speaks() { None } else { self.captions.settle_for_pieces(now) };
+        let pieces = if self.user_speaks() { None } else { self.captions.settle_for_pieces(now) };
         self.unheard = pieces.or(self.unheard.take());
         let unknown = self.captions.forget_unknown();
         self.turn.undecided.clear();

@@ -25,11 +25,9 @@ impl Waiting {
                 true
             }
             // Nobody speaks yet who could be silenced, and nothing was heard.
-            Wish::Cancel
-            | Wish::Heard { .. }
-            | Wish::Reply
-            | Wish::Insist
-            | Wish::HearNothing => true,
+            Wish::Cancel | Wish::Heard { .. } | Wish::Reply | Wish::Insist | Wish::HearNothing => {
+                true
+            }
             Wish::SpeechBegins
             | Wish::SpeechEnds
             | Wish::Read(_)

@@ -352,7 +352,7 @@ async fn a_reply_that_begins_while_a_cancel_is_on_its_way_is_silenced_too() {
     talk.speaker.stop(None);
     call.created("r1").await;
     call.burst("r1", "one two three four five six seven eight nine ten").await;
-    sleep(milliseconds(200)).await;
+    sleep(milliseconds(600)).await;
     talk.say(LiveInput::Interrupt).await;
     assert_eq!(call.expect("response.cancel").await["response_id"], "r1");
     assert_eq!(talk.speaker.current(), None);

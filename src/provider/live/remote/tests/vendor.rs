@@ -50,11 +50,6 @@ impl Vendor {
         call.send(json!({"type": "session.updated", "session": {}})).await;
         call
     }
-
-    /// Nobody calls for so long.
-    pub(super) async fn hears_nobody_for(&mut self, time: Duration) {
-        assert!(timeout(time, self.calls.recv()).await.is_err());
-    }
 }
 
 impl Call {

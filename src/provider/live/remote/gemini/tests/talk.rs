@@ -509,9 +509,12 @@ async fn words_of_a_reply_that_was_just_silenced_still_count() {
 async fn silence_of_an_open_microphone_is_nothing_to_answer_so_a_mute_vendor_is_asked() {
     let mut talk = talk(Turns::Model);
     let mut call = talk.answer().await;
-    talk.speak(9_000, SECOND).await;
-    talk.speak(0, 12 * SECOND).await;
-    assert_eq!(call.text().await, NUDGE);
+    let user = async {
+        talk.speak(9_000, SECOND).await;
+        talk.speak(0, 12 * SECOND).await;
+    };
+    let ((), read) = tokio::join!(user, call.text());
+    assert_eq!(read, NUDGE);
 }
 
 #[tokio::test(start_paused = true)]
