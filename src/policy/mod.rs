@@ -11,6 +11,8 @@ pub use breaker::{Breaker, Limits, Tripped};
 pub use rules::{Rules, RulesError};
 pub use scope::Scope;
 
+use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -23,8 +25,34 @@ pub struct Call {
     pub kind: String,
     /// As the agent wrote it, mostly JSON.
     pub input: String,
+    /// Bytes of it that are missing here, because there are too many.
+    pub unseen: usize,
     /// What it says it touches.
     pub paths: Vec<PathBuf>,
+}
+
+impl Call {
+    /// The texts within an input that is JSON, one after another: in JSON a line break is `\\n`, which looks like the
+    /// beginning of the next word, and a command may be a list.
+    fn words(&self) -> String {
+        let mut words = String::new();
+        if let Ok(value) = serde_json::from_str(&self.input) {
+            collect(&value, &mut words);
+        }
+        words
+    }
+}
+
+fn collect(value: &Value, words: &mut String) {
+    match value {
+        Value::String(text) => {
+            words.push_str(text);
+            words.push(' ');
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect(value, words)),
+        Value::Object(fields) => fields.values().for_each(|value| collect(value, words)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
@@ -53,13 +81,17 @@ pub struct Verdict {
     pub reason: String,
 }
 
-/// Tools that the user of this session does not want to be asked about again.
+/// Tools that the user of this session does not want to be asked about again, by the digests of their wording: it may
+/// be long.
 #[derive(Debug, Default, Clone)]
-pub struct Remembered(HashSet<String>);
+pub struct Remembered(HashSet<[u8; 32]>);
 
 impl Remembered {
+    /// Nothing is remembered of a call that nobody has seen whole.
     pub fn always(&mut self, call: &Call) {
-        self.0.insert(wording(call));
+        if call.unseen == 0 {
+            self.0.insert(wording(call));
+        }
     }
 
     fn knows(&self, call: &Call) -> bool {
@@ -69,27 +101,39 @@ impl Remembered {
 
 /// Of a command all of it: what people read of it may be its first line only. A tool of which nobody knows what it
 /// does may be a command, too.
-fn wording(call: &Call) -> String {
+fn wording(call: &Call) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    digest.update(&call.tool);
     match call.kind.as_str() {
-        "read" | "search" | "edit" | "delete" | "move" | "fetch" | "think" => call.tool.clone(),
-        _ => format!("{}\0{}", call.tool, call.input),
+        "read" | "search" | "edit" | "delete" | "move" | "fetch" | "think" => {}
+        _ => {
+            digest.update([0]);
+            digest.update(&call.input);
+        }
     }
+    digest.finalize().into()
 }
 
 impl Rules {
     /// The first rule that fits decides; what no rule knows is asked.
     pub fn judge(&self, call: &Call, scope: &Scope, remembered: &Remembered) -> Verdict {
         let verdict = |decision, level, reason: String| Verdict { decision, level, reason };
-        if let Some(rule) = self.denied(call) {
+        let words = call.words();
+        if let Some(rule) = self.denied(call, &words) {
             return verdict(Decision::Deny, Level::Critical, rule.to_owned());
         }
         if let Err(path) = scope.holds_all(&call.paths) {
             let reason = format!("{} is outside the place of work", path.display());
             return verdict(Decision::Deny, Level::Critical, reason);
         }
+        if call.unseen > 0 {
+            let reason =
+                format!("{} bytes of it are too much to judge; nobody has seen them", call.unseen);
+            return verdict(Decision::Ask, Level::Critical, reason);
+        }
         let risk = self.risk(call);
         let level = risk.map_or(Level::Warn, |risk| risk.level);
-        if self.always_asked(call) {
+        if self.always_asked(call, &words) {
             return verdict(Decision::Ask, level, "this is always asked".to_owned());
         }
         if self.never_asked(call) {

@@ -99,17 +99,18 @@ impl Rules {
     }
 
     /// Why the call is refused whatever the user says.
-    pub(super) fn denied(&self, call: &Call) -> Option<&str> {
+    pub(super) fn denied(&self, call: &Call, words: &str) -> Option<&str> {
         let fits = |rule: &&Deny| {
             (rule.tool.fits(&call.tool) || rule.tool.fits(&call.kind))
-                && (rule.pattern.is_match(&call.input) || rule.pattern.is_match(&call.tool))
+                && [&call.input, &call.tool, words].iter().any(|text| rule.pattern.is_match(text))
         };
         self.deny.iter().find(fits).map(|rule| rule.reason.as_str())
     }
 
     /// Commands are in the input, and not every agent says that its tool is a shell.
-    pub(super) fn always_asked(&self, call: &Call) -> bool {
-        self.ask.iter().any(|tool| tool.fits(&call.tool) || tool.fits(&call.input))
+    pub(super) fn always_asked(&self, call: &Call, words: &str) -> bool {
+        let texts = [&call.tool, &call.input, words];
+        self.ask.iter().any(|tool| texts.iter().any(|text| tool.fits(text)))
     }
 
     pub(super) fn never_asked(&self, call: &Call) -> bool {

@@ -7,7 +7,8 @@ fn rules() -> Rules {
 }
 
 fn call(tool: &str, kind: &str, input: &str) -> Call {
-    Call { tool: tool.into(), kind: kind.into(), input: input.into(), paths: Vec::new() }
+    let (tool, kind, input) = (tool.into(), kind.into(), input.into());
+    Call { tool, kind, input, unseen: 0, paths: Vec::new() }
 }
 
 #[track_caller]
@@ -52,14 +53,16 @@ fn always_asked_patterns_are_looked_for_in_every_input() {
     let mut remembered = Remembered::default();
     let scope = Scope::new(std::path::Path::new("/tmp"), &[]);
     for kind in ["execute", "other", "", "read", "search", "edit"] {
-        let push = call("helper", kind, r#"{"script":"git push origin main"}"#);
-        remembered.always(&push);
-        let verdict = rules().judge(&push, &scope, &remembered);
-        assert_eq!(
-            (verdict.decision, verdict.reason.as_str()),
-            (Decision::Ask, "this is always asked"),
-            "{kind}"
-        );
+        for input in [r#"{"script":"git push origin main"}"#, r#"{"argv":["git","push"]}"#] {
+            let push = call("helper", kind, input);
+            remembered.always(&push);
+            let verdict = rules().judge(&push, &scope, &remembered);
+            assert_eq!(
+                (verdict.decision, verdict.reason.as_str()),
+                (Decision::Ask, "this is always asked"),
+                "{kind}"
+            );
+        }
     }
 }
 
@@ -81,6 +84,24 @@ fn always_means_this_input_where_nobody_knows_what_the_tool_does() {
 }
 
 #[test]
+fn what_nobody_has_seen_whole_is_asked_every_time() {
+    let mut remembered = Remembered::default();
+    let scope = Scope::new(std::path::Path::new("/tmp"), &[]);
+    for kind in ["read", "edit", "execute", "think"] {
+        let cut = Call { unseen: 1, ..call("helper", kind, "one") };
+        remembered.always(&cut);
+        let verdict = rules().judge(&cut, &scope, &remembered);
+        assert_eq!((verdict.decision, verdict.level), (Decision::Ask, Level::Critical), "{kind}");
+    }
+    assert_eq!(
+        rules().judge(&call("helper", "execute", "one"), &scope, &remembered).decision,
+        Decision::Ask
+    );
+    let cut = Call { unseen: 1, ..call("shell", "execute", "sudo ls") };
+    assert_eq!(rules().judge(&cut, &scope, &remembered).decision, Decision::Deny);
+}
+
+#[test]
 fn a_kind_goes_before_the_words_of_a_name() {
     check(&call("read the news and delete", "read", "{}"), Decision::Allow);
     check(&call("get_thread", "delete", "{}"), Decision::Ask);
@@ -99,6 +120,9 @@ fn denied_patterns_go_before_everything() {
         r#"{"command":"mkfs.ext4 x"}"#,
         r#"{"command":":(){ :|:& };:"}"#,
         r#"{"path":"/home/a/.local/share/kakehashi/token"}"#,
+        r#"{"command":"cd x\nsudo ls"}"#,
+        r#"{"command":"\tmkfs x"}"#,
+        r#"{"argv":["rm","-rf","/"]}"#,
     ] {
         check(&call("Read", "read", input), Decision::Deny);
         check(&call("shell", "execute", input), Decision::Deny);

@@ -72,20 +72,19 @@ impl Session {
 fn note(tool: &Tool) -> ToolNote {
     let title = Some(&tool.title).filter(|title| !title.is_empty());
     let name = title.or(tool.name.as_ref()).unwrap_or(&tool.id);
-    let short =
-        |text: &Option<String>| text.as_ref().map(|text| gate::shortened(text, LONGEST_TEXT));
+    let short = |text: &str| gate::shortened(text, LONGEST_TEXT).to_owned();
     ToolNote {
         id: tool.id.clone(),
-        name: gate::shortened(name, LONGEST_TEXT),
+        name: short(name),
         kind: gate::kind(tool.kind).to_owned(),
         state: match tool.status {
             ToolStatus::Started => ToolState::Started,
             ToolStatus::Completed => ToolState::Completed,
             ToolStatus::Failed => ToolState::Failed,
         },
-        input: short(&tool.input),
-        output: short(&tool.output),
-        error: short(&tool.error),
+        input: tool.input.as_deref().map(short),
+        output: tool.output.as_deref().map(short),
+        error: tool.error.as_deref().map(short),
         paths: tool.locations.iter().map(|location| location.path.clone()).collect(),
         ungated: gate::is_ungated(tool),
     }

@@ -27,6 +27,7 @@ impl Session {
                     tool: name.to_owned(),
                     kind: ERRAND.to_owned(),
                     input: arguments.to_owned(),
+                    unseen: 0,
                     paths: Vec::new(),
                 };
                 self.judge_wish(&mut step, agent, LiveWish { id, request }, call);

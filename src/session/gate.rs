@@ -25,8 +25,6 @@ const MOST_OPEN: usize = 64;
 const LONGEST_INPUT: usize = 16 * 1024;
 /// What is shown of a change.
 const LONGEST_DIFF: usize = 64 * 1024;
-/// Larger files are not compared on the session's own time.
-const LARGEST_DIFFED: usize = 256 * 1024;
 /// After so long a difference is found less well.
 const DIFF_TIME: Duration = Duration::from_millis(20);
 
@@ -172,7 +170,7 @@ impl Session {
             }
             return;
         }
-        let diff = diff(&ask.tool.diffs);
+        let diff = diff(&ask.tool.diffs).map(|text| self.shown(&text, LONGEST_DIFF, 0));
         let asker = Asker::Agent(ask.id);
         self.ask_user(step, slot, asker, call, diff, level, reason);
     }
@@ -198,7 +196,7 @@ impl Session {
             agent: slot,
             number,
             tool: call.tool.clone(),
-            input: shortened(&call.input, LONGEST_INPUT),
+            input: self.shown(&call.input, LONGEST_INPUT, call.unseen),
             diff,
             level: warning(level),
             reason,
@@ -212,6 +210,18 @@ impl Session {
         self.gate.open.push(open);
         self.append(step, Channel::Agent(slot), Event::ConfirmAsked(confirmation.clone()));
         self.append(step, Channel::Input, Event::ConfirmAsked(confirmation));
+    }
+
+    /// As much of a text as people can look through, and how much more there is.
+    fn shown(&self, text: &str, most: usize, unseen: usize) -> String {
+        let shown = shortened(text, most);
+        let missing = text.len() - shown.len() + unseen;
+        if missing == 0 {
+            return shown.to_owned();
+        }
+        let missing = missing.to_string();
+        let mark = self.env.config.language.say("confirm", "shortened", &[("bytes", &missing)]);
+        format!("{shown}\n{mark}")
     }
 
     fn webhook_call(&self, asked: &Confirmation, patience: Duration) -> WebhookCall {
@@ -351,7 +361,7 @@ impl Session {
             agent: slot,
             run,
             tool: call.tool.clone(),
-            input: shortened(&call.input, LONGEST_INPUT),
+            input: self.shown(&call.input, LONGEST_INPUT, call.unseen),
             confirmed,
             by,
             reason: reason.to_owned(),
@@ -382,7 +392,8 @@ fn call(tool: &Tool) -> Call {
     Call {
         tool: name.clone(),
         kind: kind(tool.kind).to_owned(),
-        input: tool.input.clone().unwrap_or_default(),
+        input: tool.input.as_deref().unwrap_or_default().to_owned(),
+        unseen: tool.unseen,
         paths: touched
             .chain(changed)
             .map(|path| Path::new(path).to_owned())
@@ -415,17 +426,17 @@ pub(super) fn kind(kind: ToolKind) -> &'static str {
 /// What would change, as people read it.
 fn diff(diffs: &[FileDiff]) -> Option<String> {
     let mut text = String::new();
-    for FileDiff { path, old, new } in diffs {
-        let old = old.as_deref().unwrap_or_default();
+    for FileDiff { path, old, new, too_large } in diffs {
         // Finding the smallest difference of huge texts takes long; the whole is shown shortened anyway.
-        if old.len() + new.len() > LARGEST_DIFFED {
-            text += &format!("--- {path}\n+++ {path}\n({} -> {} bytes)\n", old.len(), new.len());
+        if let Some((before, after)) = too_large {
+            text += &format!("--- {path}\n+++ {path}\n({before} -> {after} bytes)\n");
             continue;
         }
-        let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new.as_str());
+        let old = old.as_deref().unwrap_or_default();
+        let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new.as_ref());
         text += &diff.unified_diff().header(path, path).to_string();
     }
-    Some(shortened(&text, LONGEST_DIFF)).filter(|text| !text.is_empty())
+    Some(text).filter(|text| !text.is_empty())
 }
 
 fn warning(level: Level) -> WarningLevel {
@@ -436,10 +447,10 @@ fn warning(level: Level) -> WarningLevel {
     }
 }
 
-pub(super) fn shortened(text: &str, most: usize) -> String {
+pub(super) fn shortened(text: &str, most: usize) -> &str {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    text[..end].to_owned()
+    &text[..end]
 }

@@ -233,7 +233,7 @@ async fn permission_before_the_tool_call_is_asked_and_the_call_is_told() {
         assert_eq!(answers(&outputs), option, "{decision:?}");
         if word != "ask-always" {
             let tool = *tools(&outputs).last().unwrap();
-            assert_eq!((tool.status, tool.diffs[0].new.as_str()), (ToolStatus::Completed, "new"));
+            assert_eq!((tool.status, &*tool.diffs[0].new), (ToolStatus::Completed, "new"));
         }
     }
 }

@@ -250,7 +250,7 @@ async fn commands_that_change_something_are_asked_about_with_their_change() {
     let ask = agent.decide(Decision::AllowOnce).await;
     assert_eq!((ask.tool.title.as_str(), ask.tool.kind), ("Write src/a.txt", ToolKind::Edit));
     let diff = &ask.tool.diffs[0];
-    assert_eq!((diff.old.as_deref(), diff.new.as_str()), (None, "one\ntwo\n"));
+    assert_eq!((diff.old.as_deref(), &*diff.new), (None, "one\ntwo\n"));
     assert_eq!(diff.path, place.path().join("src/a.txt").display().to_string());
     assert!(!place.project.path().join("src").exists());
     assert_eq!(agent.finish().await, "src/a.txt is written: 8 bytes\n");
@@ -374,7 +374,7 @@ async fn a_model_reads_replaces_and_runs_with_permission() {
     agent.prompt("correct the answer").await;
     let ask = agent.decide(Decision::AllowOnce).await;
     assert_eq!(
-        (ask.tool.title.as_str(), ask.tool.diffs[0].new.as_str()),
+        (ask.tool.title.as_str(), &*ask.tool.diffs[0].new),
         ("Replace in a.txt", "answer = 42\n")
     );
     assert_eq!(agent.decide(Decision::AllowOnce).await.tool.title, "Run cat a.txt");

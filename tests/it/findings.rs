@@ -4,7 +4,7 @@
 use crate::acp::AGENT;
 use crate::panes::Panes;
 use crate::process::Process;
-use crate::support::{BODY, Home};
+use crate::support::{BODY, Home, KIND};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -79,6 +79,63 @@ async fn no_answer_in_time_is_a_refusal_to_the_agent_and_no_cancel() {
     let mut front = Panes::open(process.addr, None).await;
     assert_eq!(front.ask(1, "ask").await.answer, "the-reject_once");
     assert!(audit(&home).contains(&decided("refused", "time")));
+}
+
+/// Answers a question, so that nothing like it is asked again.
+async fn always(front: &mut Panes, question: &Value) {
+    let answer = json!({"id": question["id"], "承認": true, "常に": true});
+    front.input.send(&json!({KIND: "confirm_answer", BODY: answer})).await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_long_command_is_judged_too() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    // Denied by a rule.
+    assert_eq!(front.ask(1, "ask-long sudo").await.answer, "the-reject_once");
+    assert_eq!(audit(&home)[0], decided("refused", "rule"));
+    // What the user agrees to is shown as incomplete, and is this command only.
+    for word in ["one", "two"] {
+        front.type_in(1, &format!("ask-long {word}")).await;
+        let question = front.question(1).await;
+        let shown = question["入力"].as_str().unwrap();
+        assert!(shown.len() < 20_000 && shown.ends_with("bytes that are not shown here]"));
+        always(&mut front, &question).await;
+        assert_eq!(front.told(1).await.answer, "the-allow_once");
+    }
+    assert_eq!(front.ask(1, "ask-long two").await.answer, "the-allow_once");
+    assert_eq!(audit(&home)[0], decided("allowed", "rule"));
+}
+
+#[tokio::test]
+async fn a_command_too_long_to_judge_is_asked_about_every_time() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    for _ in 0..2 {
+        front.type_in(1, "ask-huge one").await;
+        let question = front.question(1).await;
+        assert_eq!(question["警告"]["level"], "CRITICAL");
+        assert!(question["警告"]["message"].as_str().unwrap().contains("too much to judge"));
+        let shown = question["入力"].as_str().unwrap();
+        let missing = 3_000_000 + r#"{"command":"\none"}"#.len() - 16 * 1024;
+        assert!(shown.ends_with(&format!("[... {missing} more bytes that are not shown here]")));
+        always(&mut front, &question).await;
+        assert_eq!(front.told(1).await.answer, "the-allow_once");
+    }
+}
+
+#[tokio::test]
+async fn a_change_at_the_end_of_a_large_file_is_shown() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    front.type_in(1, "ask-late-change").await;
+    let question = front.question(1).await;
+    assert!(question["差分"].as_str().unwrap().contains("\n+the end\n"), "{question}");
+    front.decide(&question, false).await;
+    assert_eq!(front.told(1).await.answer, "the-reject_once");
 }
 
 #[tokio::test]

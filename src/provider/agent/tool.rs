@@ -1,5 +1,7 @@
 //! What an agent does and asks for, in our own words. Inputs and outputs are text for people; JSON stays JSON.
 
+use std::sync::Arc;
+
 /// One use of a tool by the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
@@ -11,8 +13,10 @@ pub struct Tool {
     pub name: Option<String>,
     pub kind: ToolKind,
     pub status: ToolStatus,
-    /// What the tool was called with, as JSON.
-    pub input: Option<String>,
+    /// What the tool was called with, as JSON. All of it, because a decision is about all of it; see `unseen`.
+    pub input: Option<Arc<str>>,
+    /// Bytes that are missing at the end of title and input: there are more than anybody can judge.
+    pub unseen: usize,
     /// What came out so far; long output loses its beginning.
     pub output: Option<String>,
     /// Why it failed; only with [`ToolStatus::Failed`].
@@ -55,8 +59,10 @@ pub struct Location {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDiff {
     pub path: String,
-    pub old: Option<String>,
-    pub new: String,
+    pub old: Option<Arc<str>>,
+    pub new: Arc<str>,
+    /// Bytes before and after, if that is too much to compare; the texts are empty then.
+    pub too_large: Option<(usize, usize)>,
 }
 
 /// One question of one link; never given twice.

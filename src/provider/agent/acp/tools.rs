@@ -7,11 +7,18 @@ use agent_client_protocol_schema::v1::{
 };
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Calls that are remembered; the oldest are told no more.
 const REMEMBERED: usize = 256;
 /// Longer texts are cut.
 const LONGEST_TEXT: usize = 64 * 1024;
+/// A longer input is more than the rules look at; it is cut, and known to be.
+const LARGEST_INPUT: usize = 1024 * 1024;
+/// Texts of one call that are compared with each other. More would keep others waiting.
+const LARGEST_DIFFED: usize = 256 * 1024;
+/// What all calls of a prompt may keep whole; further ones are treated as too large.
+const KEPT_WHOLE: usize = 16 * 1024 * 1024;
 /// So much new output of a tool that still runs is worth telling.
 const WORTH_TELLING: usize = 4 * 1024;
 
@@ -23,9 +30,24 @@ pub(super) struct Tools {
 #[derive(Debug)]
 struct Entry {
     tool: Tool,
+    unseen: Unseen,
     told: Option<Told>,
     /// What its terminal printed after the last line end; `None`: it has none.
     printing: Option<String>,
+}
+
+/// Bytes of a call that nobody can judge.
+#[derive(Debug, Default)]
+struct Unseen {
+    title: usize,
+    name: usize,
+    input: usize,
+}
+
+impl Unseen {
+    fn sum(&self) -> usize {
+        self.title + self.name + self.input
+    }
 }
 
 /// What of a tool was told last.
@@ -99,8 +121,9 @@ impl Tools {
         meta: Option<&Map<String, Value>>,
     ) -> &mut Entry {
         let at = self.position(id);
+        let kept: usize = self.known.iter().map(Entry::size).sum();
         let entry = &mut self.known[at];
-        entry.take(fields);
+        entry.take(fields, KEPT_WHOLE.saturating_sub(kept - entry.size()));
         if let Some(more) = meta.and_then(|meta| meta.get("terminal_output_delta")).and_then(delta)
         {
             entry.lengthen(more);
@@ -115,20 +138,31 @@ impl Tools {
         if self.known.len() >= REMEMBERED {
             self.known.pop_front();
         }
-        self.known.push_back(Entry { tool: empty(id), told: None, printing: None });
+        let unseen = Unseen::default();
+        self.known.push_back(Entry { tool: empty(id), unseen, told: None, printing: None });
         self.known.len() - 1
     }
 }
 
 impl Entry {
-    fn take(&mut self, fields: ToolCallUpdateFields) {
+    /// Keeps at most `room` bytes of what has to be whole.
+    fn take(&mut self, fields: ToolCallUpdateFields, room: usize) {
         let tool = &mut self.tool;
         if let Some(title) = fields.title {
+            self.unseen.title = title.len().saturating_sub(LONGEST_TEXT);
             tool.title = cut(title);
         }
-        tool.name = fields.name.or(tool.name.take());
+        if let Some(name) = fields.name {
+            self.unseen.name = name.len().saturating_sub(LONGEST_TEXT);
+            tool.name = Some(cut(name));
+        }
         tool.kind = fields.kind.map_or(tool.kind, kind);
-        tool.input = fields.raw_input.map(|input| cut(input.to_string())).or(tool.input.take());
+        if let Some(input) = fields.raw_input {
+            let (input, unseen) = whole(input.to_string(), room.min(LARGEST_INPUT));
+            (tool.input, self.unseen.input) = (Some(input), unseen);
+        }
+        tool.unseen = self.unseen.sum();
+        let room = room.saturating_sub(tool.input.as_ref().map_or(0, |input| input.len()));
         if let Some(locations) = fields.locations {
             let place = |one: acp::ToolCallLocation| Location {
                 path: one.path.to_string_lossy().into_owned(),
@@ -136,6 +170,7 @@ impl Entry {
             };
             tool.locations = locations.into_iter().map(place).collect();
         }
+        let read = |content| read(content, room.min(LARGEST_DIFFED));
         let (said, diffs) = fields.content.map(read).unwrap_or_default();
         if !diffs.is_empty() {
             tool.diffs = diffs;
@@ -172,8 +207,34 @@ impl Entry {
         if known {
             return None;
         }
+        let news = self.tool.clone();
+        if self.tool.status != ToolStatus::Started {
+            self.shrink();
+        }
         self.told = Some(Told { tool: self.tool.clone(), output: size });
-        Some(self.tool.clone())
+        Some(news)
+    }
+
+    /// What is over is not judged any more, and need not be kept whole.
+    fn shrink(&mut self) {
+        let tool = &mut self.tool;
+        if let Some(input) = tool.input.take() {
+            let (input, unseen) = if input.len() > LONGEST_TEXT {
+                whole(input.as_ref().to_owned(), LONGEST_TEXT)
+            } else {
+                (input, 0)
+            };
+            self.unseen.input += unseen;
+            tool.input = Some(input);
+        }
+        tool.unseen = self.unseen.sum();
+        tool.diffs.iter_mut().filter(|diff| size(diff) > LONGEST_TEXT).for_each(empty_diff);
+    }
+
+    /// Of what is kept whole.
+    fn size(&self) -> usize {
+        let input = self.tool.input.as_ref().map_or(0, |input| input.len());
+        input + self.tool.diffs.iter().map(size).sum::<usize>()
     }
 
     fn output_size(&self) -> usize {
@@ -189,6 +250,7 @@ fn empty(id: &str) -> Tool {
         kind: ToolKind::Other,
         status: ToolStatus::Started,
         input: None,
+        unseen: 0,
         output: None,
         error: None,
         locations: Vec::new(),
@@ -212,8 +274,8 @@ fn kind(kind: acp::ToolKind) -> ToolKind {
     }
 }
 
-/// Text and changes of what a tool shows.
-fn read(content: Vec<ToolCallContent>) -> (Option<String>, Vec<FileDiff>) {
+/// Text and changes of what a tool shows; of the changes at most `room` bytes.
+fn read(content: Vec<ToolCallContent>, mut room: usize) -> (Option<String>, Vec<FileDiff>) {
     let (mut texts, mut diffs) = (Vec::new(), Vec::new());
     for part in content {
         match part {
@@ -222,11 +284,19 @@ fn read(content: Vec<ToolCallContent>) -> (Option<String>, Vec<FileDiff>) {
                     texts.push(text.text);
                 }
             }
-            ToolCallContent::Diff(diff) => diffs.push(FileDiff {
-                path: diff.path.to_string_lossy().into_owned(),
-                old: diff.old_text.map(cut),
-                new: cut(diff.new_text),
-            }),
+            ToolCallContent::Diff(diff) => {
+                let mut change = FileDiff {
+                    path: diff.path.to_string_lossy().into_owned(),
+                    old: diff.old_text.map(Arc::from),
+                    new: diff.new_text.into(),
+                    too_large: None,
+                };
+                match room.checked_sub(size(&change)) {
+                    Some(rest) => room = rest,
+                    None => empty_diff(&mut change),
+                }
+                diffs.push(change);
+            }
             ToolCallContent::Terminal(_) | _ => (),
         }
     }
@@ -244,13 +314,38 @@ fn delta(value: &Value) -> Option<&str> {
     value.as_str().or_else(within)
 }
 
+/// Of a change, before and after.
+fn size(diff: &FileDiff) -> usize {
+    diff.old.as_ref().map_or(0, |old| old.len()) + diff.new.len()
+}
+
+fn empty_diff(diff: &mut FileDiff) {
+    let old = diff.old.as_ref().map_or(0, |old| old.len());
+    diff.too_large = diff.too_large.or(Some((old, diff.new.len())));
+    diff.old = None;
+    diff.new = Arc::default();
+}
+
+/// The text, or as much of it as is kept of what is too large, and how many bytes are missing then.
+fn whole(mut text: String, room: usize) -> (Arc<str>, usize) {
+    let size = text.len();
+    if size > room {
+        text.truncate(border(&text, LONGEST_TEXT));
+    }
+    let unseen = size - text.len();
+    (text.into(), unseen)
+}
+
 fn cut(mut text: String) -> String {
     if text.len() > LONGEST_TEXT {
-        let border = (0..=LONGEST_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        text.truncate(border);
+        text.truncate(border(&text, LONGEST_TEXT));
         text.push_str("...");
     }
     text
+}
+
+fn border(text: &str, most: usize) -> usize {
+    (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -277,6 +372,49 @@ mod tests {
         let told = tools.update(update(done)).unwrap();
         assert_eq!((told.status, told.diffs.len()), (ToolStatus::Completed, 1));
         assert!(!tools.any_runs());
+    }
+
+    #[test]
+    fn an_input_is_kept_whole_until_the_call_is_over() {
+        let mut tools = Tools::default();
+        let long = format!("{}tail", "x".repeat(2 * LONGEST_TEXT));
+        tools.update(update(json!({"toolCallId": "a", "rawInput": {"command": long}})));
+        let asked = tools.ask(update(json!({"toolCallId": "a"})));
+        assert!(asked.input.unwrap().ends_with("tail\"}") && asked.unseen == 0);
+        tools.update(update(json!({"toolCallId": "a", "status": "completed"}))).unwrap();
+        assert_eq!(tools.known[0].size(), LONGEST_TEXT);
+        // Who asks about it again asks about something that nobody has.
+        assert!(tools.ask(update(json!({"toolCallId": "a"}))).unseen > LONGEST_TEXT);
+    }
+
+    #[test]
+    fn what_is_missing_of_a_call_is_known() {
+        let mut tools = Tools::default();
+        let size = LARGEST_INPUT + 7;
+        let huge = json!({"toolCallId": "a", "rawInput": "x".repeat(size)});
+        let asked = tools.ask(update(huge));
+        assert_eq!(asked.input.as_ref().unwrap().len() + asked.unseen, size + 2);
+        assert!(asked.unseen > 0);
+        let title = json!({"toolCallId": "b", "title": "x".repeat(LONGEST_TEXT + 3)});
+        assert_eq!(tools.ask(update(title)).unseen, 3);
+        for number in 0..30 {
+            let input = "x".repeat(LARGEST_INPUT - 2);
+            tools.update(update(json!({"toolCallId": number.to_string(), "rawInput": input})));
+        }
+        let kept: usize = tools.known.iter().map(Entry::size).sum();
+        assert!(kept < KEPT_WHOLE + 40 * LONGEST_TEXT, "{kept}");
+        assert!(tools.ask(update(json!({"toolCallId": "29"}))).unseen > 0);
+    }
+
+    #[test]
+    fn changes_are_kept_whole_as_far_as_they_are_compared() {
+        let mut tools = Tools::default();
+        let old = "line\n".repeat(20_000);
+        let diff = |text: &str| json!({"type": "diff", "path": "/x", "oldText": old, "newText": format!("{old}{text}")});
+        let asked = json!({"toolCallId": "a", "content": [diff("end"), diff("too much")]});
+        let asked = tools.ask(update(asked));
+        assert!(asked.diffs[0].new.ends_with("end") && asked.diffs[0].too_large.is_none());
+        assert_eq!(asked.diffs[1].too_large, Some((100_000, 100_008)));
     }
 
     #[test]
