@@ -152,7 +152,9 @@ impl Session {
     /// The agent waits for an answer.
     pub(super) fn on_ask(&mut self, step: &mut Step, index: usize, slot: AgentSlot, ask: Ask) {
         let call = call(&ask.tool);
-        let Some(run) = self.lanes[index].current.as_ref().map(|current| current.run.id) else {
+        // What was on its way when the run was stopped is not asked any more.
+        let current = self.lanes[index].current.as_ref().filter(|current| !current.is_stopping());
+        let Some(run) = current.map(|current| current.run.id) else {
             step.effects.push(Effect::Decide { slot, ask: ask.id, decision: Decision::Cancelled });
             return;
         };
@@ -268,8 +270,9 @@ impl Session {
         }
     }
 
-    /// A run is over: whatever its agent still waited for is void.
-    pub(super) fn void_confirmations(&mut self, step: &mut Step, slot: AgentSlot) {
+    /// A run is over or to be: whatever its agent still waited for is void.
+    pub(super) fn void_confirmations(&mut self, step: &mut Step, index: usize) {
+        let Channel::Agent(slot) = self.lanes[index].channel else { return };
         let is_its = |open: &Open| open.slot == slot && matches!(open.asker, Asker::Agent(_));
         while let Some(open) = self.gate.take(is_its) {
             self.settle(step, open, Confirmed::Refused, DecidedBy::End, "the run has ended");

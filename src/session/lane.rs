@@ -79,6 +79,13 @@ pub(super) struct Current {
     pub(super) ending: Option<Ending>,
 }
 
+impl Current {
+    /// Whether it is told to stop, or has stopped.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.ending.is_some() || matches!(self.phase, Phase::Stopping { .. })
+    }
+}
+
 /// How a run ended, with what is to be said about it.
 #[derive(Debug)]
 pub(super) enum Ending {

@@ -337,6 +337,7 @@ impl Session {
 
     /// A run is over when the files it made and changed have been looked at.
     pub(super) fn end_run(&mut self, step: &mut Step, index: usize, ending: Ending) {
+        self.void_confirmations(step, index);
         self.conclude(index);
         if let Some(current) = &mut self.lanes[index].current
             && current.looking > 0
@@ -356,7 +357,6 @@ impl Session {
         step.changes.push(Change::RunOver(run.id));
         self.env.metrics.run_ended(ending.outcome());
         if let Channel::Agent(slot) = run.channel {
-            self.void_confirmations(step, slot);
             self.on_state(slot, AgentState::WaitingForInput);
             self.sum_up(step, slot, &mut done, ending.outcome());
             self.append(step, run.channel, Event::RunEnded(ending.outcome()));
@@ -435,7 +435,9 @@ impl Session {
         self.record_for(asker, step);
     }
 
+    /// From now on nobody can say yes to what the run still waited for, however long it takes to stop.
     pub(super) fn stop_lane(&mut self, step: &mut Step, index: usize) {
+        self.void_confirmations(step, index);
         if self.lanes[index].stop() == Stop::Done {
             self.end_run(step, index, Ending::Cancelled);
         } else if let Channel::Agent(slot) = self.lanes[index].channel {

@@ -4,7 +4,7 @@
 use crate::acp::AGENT;
 use crate::panes::Panes;
 use crate::process::Process;
-use crate::support::{BODY, Home, KIND};
+use crate::support::{BODY, CODE, Home, KIND};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -70,6 +70,25 @@ async fn a_question_ends_with_its_agent() {
     assert_eq!((&result[BODY]["id"], &result[BODY]["決定者"]), (&question["id"], &json!("end")));
     assert_eq!(front.ask(1, "hello").await.answer, "hello there");
     assert_eq!(audit(&home)[0], decided("refused", "end"));
+}
+
+#[tokio::test]
+async fn a_question_ends_with_the_cancel_and_not_with_the_run() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    front.type_in(1, "ask-and-stay").await;
+    let question = front.question(1).await;
+    front.cancel(1).await;
+    front.decide(&question, true).await;
+    assert_eq!(front.input.until("error").await[CODE], "nothing_to_confirm");
+    let over = |packet: &Value| packet[BODY] == "<<< 処理中断 >>>";
+    let packets = front.pane(1).collect_until(over).await;
+    let at = |kind: &str| packets.iter().position(|packet| packet[KIND] == kind).unwrap();
+    assert!(at("cancel_run") < at("confirm_result"), "{packets:?}");
+    let result = &packets[at("confirm_result")][BODY];
+    assert_eq!((&result["承認"], &result["決定者"]), (&json!(false), &json!("end")));
+    assert_eq!(audit(&home), [decided("refused", "end")]);
 }
 
 #[tokio::test]
