@@ -150,6 +150,7 @@ impl Session {
             doom: None,
             env,
         };
+        session.settle_left(record.questions, &record.running);
         session.take_up(record.running, record.waiting, settled.lost_project);
         session
     }
@@ -260,6 +261,7 @@ impl Session {
     /// Ends what runs and writes down what is decided. Runs keep their rows: the next start tells they were cut off.
     pub(super) async fn finish(&mut self) {
         self.take_last_commands();
+        self.settle_all();
         self.finish_choices().await;
         let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
         let _ = timeout(LAST_WORDS, futures_util::future::join_all(ends)).await;

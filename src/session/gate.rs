@@ -279,6 +279,18 @@ impl Session {
         }
     }
 
+    /// The gateway ends, and with it whoever waits for an answer.
+    pub(super) fn settle_all(&mut self) {
+        let mut step = Step::default();
+        while let Some(open) = self.gate.take(|_| true) {
+            let why = "the gateway has ended";
+            self.settle(&mut step, open, Confirmed::Refused, DecidedBy::End, why);
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
     pub(super) fn settle(
         &mut self,
         step: &mut Step,

@@ -265,6 +265,7 @@ impl Registry {
             recent_files: Vec::new(),
             conversations: Vec::new(),
             summaries: Vec::new(),
+            questions: Vec::new(),
         })
     }
 

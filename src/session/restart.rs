@@ -4,7 +4,10 @@ use super::actor::Session;
 use super::journal::Step;
 use super::lane::{Waiting, lane_index};
 use super::settings::differences;
-use crate::message::{Channel, Event, Notice, ReportStage, Run, RunOrigin, RunOutcome};
+use crate::message::{
+    AuditEntry, Channel, Confirmation, Confirmed, DecidedBy, Event, Notice, ReportStage, Run,
+    RunId, RunOrigin, RunOutcome,
+};
 use crate::store::Change;
 
 /// How much of a request is repeated when it was cut off.
@@ -29,6 +32,34 @@ impl Session {
         }
         for index in 0..self.lanes.len() {
             self.start_next(&mut step, index);
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
+    /// Who asked is gone: nobody can say yes any more, and the questions are not shown as open for ever.
+    pub(super) fn settle_left(&mut self, questions: Vec<Confirmation>, cut_off: &[Run]) {
+        let mut step = Step::default();
+        for asked in questions {
+            let channel = Channel::Agent(asked.agent);
+            let run = cut_off.iter().find(|run| run.channel == channel);
+            let (confirmed, by) = (Confirmed::Refused, DecidedBy::End);
+            step.changes.push(Change::Audit(AuditEntry {
+                agent: asked.agent,
+                run: run.map_or(RunId(0), |run| run.id),
+                tool: asked.tool,
+                input: asked.input,
+                confirmed,
+                by,
+                reason: "the gateway has ended".to_owned(),
+            }));
+            let (id, agent, number) = (asked.id, asked.agent, asked.number);
+            for channel in [channel, Channel::Input] {
+                let id = id.clone();
+                let settled = Event::ConfirmSettled { id, agent, number, confirmed, by };
+                self.append(&mut step, channel, settled);
+            }
         }
         if !step.changes.is_empty() {
             self.journal.record(step);

@@ -3,8 +3,8 @@
 use super::writer::now_millis;
 use super::{Conversation, SessionKey, StoreError, conversation, record};
 use crate::message::{
-    AgentSlot, Channel, Controls, Entry, Epoch, Event, FileNote, Principal, RequestNo, Run,
-    RunSummary, Seq, SessionId, SettingValue,
+    AgentSlot, Channel, Confirmation, Controls, Entry, Epoch, Event, FileNote, Principal,
+    RequestNo, Run, RunSummary, Seq, SessionId, SettingValue,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::path::{Path, PathBuf};
@@ -42,6 +42,8 @@ pub struct SessionRecord {
     pub conversations: Vec<Conversation>,
     /// Of each agent the last run's, unless its work was taken over or thrown away since.
     pub summaries: Vec<(AgentSlot, RunSummary)>,
+    /// That nobody has answered; who asked is gone.
+    pub questions: Vec<Confirmation>,
 }
 
 /// A stretch of a channel's log.
@@ -112,6 +114,7 @@ pub(super) fn load(
             recent_files: Vec::new(),
             conversations: Vec::new(),
             summaries: Vec::new(),
+            questions: Vec::new(),
         })
     });
     let Some(mut session) = found.optional()? else { return Ok(None) };
@@ -122,6 +125,7 @@ pub(super) fn load(
     session.conversations = conversation::all(connection, session.key)?;
     load_recent_files(connection, &mut session)?;
     load_summaries(connection, &mut session)?;
+    load_questions(connection, &mut session)?;
     Ok(Some(session))
 }
 
@@ -172,6 +176,29 @@ fn load_recent_files(
                 let age = Duration::from_millis(u64::try_from(now - at).unwrap_or(0));
                 session.recent_files.push((channel, path, age));
             }
+        }
+    }
+    Ok(())
+}
+
+/// All questions pass through the input channel. They do not stay open for long, so only its newest events are
+/// looked at.
+fn load_questions(connection: &Connection, session: &mut SessionRecord) -> Result<(), StoreError> {
+    let mut query = connection.prepare_cached(
+        "SELECT kind, body FROM
+         (SELECT seq, kind, body FROM events WHERE session = ?1 AND channel = ?2 ORDER BY seq DESC LIMIT 4096)
+         WHERE kind IN ('confirm_asked', 'confirm_settled') ORDER BY seq",
+    )?;
+    let channel = record::channel_number(Channel::Input);
+    let mut rows = query.query(params![session.key.0, channel])?;
+    while let Some(row) = rows.next()? {
+        let (kind, body): (String, String) = (row.get(0)?, row.get(1)?);
+        match record::read_event(&kind, &body, None) {
+            Some(Event::ConfirmAsked(asked)) => session.questions.push(asked),
+            Some(Event::ConfirmSettled { id, .. }) => {
+                session.questions.retain(|asked| asked.id != id);
+            }
+            Some(_) | None => {}
         }
     }
     Ok(())

@@ -1,10 +1,11 @@
 //! Questions of agents: asked of the right user, answered once, refused in doubt, and kept.
 
+use crate::findings::{audit, decided};
 use crate::process::Process;
 use crate::support::{BODY, CODE, Client, Frontend, Gateway, Home, KIND};
 use serde_json::{Value, json};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Packets of the agent's pane for a frontend with a dialog.
 async fn dialog(gateway: &Gateway, session: &str) -> Client {
@@ -138,4 +139,44 @@ async fn always_is_for_this_session_only_and_everything_is_kept() {
         rows.iter().map(|row| (&row["decision"], &row["by"], &row["user"])).collect();
     assert!(told.contains(&(&json!("allowed"), &json!("user"), &json!("local"))), "{lines}");
     assert!(told.contains(&(&json!("allowed"), &json!("rule"), &json!("local"))), "{lines}");
+}
+
+#[tokio::test]
+async fn a_question_does_not_stay_open_over_a_restart() {
+    for killed in [true, false] {
+        let home = Home::new();
+        let process = Process::start(&home, "models = \"scripted\"\n");
+        let mut front = Frontend::open(process.addr, None).await;
+        let session = front.session().to_owned();
+        front.type_in("1", "ask something").await;
+        let id = front.input.until("confirm_request").await[BODY]["id"].clone();
+        if killed {
+            process.kill();
+        } else {
+            assert_eq!(process.end(Instant::now()).0, Some(0));
+            // Written down before it leaves.
+            assert_eq!(audit(&home), [decided("refused", "end")]);
+        }
+        // Whoever comes later finds one question and one answer, on both channels.
+        for _ in 0..2 {
+            let process = Process::start(&home, "models = \"scripted\"\n");
+            let more = json!({"機能": ["confirm"]});
+            for socket in ["input", "1"] {
+                let more = more.clone();
+                let mut client =
+                    Client::open_with(process.addr, socket, Some(&session), more).await;
+                let packets = client.collect_until(|packet| packet[KIND] == "welcome_text").await;
+                let results: Vec<_> =
+                    packets.iter().filter(|packet| packet[KIND] == "confirm_result").collect();
+                assert_eq!(results.len(), 1, "{packets:?}");
+                let result = &results[0][BODY];
+                assert_eq!(
+                    (&result["id"], &result["承認"], &result["決定者"]),
+                    (&id, &json!(false), &json!("end"))
+                );
+            }
+            assert_eq!(audit(&home), [decided("refused", "end")]);
+            process.kill();
+        }
+    }
 }
