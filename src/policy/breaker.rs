@@ -16,15 +16,15 @@ pub struct Limits {
 }
 
 /// Which limit was reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tripped {
-    #[error("it made more than {0} tool calls")]
+    /// More tool calls than these.
     Steps(u32),
-    #[error("it used more than {0} tokens")]
+    /// More tokens than these.
     Tokens(u64),
-    #[error("the same call failed {0} times in a row")]
+    /// The same call failed so often in a row.
     Repeats(u32),
-    #[error("{0} of its last {WINDOW} calls failed")]
+    /// So many of the last calls failed.
     Failures(usize),
 }
 

@@ -2,6 +2,7 @@
 //! once, and written down. No answer in time, a dead agent or an unknown id mean no.
 
 use super::actor::Session;
+use super::breakers::Watch;
 use super::errand::LiveWish;
 use super::journal::{Effect, Step};
 use super::lane::Lane;
@@ -9,11 +10,10 @@ use crate::message::{
     AgentSlot, AuditEntry, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event, Problem,
     RunId, WarningLevel, WebhookCall,
 };
-use crate::policy::{Breaker, Call, Decision as Judged, Level, Remembered, Rules, Scope, Tripped};
+use crate::policy::{Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope};
 use crate::provider::agent::{Ask, AskId, Decision, FileDiff, Tool, ToolKind, ToolStatus};
 use crate::store::Change;
 use similar::TextDiff;
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -36,9 +36,7 @@ pub(super) struct Gate {
     last_number: [u32; AgentSlot::ALL.len()],
     /// What the user does not want to be asked about again, for each agent.
     remembered: [Memory; AgentSlot::ALL.len()],
-    breakers: [Option<Breaker>; AgentSlot::ALL.len()],
-    /// Tool calls that the breakers know; they bound how many there are.
-    calls: [HashSet<String>; AgentSlot::ALL.len()],
+    breakers: [Watch; AgentSlot::ALL.len()],
 }
 
 /// What becomes of a call.
@@ -84,8 +82,7 @@ impl Gate {
             open: Vec::new(),
             last_number: Default::default(),
             remembered: Default::default(),
-            breakers: [const { None }; AgentSlot::ALL.len()],
-            calls: Default::default(),
+            breakers: Default::default(),
         }
     }
 
@@ -135,6 +132,15 @@ impl Gate {
         Judgement { confirmed, level: verdict.level, reason: verdict.reason }
     }
 
+    /// The limits of a run.
+    pub(super) fn limits(&self) -> Limits {
+        self.rules.breakers
+    }
+
+    pub(super) fn watch(&mut self, slot: AgentSlot) -> &mut Watch {
+        &mut self.breakers[place(slot)]
+    }
+
     fn take(&mut self, wanted: impl Fn(&Open) -> bool) -> Option<Open> {
         let at = self.open.iter().position(wanted)?;
         Some(self.open.remove(at))
@@ -142,13 +148,6 @@ impl Gate {
 }
 
 impl Session {
-    /// A run begins with breakers of its own.
-    pub(super) fn reset_breaker(&mut self, slot: AgentSlot) {
-        let limits = self.gate.rules.breakers;
-        self.gate.breakers[place(slot)] = Some(Breaker::new(limits));
-        self.gate.calls[place(slot)].clear();
-    }
-
     /// The agent waits for an answer.
     pub(super) fn on_ask(&mut self, step: &mut Step, index: usize, slot: AgentSlot, ask: Ask) {
         let call = call(&ask.tool);
@@ -317,50 +316,6 @@ impl Session {
         }
     }
 
-    /// Tools that ran without asking are written down, too; one that fails again and again ends the run.
-    pub(super) fn on_tool(&mut self, step: &mut Step, index: usize, slot: AgentSlot, tool: &Tool) {
-        let call = call(tool);
-        let run = self.lanes[index].current.as_ref().map(|current| current.run.id);
-        let Some(run) = run else { return };
-        if is_ungated(tool) {
-            self.audit(step, slot, run, &call, Confirmed::Approved, DecidedBy::Nobody, "ungated");
-        }
-        let Some(breaker) = &mut self.gate.breakers[place(slot)] else { return };
-        let is_new = self.gate.calls[place(slot)].insert(tool.id.clone());
-        let fine = match tool.status {
-            ToolStatus::Started if is_new => breaker.called(),
-            ToolStatus::Started => Ok(()),
-            ToolStatus::Completed => {
-                breaker.succeeded();
-                Ok(())
-            }
-            ToolStatus::Failed => breaker.failed(&format!("{}\0{}", call.tool, call.input)),
-        };
-        if let Err(tripped) = fine {
-            self.trip(step, index, slot, tripped);
-        }
-    }
-
-    pub(super) fn on_tokens(
-        &mut self,
-        step: &mut Step,
-        index: usize,
-        slot: AgentSlot,
-        tokens: u64,
-    ) {
-        let used = self.gate.breakers[place(slot)].as_ref().map(|breaker| breaker.used(tokens));
-        if let Some(Err(tripped)) = used {
-            self.trip(step, index, slot, tripped);
-        }
-    }
-
-    /// The run is stopped and says why; the user decides whether to go on.
-    fn trip(&mut self, step: &mut Step, index: usize, slot: AgentSlot, tripped: Tripped) {
-        self.gate.breakers[place(slot)] = None;
-        self.tell_line(step, index, format!("[stopped] {tripped}"));
-        self.stop_lane(step, index);
-    }
-
     #[expect(clippy::too_many_arguments, reason = "one row of the audit")]
     pub(super) fn audit(
         &mut self,
@@ -399,7 +354,7 @@ fn place(slot: AgentSlot) -> usize {
     usize::from(slot.number()) - 1
 }
 
-fn call(tool: &Tool) -> Call {
+pub(super) fn call(tool: &Tool) -> Call {
     let title = Some(&tool.title).filter(|title| !title.is_empty());
     let name = title.or(tool.name.as_ref()).unwrap_or(&tool.id);
     let touched = tool.locations.iter().map(|location| location.path.as_str());

@@ -5,6 +5,7 @@ mod activity;
 mod actor;
 mod archive;
 mod audience;
+mod breakers;
 mod choice;
 mod conversations;
 mod desk;

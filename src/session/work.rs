@@ -337,6 +337,7 @@ impl Session {
 
     /// A run is over when the files it made and changed have been looked at.
     pub(super) fn end_run(&mut self, step: &mut Step, index: usize, ending: Ending) {
+        let ending = self.why_ended(index, ending);
         self.void_confirmations(step, index);
         self.conclude(index);
         if let Some(current) = &mut self.lanes[index].current

@@ -1,0 +1,111 @@
+//! Breakers of runs: each call of a tool counts once, however often it is told, and a run that goes too far is stopped
+//! and says why.
+
+use super::actor::Session;
+use super::gate;
+use super::journal::Step;
+use super::lane::Ending;
+use crate::locale::Locale;
+use crate::message::{AgentSlot, Channel, Confirmed, DecidedBy};
+use crate::policy::{Breaker, Call, Tripped};
+use crate::provider::agent::{Tool, ToolStatus};
+use std::collections::HashMap;
+
+/// What is counted of one agent's run.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// `None`: nothing runs, or what runs is being stopped.
+    breaker: Option<Breaker>,
+    /// Whether a call is over, by its id. The breaker bounds how many there are.
+    calls: HashMap<String, bool>,
+    tripped: Option<Tripped>,
+}
+
+impl Watch {
+    /// Whether the call is over now and was not before.
+    fn is_just_over(&self, tool: &Tool) -> bool {
+        tool.status != ToolStatus::Started && self.calls.get(&tool.id) != Some(&true)
+    }
+
+    fn count(&mut self, tool: &Tool, call: &Call) -> Result<(), Tripped> {
+        let just_over = self.is_just_over(tool);
+        let Some(breaker) = &mut self.breaker else { return Ok(()) };
+        let is_new = !self.calls.contains_key(&tool.id);
+        if is_new || just_over {
+            self.calls.insert(tool.id.clone(), just_over);
+        }
+        if is_new {
+            breaker.called()?;
+        }
+        match tool.status {
+            ToolStatus::Completed if just_over => breaker.succeeded(),
+            ToolStatus::Failed if just_over => {
+                breaker.failed(&format!("{}\0{}", call.tool, call.input))?;
+            }
+            ToolStatus::Started | ToolStatus::Completed | ToolStatus::Failed => {}
+        }
+        Ok(())
+    }
+}
+
+impl Session {
+    /// A run begins with breakers of its own.
+    pub(super) fn reset_breaker(&mut self, slot: AgentSlot) {
+        let breaker = Some(Breaker::new(self.gate.limits()));
+        *self.gate.watch(slot) = Watch { breaker, ..Watch::default() };
+    }
+
+    /// Tools that ran without asking are written down, too; one that fails again and again ends the run.
+    pub(super) fn on_tool(&mut self, step: &mut Step, index: usize, slot: AgentSlot, tool: &Tool) {
+        let run = self.lanes[index].current.as_ref().map(|current| current.run.id);
+        let Some(run) = run else { return };
+        let call = gate::call(tool);
+        if gate::is_ungated(tool) && self.gate.watch(slot).is_just_over(tool) {
+            self.audit(step, slot, run, &call, Confirmed::Approved, DecidedBy::Nobody, "ungated");
+        }
+        if let Err(tripped) = self.gate.watch(slot).count(tool, &call) {
+            self.trip(step, index, slot, tripped);
+        }
+    }
+
+    pub(super) fn on_tokens(
+        &mut self,
+        step: &mut Step,
+        index: usize,
+        slot: AgentSlot,
+        tokens: u64,
+    ) {
+        let used = self.gate.watch(slot).breaker.as_ref().map(|breaker| breaker.used(tokens));
+        if let Some(Err(tripped)) = used {
+            self.trip(step, index, slot, tripped);
+        }
+    }
+
+    /// The run is stopped; when it has ended it says why.
+    fn trip(&mut self, step: &mut Step, index: usize, slot: AgentSlot, tripped: Tripped) {
+        let watch = self.gate.watch(slot);
+        watch.breaker = None;
+        watch.tripped = Some(tripped);
+        self.stop_lane(step, index);
+    }
+
+    /// Nobody has cancelled a run that a breaker has stopped: it has failed, and the user decides whether to go on.
+    pub(super) fn why_ended(&mut self, index: usize, ending: Ending) -> Ending {
+        let Channel::Agent(slot) = self.lanes[index].channel else { return ending };
+        match self.gate.watch(slot).tripped {
+            Some(tripped) => Ending::Failed(reason(self.env.config.language, tripped)),
+            None => ending,
+        }
+    }
+}
+
+fn reason(locale: Locale, tripped: Tripped) -> String {
+    let (name, limit) = match tripped {
+        Tripped::Steps(steps) => ("steps", steps.to_string()),
+        Tripped::Tokens(tokens) => ("tokens", tokens.to_string()),
+        Tripped::Repeats(times) => ("repeats", times.to_string()),
+        Tripped::Failures(failures) => ("failures", failures.to_string()),
+    };
+    let what = locale.say("breaker", name, &[("limit", &limit)]);
+    locale.say("breaker", "stopped", &[("what", &what)])
+}
