@@ -14,6 +14,9 @@ use tokio::sync::mpsc;
 
 /// What waits for the speaker's callback: late threads are not heard, and a cancel is, soon.
 const AHEAD_MS: u32 = 30;
+/// Some cards take a lot at once, and some machines are busy: whenever it was too little it becomes more.
+const MORE_MS: u32 = 20;
+const MOST_AHEAD_MS: u32 = 250;
 const STEP: usize = 10 * MILLISECOND;
 
 pub(super) struct Rack {
@@ -22,6 +25,9 @@ pub(super) struct Rack {
     sound: Producer<i16>,
     gauge: Arc<Gauge>,
     output_rate: u32,
+    ahead_ms: u32,
+    /// What the card had missed when that was decided.
+    starved: u64,
     to_card: Resampler,
     /// Samples at 24 kHz of which the playout knows that they were heard.
     told: u64,
@@ -58,6 +64,8 @@ impl Rack {
             sound: ends.sound,
             gauge: ends.gauge,
             output_rate: ends.output_rate,
+            ahead_ms: AHEAD_MS,
+            starved: 0,
             told: 0,
             echo: card.cancel_echo.then(Echo::new),
             to_wire: resampler(echo::RATE, RATE)?,
@@ -85,13 +93,17 @@ impl Rack {
     }
 
     fn feed(&mut self) {
-        let ahead = (self.output_rate * AHEAD_MS / 1_000) as usize;
-        let ahead = ahead.max(2 * self.gauge.block());
-        while self.waiting() < ahead && self.sound.slots() > self.output_rate as usize / 10 {
+        let starved = self.gauge.starved();
+        if starved > self.starved {
+            self.starved = starved;
+            self.ahead_ms = (self.ahead_ms + MORE_MS).min(MOST_AHEAD_MS);
+        }
+        let ahead = (self.output_rate * self.ahead_ms / 1_000) as usize;
+        while self.waiting() < ahead {
             let mut block = [0; STEP];
             self.speaker.with(|playout| playout.render(&mut block));
             for sample in samples(&self.to_card.push(&bytes(&block))) {
-                // There is room: it was looked at above.
+                // There is room: the ring holds a second.
                 let _ = self.sound.push(sample);
             }
         }

@@ -11,8 +11,8 @@ use std::time::Duration;
 pub(super) struct Gauge {
     /// Samples that the speaker has taken from its ring.
     taken: AtomicU64,
-    /// The most that it has taken at once.
-    block: AtomicU64,
+    /// Samples of silence that it got because nothing was there, after the first sound of all.
+    starved: AtomicU64,
     /// From a callback to the ear, in microseconds.
     latency: AtomicU64,
     /// From the mouth to a callback.
@@ -24,8 +24,8 @@ impl Gauge {
         self.taken.load(Ordering::Acquire)
     }
 
-    pub(super) fn block(&self) -> usize {
-        usize::try_from(self.block.load(Ordering::Relaxed)).unwrap_or(0)
+    pub(super) fn starved(&self) -> u64 {
+        self.starved.load(Ordering::Relaxed)
     }
 
     pub(super) fn latency(&self) -> Duration {
@@ -103,8 +103,11 @@ impl Loudspeaker {
             let _ = self.tap.push(sample);
         }
         self.gauge.latency.store(micros(latency), Ordering::Relaxed);
-        self.gauge.block.fetch_max((out.len() / self.channels) as u64, Ordering::Relaxed);
-        self.gauge.taken.fetch_add(taken, Ordering::Release);
+        let missing = (out.len() / self.channels) as u64 - taken;
+        let before = self.gauge.taken.fetch_add(taken, Ordering::Release);
+        if before > 0 {
+            self.gauge.starved.fetch_add(missing, Ordering::Relaxed);
+        }
     }
 }
 
@@ -145,7 +148,9 @@ mod tests {
         assert_eq!(out, [100, 100, -200, -200, 300, 300, 0, 0]);
         assert_eq!(all(&mut ends.tap), [100, -200, 300, 0]);
         assert_eq!(ends.gauge.taken(), 3, "silence was not taken from the ring");
-        assert_eq!(ends.gauge.block(), 4);
+        assert_eq!(ends.gauge.starved(), 0, "a card may be faster than us at the start");
+        loudspeaker.fill(&mut out, Duration::from_millis(12));
+        assert_eq!(ends.gauge.starved(), 4);
         assert_eq!(ends.gauge.latency(), Duration::from_millis(12));
     }
 

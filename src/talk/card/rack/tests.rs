@@ -107,6 +107,21 @@ fn little_is_waiting_so_that_a_cancel_is_heard_soon() {
 }
 
 #[test]
+fn a_card_that_takes_much_at_once_is_soon_given_enough() {
+    let mut bench = Bench::new(48_000, 48_000);
+    bench.rack.turn(false);
+    let mut burst = || {
+        let mut out = [0_i16; 4_800];
+        bench.loudspeaker.fill(&mut out, Duration::ZERO);
+        bench.rack.turn(false);
+        bench.rack.gauge.starved()
+    };
+    let missed = (0..10).map(|_| burst()).last();
+    assert!(missed > Some(0), "100 ms at once are more than it begins with");
+    assert_eq!((0..100).map(|_| burst()).last(), missed);
+}
+
+#[test]
 fn a_microphone_of_every_rate_becomes_pieces_of_24_khz() {
     for rate in [48_000, 44_100, 16_000] {
         let mut bench = Bench::new(rate, 48_000);
