@@ -16,14 +16,14 @@ const PLAYED: &str = "再生サンプル数";
 const LEFT: &str = "残ミリ秒";
 
 /// One socket of the scripted gateway.
-struct Line {
+pub(crate) struct Line {
     ws: WebSocketStream<TcpStream>,
     hello: Value,
 }
 
 impl Line {
     /// The next socket of this channel; others are welcomed and left alone.
-    async fn accept(listener: &TcpListener, channel: &str) -> Self {
+    pub(crate) async fn accept(listener: &TcpListener, channel: &str) -> Self {
         let next = async {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
@@ -50,6 +50,19 @@ impl Line {
                 Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).unwrap(),
                 Some(Ok(_)) => {}
                 other => panic!("no packet but {other:?}"),
+            }
+        }
+    }
+
+    /// The samples of the next piece that the microphone has heard.
+    pub(crate) async fn hear(&mut self) -> Vec<i16> {
+        loop {
+            let packet = self.next().await;
+            if packet[KIND] == "input_audio" {
+                let pcm = packet["ファイル名"].as_str().unwrap();
+                let bytes = base64_simd::STANDARD.decode_to_vec(pcm).unwrap();
+                let pairs = bytes.as_chunks::<2>().0;
+                return pairs.iter().map(|pair| i16::from_le_bytes(*pair)).collect();
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Takes what the speaker plays out of what the microphone hears, and the room's noise with it.
 
-use sonora::config::{EchoCanceller, NoiseSuppression};
+use sonora::config::{EchoCanceller, NoiseSuppression, TransparentModeType};
 use sonora::{AudioProcessing, Config, StreamConfig};
 use std::time::Duration;
 
@@ -18,8 +18,13 @@ pub(super) struct Echo {
 
 impl Echo {
     pub(super) fn new() -> Self {
+        // The other mode never learns that there is no echo, and takes the voice of whoever wears headphones for one.
+        let canceller = EchoCanceller {
+            transparent_mode: TransparentModeType::Hmm,
+            ..EchoCanceller::default()
+        };
         let config = Config {
-            echo_canceller: Some(EchoCanceller::default()),
+            echo_canceller: Some(canceller),
             noise_suppression: Some(NoiseSuppression::default()),
             ..Config::default()
         };
@@ -101,5 +106,23 @@ mod tests {
         assert!(removed > 20.0, "only {removed} dB of the echo are gone");
         let kept = energy(&cleaned[both.clone()]) - energy(&voice[both]);
         assert!(kept > -12.0, "the voice lost {kept} dB");
+    }
+
+    #[test]
+    fn with_headphones_a_voice_is_soon_left_alone() {
+        let (mut echo, mut far, mut near) = (Echo::new(), speech(1), speech(77));
+        let (mut cleaned, mut voice) = (Vec::new(), Vec::new());
+        for _ in 0..1_000 {
+            let played: Vec<i16> = (0..FRAME).map(|_| far() as i16).collect();
+            echo.played(&played);
+            let spoken: Vec<f32> = (0..FRAME).map(|_| near()).collect();
+            let mut frame: Vec<i16> = spoken.iter().map(|sample| *sample as i16).collect();
+            echo.clean(&mut frame, Duration::from_millis(10));
+            cleaned.extend(frame.iter().map(|sample| f32::from(*sample)));
+            voice.extend(spoken);
+        }
+        let later = 600 * FRAME..1_000 * FRAME;
+        let kept = energy(&cleaned[later.clone()]) - energy(&voice[later]);
+        assert!(kept > -6.0, "the voice lost {kept} dB");
     }
 }
