@@ -66,14 +66,19 @@ export function createTranscript(element, latestButton = null) {
       trimWaiting();
       schedule();
     },
-    /** Puts a node in the place of an older one. */
+    /** Puts a node at the end, and takes away an older one that it replaces; without a blink if that is there already. */
     replace(old, node, size = 1) {
-      node.dataset.lines = size;
-      lines += size - Number(old.dataset.lines);
-      const entry = waiting.find((entry) => entry.node === old);
-      if (entry === undefined) old.replaceWith(node);
-      else Object.assign(entry, { node, lines: size });
-      schedule();
+      if (old === element.lastElementChild && waiting.length === 0) {
+        node.dataset.lines = size;
+        lines += size - Number(old.dataset.lines);
+        old.replaceWith(node);
+        return schedule();
+      }
+      // One that the limit has taken away was counted then.
+      if (old.isConnected || waiting.some((entry) => entry.node === old)) lines -= Number(old.dataset.lines);
+      waiting = waiting.filter((entry) => entry.node !== old);
+      old.remove();
+      this.append(node, size);
     },
     /** Something in here has grown; a reader at the end stays there. */
     grown: schedule,

@@ -327,6 +327,37 @@ test("two tabs of a session show the same", () =>
     assert.deepEqual(await numbers(page, "chat"), await numbers(other, "chat"));
   }));
 
+test("an answer that came in pieces stands where the history has it", () =>
+  withPage(async (page) => {
+    const shown = await page.evaluate(async () => {
+      const { createTranscript } = await import(new URL("transcript.js", document.querySelector("script[src]").src).href);
+      const element = document.body.appendChild(document.createElement("div"));
+      const node = (text) => Object.assign(document.createElement("p"), { textContent: text });
+      const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      const orders = [];
+      for (const draw of [drawn, () => null]) {
+        const transcript = createTranscript(element);
+        const draft = node("draft");
+        transcript.append(draft);
+        await draw();
+        transcript.append(node("between"));
+        await draw();
+        transcript.replace(draft, node("answer"));
+        await drawn();
+        const last = node("draft");
+        transcript.append(last);
+        await draw();
+        transcript.replace(last, node("next"));
+        await drawn();
+        orders.push([...element.children].map((child) => child.textContent));
+        transcript.clear();
+      }
+      element.remove();
+      return orders;
+    });
+    for (const order of shown) assert.deepEqual(order, ["between", "answer", "next"]);
+  }));
+
 test("a reload keeps session, history and switches", () =>
   withPage(async (page) => {
     await type(page, "chat", "remember me");
