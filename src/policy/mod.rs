@@ -2,7 +2,9 @@
 //! them, in a fixed order. Pure: knows neither agents nor sockets, and touches the disk only to follow links.
 
 mod breaker;
+mod mention;
 mod pattern;
+mod placement;
 mod risk;
 mod rules;
 mod scope;
@@ -27,20 +29,16 @@ pub struct Call {
     pub input: String,
     /// Bytes of it that are missing here, because there are too many.
     pub unseen: usize,
-    /// What it says it touches.
+    /// What it says it touches. What its input names counts as well.
     pub paths: Vec<PathBuf>,
 }
 
-impl Call {
-    /// The texts within an input that is JSON, one after another: in JSON a line break is `\\n`, which looks like the
-    /// beginning of the next word, and a command may be a list.
-    fn words(&self) -> String {
-        let mut words = String::new();
-        if let Ok(value) = serde_json::from_str(&self.input) {
-            collect(&value, &mut words);
-        }
-        words
-    }
+/// The texts within an input that is JSON, one after another: in JSON a line break is `\\n`, which looks like the
+/// beginning of the next word, and a command may be a list.
+fn words(input: &Value) -> String {
+    let mut words = String::new();
+    collect(input, &mut words);
+    words
 }
 
 fn collect(value: &Value, words: &mut String) {
@@ -118,13 +116,13 @@ impl Rules {
     /// The first rule that fits decides; what no rule knows is asked.
     pub fn judge(&self, call: &Call, scope: &Scope, remembered: &Remembered) -> Verdict {
         let verdict = |decision, level, reason: String| Verdict { decision, level, reason };
-        let words = call.words();
+        let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
+        let words = words(&input);
         if let Some(rule) = self.denied(call, &words) {
             return verdict(Decision::Deny, Level::Critical, rule.to_owned());
         }
-        if let Err(path) = scope.holds_all(&call.paths) {
-            let reason = format!("{} is outside the place of work", path.display());
-            return verdict(Decision::Deny, Level::Critical, reason);
+        if let Some(misplaced) = placement::misplaced(call, &input, scope) {
+            return misplaced;
         }
         if call.unseen > 0 {
             let reason =

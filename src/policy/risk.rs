@@ -32,7 +32,7 @@ pub(super) fn find<'a>(rows: &'a [Risk], call: &Call) -> Option<&'a Risk> {
 }
 
 /// `readFile`, `read_file` and `fs:read` all have the word `read`; `thread` has not.
-fn words(name: &str) -> Vec<String> {
+pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for c in name.chars() {

@@ -7,30 +7,51 @@ use std::path::{Component, Path, PathBuf};
 pub struct Scope {
     /// As the agent sees it; what relative paths start from.
     place: PathBuf,
-    /// Without links.
-    roots: Vec<PathBuf>,
+    /// The same without links.
+    root: PathBuf,
+    /// Where it may read only, without links.
+    readable: Vec<PathBuf>,
+}
+
+/// Where a path lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lies {
+    Inside,
+    /// Where the agent may look, and leaves everything as it is.
+    Readable,
+    Outside,
 }
 
 impl Scope {
-    /// Below `place`, and below `others`, such as the agent's own temp directory.
-    pub fn new(place: &Path, others: &[PathBuf]) -> Self {
-        let roots = others.iter().map(PathBuf::as_path).chain([place]);
+    /// Below `place`; and to be read also below `readable`, such as what the user has sent.
+    pub fn new(place: &Path, readable: &[PathBuf]) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        Self { place: place.to_owned(), roots: roots.map(real).collect() }
+        let readable = readable.iter().map(|path| real(path)).collect();
+        Self { place: place.to_owned(), root: real(place), readable }
     }
 
-    /// The first path that lies elsewhere is the error.
-    pub(super) fn holds_all<'a>(&self, paths: &'a [PathBuf]) -> Result<(), &'a Path> {
-        match paths.iter().find(|path| !self.holds(path)) {
-            Some(outside) => Err(outside),
-            None => Ok(()),
+    /// Of several paths the one that lies farthest away, with where that is.
+    pub(super) fn farthest<'a>(&self, paths: &'a [PathBuf]) -> Option<(Lies, &'a Path)> {
+        let lies = paths.iter().map(|path| (self.lies(path), path.as_path()));
+        lies.max_by_key(|(lies, _)| *lies)
+    }
+
+    fn lies(&self, path: &Path) -> Lies {
+        // Tools go by what a shell would make of it.
+        let real = if is_a_home(path) { None } else { resolved(&self.place.join(path)) };
+        match real {
+            Some(real) if real.starts_with(&self.root) => Lies::Inside,
+            Some(real) if self.readable.iter().any(|root| real.starts_with(root)) => Lies::Readable,
+            Some(_) | None => Lies::Outside,
         }
     }
+}
 
-    fn holds(&self, path: &Path) -> bool {
-        let real = resolved(&self.place.join(path));
-        real.is_some_and(|real| self.roots.iter().any(|root| real.starts_with(root)))
-    }
+/// `~` and `~name`.
+fn is_a_home(path: &Path) -> bool {
+    let first = path.components().next().map(|first| first.as_os_str().to_string_lossy());
+    let user = first.as_deref().and_then(|first| first.strip_prefix('~'));
+    user.is_some_and(|user| user.chars().all(|one| one.is_alphanumeric() || "-_".contains(one)))
 }
 
 /// Links are followed as far as the path exists; what does not exist yet must not climb.
@@ -87,10 +108,20 @@ mod tests {
             (PathBuf::from("dangling"), false),
             (PathBuf::from("/etc/passwd"), false),
             (PathBuf::from("new/../../root2/a"), false),
+            (PathBuf::from("~/.ssh/id"), false),
+            (PathBuf::from("~root"), false),
+            (PathBuf::from("~$report.docx"), true),
+            (PathBuf::from("src/~"), true),
         ] {
-            assert_eq!(scope.holds(&path), inside, "{}", path.display());
+            let expected = if inside { Lies::Inside } else { Lies::Outside };
+            assert_eq!(scope.lies(&path), expected, "{}", path.display());
         }
         let wider = Scope::new(&root, std::slice::from_ref(&trap));
-        assert!(wider.holds(&trap.join("a")));
+        assert_eq!(wider.lies(&trap.join("a")), Lies::Readable);
+        assert_eq!(wider.lies(Path::new("out/a")), Lies::Readable);
+        let paths = ["a".into(), trap.join("a"), "/etc".into(), "b".into()];
+        assert_eq!(wider.farthest(&paths[..2]), Some((Lies::Readable, paths[1].as_path())));
+        assert_eq!(wider.farthest(&paths), Some((Lies::Outside, Path::new("/etc"))));
+        assert_eq!(wider.farthest(&[]), None);
     }
 }

@@ -148,6 +148,63 @@ fn paths_outside_are_denied_even_for_reading() {
 }
 
 #[test]
+fn a_path_that_only_the_input_names_counts_as_well() {
+    for (kind, decision) in [
+        ("read", Decision::Deny),
+        ("search", Decision::Deny),
+        ("edit", Decision::Deny),
+        ("execute", Decision::Deny),
+        // Nobody knows whether it is a path of this machine.
+        ("other", Decision::Ask),
+        ("think", Decision::Ask),
+    ] {
+        for input in [
+            r#"{"file_path":"/etc/passwd"}"#,
+            r#"{"path":"../../etc/passwd"}"#,
+            r#"{"arguments":{"paths":["a.txt","/etc/passwd"]}}"#,
+            r#"{"cwd":"~/.ssh"}"#,
+        ] {
+            check(&call("Read", kind, input), decision);
+        }
+    }
+    check(&call("Read", "read", r#"{"file_path":"/tmp/a.txt","path":"a/b"}"#), Decision::Allow);
+    check(&call("Think", "think", r#"{"path":"a.txt"}"#), Decision::Allow);
+    let scope = Scope::new(std::path::Path::new("/tmp"), &[]);
+    let verdict =
+        rules().judge(&call("Look", "other", r#"{"path":"/etc"}"#), &scope, &Remembered::default());
+    assert_eq!(
+        (verdict.level, verdict.reason.as_str()),
+        (Level::Critical, "/etc is outside the place of work")
+    );
+    // Who tells one path and names another is judged by the worse of them.
+    let both = Call { paths: vec!["a".into()], ..call("Read", "read", r#"{"path":"/etc"}"#) };
+    check(&both, Decision::Deny);
+}
+
+#[test]
+fn what_the_user_has_sent_is_read_and_not_written() {
+    let sent = std::path::PathBuf::from("/srv/sent");
+    let scope = Scope::new(std::path::Path::new("/tmp"), std::slice::from_ref(&sent));
+    for (kind, decision) in [
+        ("read", Decision::Allow),
+        ("search", Decision::Allow),
+        ("edit", Decision::Deny),
+        ("delete", Decision::Deny),
+        ("move", Decision::Deny),
+        ("execute", Decision::Ask),
+        ("other", Decision::Ask),
+        ("think", Decision::Ask),
+    ] {
+        let told = Call { paths: vec![sent.join("a.png")], ..call("Tool", kind, "{}") };
+        let named = call("Tool", kind, r#"{"path":"/srv/sent/a.png"}"#);
+        for one in [told, named] {
+            let verdict = rules().judge(&one, &scope, &Remembered::default());
+            assert_eq!(verdict.decision, decision, "{one:?}");
+        }
+    }
+}
+
+#[test]
 fn always_ask_goes_before_never_ask_and_before_what_the_user_said() {
     let push = call("shell", "execute", r#"{"command":"git push origin main"}"#);
     let mut remembered = Remembered::default();

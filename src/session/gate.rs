@@ -159,7 +159,7 @@ impl Session {
         };
         self.gate.recall(slot, &self.lanes[index]);
         let directory = self.lanes[index].directory().unwrap_or(self.env.files.project());
-        // What the user has sent is there to be read.
+        // What the user has sent is there to be read, and nothing else.
         let scope = Scope::new(directory, &[self.env.files.uploads(&self.principal)]);
         let Judgement { confirmed, level, reason } = self.gate.judge(slot, &call, &scope);
         if let Some(confirmed) = confirmed {

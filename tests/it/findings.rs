@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// A gateway whose first slot is our agent, with further settings.
-fn gateway(home: &Home, more: &str) -> Process {
+pub(crate) fn gateway(home: &Home, more: &str) -> Process {
     let settings = format!(
         "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\ncommand = [\"python3\", \"{AGENT}\"]\n\
          {more}[settings]\nCODE_AI1_NAME = \"test\"\n"

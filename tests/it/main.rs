@@ -53,6 +53,7 @@ mod routing;
 mod runs;
 mod sandbox;
 mod sandbox_work;
+mod scope;
 mod self_approval;
 mod sessions;
 mod shutdown;
