@@ -130,7 +130,7 @@ impl Session {
             journal: Journal::new(env.store.writer(record.key)),
             presence: Presence::new(),
             desk: Desk::new(record.controls),
-            gate: Gate::new(Arc::clone(&env.rules)),
+            gate: Gate::new(Arc::clone(&env.rules), &record.last_questions),
             conversations: Conversations::restored(record.conversations),
             _counted: env.metrics.session_loaded(),
             id,

@@ -76,11 +76,16 @@ pub(super) struct Open {
 }
 
 impl Gate {
-    pub(super) fn new(rules: Arc<Rules>) -> Self {
+    /// Goes on after the `last` questions of an earlier life: an answer that comes late must not meet another one.
+    pub(super) fn new(rules: Arc<Rules>, last: &[(AgentSlot, u32)]) -> Self {
+        let mut last_number = [0; AgentSlot::ALL.len()];
+        for (slot, number) in last {
+            last_number[place(*slot)] = *number;
+        }
         Self {
             rules,
             open: Vec::new(),
-            last_number: Default::default(),
+            last_number,
             remembered: Default::default(),
             breakers: Default::default(),
         }

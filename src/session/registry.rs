@@ -266,6 +266,7 @@ impl Registry {
             conversations: Vec::new(),
             summaries: Vec::new(),
             questions: Vec::new(),
+            last_questions: Vec::new(),
         })
     }
 

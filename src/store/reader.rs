@@ -44,6 +44,8 @@ pub struct SessionRecord {
     pub summaries: Vec<(AgentSlot, RunSummary)>,
     /// That nobody has answered; who asked is gone.
     pub questions: Vec<Confirmation>,
+    /// Of each agent that has asked, the number of its last question.
+    pub last_questions: Vec<(AgentSlot, u32)>,
 }
 
 /// A stretch of a channel's log.
@@ -115,6 +117,7 @@ pub(super) fn load(
             conversations: Vec::new(),
             summaries: Vec::new(),
             questions: Vec::new(),
+            last_questions: Vec::new(),
         })
     });
     let Some(mut session) = found.optional()? else { return Ok(None) };
@@ -126,6 +129,7 @@ pub(super) fn load(
     load_recent_files(connection, &mut session)?;
     load_summaries(connection, &mut session)?;
     load_questions(connection, &mut session)?;
+    load_last_questions(connection, &mut session)?;
     Ok(Some(session))
 }
 
@@ -199,6 +203,28 @@ fn load_questions(connection: &Connection, session: &mut SessionRecord) -> Resul
                 session.questions.retain(|asked| asked.id != id);
             }
             Some(_) | None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Numbers rise, so the newest has the highest.
+fn load_last_questions(
+    connection: &Connection,
+    session: &mut SessionRecord,
+) -> Result<(), StoreError> {
+    let mut query = connection.prepare_cached(
+        "SELECT kind, body FROM events WHERE session = ?1 AND channel = ?2 AND kind = 'confirm_asked'
+         ORDER BY seq DESC LIMIT 1",
+    )?;
+    for slot in AgentSlot::ALL {
+        let channel = record::channel_number(Channel::Agent(slot));
+        let mut rows = query.query(params![session.key.0, channel])?;
+        while let Some(row) = rows.next()? {
+            let (kind, body): (String, String) = (row.get(0)?, row.get(1)?);
+            if let Some(Event::ConfirmAsked(asked)) = record::read_event(&kind, &body, None) {
+                session.last_questions.push((slot, asked.number));
+            }
         }
     }
     Ok(())

@@ -60,6 +60,28 @@ async fn with_several_questions_a_word_says_which_one_it_answers() {
     text(&mut front.agents[0], "[3] Not allowed").await;
 }
 
+#[tokio::test]
+async fn numbers_of_questions_go_on_after_a_restart() {
+    let home = Home::new();
+    let process = gateway(&home);
+    let mut front = Frontend::open(process.addr, None).await;
+    let session = front.session().to_owned();
+    front.type_in("1", "ask-both").await;
+    text(&mut front.agents[0], "[2] The agent asks").await;
+    process.kill();
+    let process = gateway(&home);
+    let mut front = Frontend::open(process.addr, Some(&session)).await;
+    front.type_in("1", "ask").await;
+    text(&mut front.agents[0], "[3] The agent asks").await;
+    // What was typed for a question of before decides nothing.
+    front.type_in("1", "yes 1").await;
+    text(&mut front.agents[0], "Nothing was decided").await;
+    // Each agent counts for itself.
+    choose(&process, &session, "CODE_AI2_NAME", "test").await;
+    front.type_in("2", "ask").await;
+    text(&mut front.agents[1], "[1] The agent asks").await;
+}
+
 async fn choose(process: &Process, session: &str, name: &str, value: &str) {
     let body = json!({SESSION: session, "モデル設定": {name: value}});
     let answer = post("/core/AIコア/モデル情報/設定", &body).local().send(process.addr).await;
