@@ -60,6 +60,43 @@ async fn with_several_questions_a_word_says_which_one_it_answers() {
     text(&mut front.agents[0], "[3] Not allowed").await;
 }
 
+/// A call with a difference, whose input says more than that.
+fn call_with_a_difference(input: &Value) -> String {
+    let diff = json!({"type": "diff", "path": "a.txt", "oldText": "old\n", "newText": "new\n"});
+    let call = json!({"title": "Edit", "kind": "edit", "rawInput": input, "content": [diff]});
+    format!("ask-call {call}")
+}
+
+#[tokio::test]
+async fn a_question_in_words_says_as_much_as_a_dialog() {
+    let home = Home::new();
+    let process = gateway(&home);
+    let mut front = Frontend::open(process.addr, None).await;
+    let request = call_with_a_difference(&json!({"mode": "0777", "path": "a.txt"}));
+    front.type_in("1", &request).await;
+    let question = text(&mut front.agents[0], "asks for permission").await;
+    let lines: Vec<&str> = question.lines().collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "[1] The agent asks for permission: Edit",
+            "WARN: risk: state_modifying",
+            r#"{"mode":"0777","path":"a.txt"}"#
+        ]
+    );
+    assert!(question.contains("\n-old\n+new\n"), "{question}");
+    assert!(lines.last().unwrap().contains("within 300 seconds"), "{question}");
+    front.type_in("1", "no").await;
+    text(&mut front.agents[0], "[1] Not allowed").await;
+    // A long input does not push the difference away.
+    let long = json!({"note": "x".repeat(5_000), "path": "a.txt"});
+    front.type_in("1", &call_with_a_difference(&long)).await;
+    let question = text(&mut front.agents[0], "asks for permission").await;
+    let missing = long.to_string().len() - 2048;
+    assert!(question.contains(&format!("[... {missing} more bytes that are not shown here]")));
+    assert!(question.contains("\n-old\n+new\n") && question.len() < 3_000, "{question}");
+}
+
 #[tokio::test]
 async fn numbers_of_questions_go_on_after_a_restart() {
     let home = Home::new();

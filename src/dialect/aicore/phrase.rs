@@ -7,6 +7,9 @@ use crate::message::{
     SettingValue, StopReason, SystemNotice,
 };
 
+/// Of an input that is shown together with a difference.
+const LONGEST_BEGINNING: usize = 2 * 1024;
+
 pub(super) fn with_attachments(locale: Locale, text: &str, attachments: &[String]) -> String {
     if attachments.is_empty() {
         return text.to_owned();
@@ -78,17 +81,37 @@ pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
     }
 }
 
-/// What is asked of a user whose frontend has no dialog for it.
+/// What is asked of a user whose frontend has no dialog for it: as much as a dialog would show.
 pub(super) fn question(locale: Locale, asked: &Confirmation) -> String {
     let (seconds, number) = (asked.seconds.to_string(), asked.number.to_string());
+    let input = match &asked.diff {
+        // What would be written is mostly in both; what is only in the input is seldom long.
+        Some(diff) => format!("{}\n{diff}", beginning(locale, &asked.input)),
+        None => asked.input.clone(),
+    };
     let values = [
         ("number", number.as_str()),
         ("tool", asked.tool.as_str()),
-        ("input", asked.diff.as_deref().unwrap_or(&asked.input)),
+        ("input", &input),
         ("level", asked.level.name()),
+        ("reason", &locale.word(&asked.reason)),
         ("seconds", &seconds),
     ];
     locale.say("confirm", "question", &values)
+}
+
+/// A text, or how it begins and how much more there is.
+fn beginning(locale: Locale, text: &str) -> String {
+    let mut end = text.len().min(LONGEST_BEGINNING);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    if end == text.len() {
+        return text.to_owned();
+    }
+    let missing = (text.len() - end).to_string();
+    let mark = locale.say("confirm", "shortened", &[("bytes", &missing)]);
+    format!("{}\n{mark}", &text[..end])
 }
 
 pub(super) fn settled(locale: Locale, number: u32, approved: bool) -> String {
