@@ -2,13 +2,14 @@
 //! back. What touches an agent's place waits until the agent is at rest, and the agent waits until it is done.
 
 use super::actor::Session;
-use super::inspect::{self, Carried, ProjectUse};
+use super::inspect::{self, Carried, Known, ProjectUse};
 use super::job::{Asker, JobDone};
 use super::journal::Step;
 use super::lane::{Current, Lane};
 use super::models;
-use super::results::place;
+use super::results::{is_told, place};
 use super::site::SiteWish;
+use super::spent::Spent;
 use super::{SessionClosed, SessionHandle, Urgent};
 use crate::message::{
     AgentSet, AgentSlot, BackupList, Channel, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome,
@@ -116,8 +117,6 @@ impl Session {
     ) {
         let changed = std::mem::take(&mut done.files);
         let overlaps = self.results.overlaps(slot, changed.files.iter().map(|file| &file.path));
-        let paths = changed.files.iter().map(|file| file.path.clone());
-        self.results.touched[place(slot)].extend(paths);
         let summary = RunSummary {
             run: done.run.id,
             place: done.place,
@@ -128,10 +127,10 @@ impl Session {
             more: changed.more,
             overlaps,
         };
-        if !summary.files.is_empty() || summary.usage.is_some() {
+        if is_told(&summary) {
             self.append(step, Channel::Agent(slot), Event::RunSummed(summary.clone()));
         }
-        self.results.last[place(slot)] = Some(summary);
+        self.results.note(slot, summary);
     }
 
     pub(super) fn compare(
@@ -143,7 +142,7 @@ impl Session {
         if !self.results.may_look() {
             return self.refuse_inquiry(inquirer, TOO_MANY.to_owned());
         }
-        let known: Vec<_> = agents.iter().map(|slot| (self.wish(slot), self.known(slot))).collect();
+        let known: Vec<_> = agents.iter().map(|slot| self.known(slot)).collect();
         let check = match check {
             CheckWish::Run => self.checker().map(|checker| (checker, self.quarters())),
             CheckWish::Skip => None,
@@ -304,7 +303,7 @@ impl Session {
     fn note_choice(&mut self, step: &mut Step, chosen: &Chosen, touched: PlaceKind) {
         let ChosenOutcome::Done { files, .. } = &chosen.outcome else { return };
         if chosen.settles() {
-            self.results.touched[place(chosen.agent)].clear();
+            self.results.settle(chosen.agent);
         }
         match touched {
             PlaceKind::Shared => {
@@ -319,34 +318,39 @@ impl Session {
     }
 
     /// What a comparison says about an agent before anybody looks at its files.
-    fn known(&self, slot: AgentSlot) -> ComparisonRow {
+    fn known(&self, slot: AgentSlot) -> Known {
         let current = self.lanes[usize::from(slot.number())].current.as_ref();
         let last = self.results.last[place(slot)].as_ref();
+        let mut own = self.results.spent(slot);
+        let mut shared = Spent::default();
+        // Files of a run in the project are told at its end.
+        let told = last.filter(|last| current.is_none() && last.place != Some(PlaceKind::Worktree));
+        match (current, told) {
+            (Some(current), _) => {
+                let (seconds, usage) = (current.started.elapsed().as_secs_f64(), &current.usage);
+                own.add(seconds, usage.as_ref());
+                shared.add(seconds, usage.as_ref());
+            }
+            (None, Some(last)) => shared.add(last.seconds, last.usage.as_ref()),
+            (None, None) => {}
+        }
+        let files = told.map_or(&[][..], |summary| &summary.files);
         let touched = &self.results.touched[place(slot)];
-        let count = |lines: fn(&crate::message::FileChange) -> Option<u32>| {
-            let files = last.iter().flat_map(|summary| &summary.files);
-            files.filter_map(lines).map(u64::from).sum()
-        };
-        ComparisonRow {
+        let row = ComparisonRow {
             agent: slot,
             name: models::agent_name(&self.settings, slot).unwrap_or_default().to_owned(),
             place: PlaceKind::Shared,
             run: current.map(|current| current.run.id).or(last.map(|summary| summary.run)),
             outcome: last.filter(|_| current.is_none()).map(|summary| summary.outcome),
-            seconds: match current {
-                Some(current) => Some(current.started.elapsed().as_secs_f64()),
-                None => last.map(|summary| summary.seconds),
-            },
-            usage: match current {
-                Some(current) => current.usage.clone(),
-                None => last.and_then(|summary| summary.usage.clone()),
-            },
-            files: last.map_or(0, |summary| summary.files.len()),
-            added: count(|file| file.added),
-            removed: count(|file| file.removed),
+            seconds: shared.seconds,
+            usage: shared.usage,
+            files: files.len(),
+            added: inspect::lines(files, |file| file.added),
+            removed: inspect::lines(files, |file| file.removed),
             check: None,
             overlaps: self.results.overlaps(slot, touched.iter()),
             problem: None,
-        }
+        };
+        Known { wish: self.wish(slot), row, own }
     }
 }

@@ -3,27 +3,36 @@
 use super::quarters::Quarters;
 use super::recover;
 use super::site::{Site, SiteError, SiteWish};
+use super::spent::Spent;
 use crate::message::{
-    Branch, Check, Choice, ChosenOutcome, ComparisonRow, Conflict, DiffNote, PlaceKind,
+    Branch, Check, Choice, ChosenOutcome, ComparisonRow, Conflict, DiffNote, FileChange, PlaceKind,
 };
 use crate::provider::agent::Checker;
 use crate::workplace::{Accepted, Changes, GitError, Scratch, Target, Worktree};
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 
+/// What is known of an agent before anybody looks at its files.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) wish: SiteWish,
+    /// If it works in the project: figures of its last run, because nobody can tell older ones from the project.
+    pub(super) row: ComparisonRow,
+    /// If it has a place of its own: what has been spent on the files there.
+    pub(super) own: Spent,
+}
+
 /// Each agent's files as they are now, and what the check command says to them.
 pub(super) async fn compare(
-    known: Vec<(SiteWish, ComparisonRow)>,
+    known: Vec<Known>,
     check: Option<(Checker, Quarters)>,
 ) -> Vec<ComparisonRow> {
-    let rows = known.into_iter().map(|(wish, row)| measured(wish, row, check.clone()));
+    let rows = known.into_iter().map(|known| measured(known, check.clone()));
     join_all(rows).await
 }
 
-/// An agent that works in the project keeps the figures of its last run.
 async fn measured(
-    wish: SiteWish,
-    row: ComparisonRow,
+    Known { wish, row, own }: Known,
     check: Option<(Checker, Quarters)>,
 ) -> ComparisonRow {
     let looked = spawn_blocking(move || {
@@ -37,9 +46,6 @@ async fn measured(
         Ok(Err(err)) => return ComparisonRow { problem: Some(err.to_string()), ..row },
         Err(_) => return ComparisonRow { problem: Some(FAILED.to_owned()), ..row },
     };
-    let lines = |count: fn(&crate::message::FileChange) -> Option<u32>| {
-        changes.files.iter().filter_map(count).map(u64::from).sum()
-    };
     // An agent at work changes what would be checked.
     let at_work = row.run.is_some() && row.outcome.is_none();
     let check = match check.filter(|_| !at_work) {
@@ -48,12 +54,18 @@ async fn measured(
     };
     ComparisonRow {
         place: PlaceKind::Worktree,
+        seconds: own.seconds,
+        usage: own.usage,
         files: changes.total,
-        added: lines(|file| file.added),
-        removed: lines(|file| file.removed),
+        added: lines(&changes.files, |file| file.added),
+        removed: lines(&changes.files, |file| file.removed),
         check,
         ..row
     }
+}
+
+pub(super) fn lines(files: &[FileChange], count: fn(&FileChange) -> Option<u32>) -> u64 {
+    files.iter().filter_map(count).map(u64::from).sum()
 }
 
 /// In a copy: what the check leaves behind is no work of the agent, and an agent that begins meanwhile does not disturb.

@@ -37,6 +37,7 @@ mod safety;
 mod settings;
 mod site;
 mod sound;
+mod spent;
 mod talk;
 mod voice;
 mod work;

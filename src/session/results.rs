@@ -1,6 +1,7 @@
 //! What the work of a session's agents has come to, as far as it is not settled.
 
-use crate::message::{AgentSet, AgentSlot, Overlap, RunSummary};
+use super::spent::Spent;
+use crate::message::{AgentSet, AgentSlot, Overlap, PlaceKind, RunSummary};
 use std::collections::BTreeSet;
 
 /// Comparisons, diffs and lists of one session at the same time; the next one is refused.
@@ -11,6 +12,8 @@ const MOST_LOOKING: usize = 4;
 pub(super) struct Results {
     /// Of the last run.
     pub(super) last: [Option<RunSummary>; AgentSlot::ALL.len()],
+    /// By all runs in the agent's own place since its work was last taken over or thrown away.
+    spent: [Spent; AgentSlot::ALL.len()],
     /// Looks that are under way.
     looking: usize,
     /// Paths that were changed and neither taken over nor thrown away since.
@@ -18,15 +21,33 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// As the store remembers it.
+    /// As the store remembers it, the oldest first.
     pub(super) fn restored(summaries: Vec<(AgentSlot, RunSummary)>) -> Self {
         let mut results = Self::default();
         for (slot, summary) in summaries {
-            let paths = summary.files.iter().map(|file| file.path.clone());
-            results.touched[place(slot)].extend(paths);
-            results.last[place(slot)] = Some(summary);
+            results.note(slot, summary);
         }
         results
+    }
+
+    /// A run is over.
+    pub(super) fn note(&mut self, slot: AgentSlot, summary: RunSummary) {
+        let paths = summary.files.iter().map(|file| file.path.clone());
+        self.touched[place(slot)].extend(paths);
+        if summary.place == Some(PlaceKind::Worktree) && is_told(&summary) {
+            self.spent[place(slot)].add(summary.seconds, summary.usage.as_ref());
+        }
+        self.last[place(slot)] = Some(summary);
+    }
+
+    /// Nothing is left to choose; whatever comes now is counted from here on.
+    pub(super) fn settle(&mut self, slot: AgentSlot) {
+        self.touched[place(slot)].clear();
+        self.spent[place(slot)] = Spent::default();
+    }
+
+    pub(super) fn spent(&self, slot: AgentSlot) -> Spent {
+        self.spent[place(slot)].clone()
     }
 
     /// Whether another look may begin. Each that may ends with [`Results::looked`].
@@ -54,6 +75,11 @@ impl Results {
         let overlap = |path: &String| Overlap { path: path.clone(), agents: others(path) };
         paths.map(overlap).filter(|overlap| !overlap.agents.is_empty()).collect()
     }
+}
+
+/// A run that has changed nothing and cost nothing, as far as anybody tells, is no part of a result.
+pub(super) fn is_told(summary: &RunSummary) -> bool {
+    !summary.files.is_empty() || summary.usage.is_some()
 }
 
 /// Among the agents.

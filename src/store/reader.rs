@@ -18,6 +18,8 @@ const PAGE_ROWS: i64 = 256;
 const PAGE_BYTES: usize = 512 * 1024;
 /// How far back a file can belong to the next text.
 const RECENT_MILLIS: i64 = 60_000;
+/// Runs of one agent that are summed up; what is older is not counted any more.
+const MOST_SUMMARIES: i64 = 256;
 /// Idle connections kept for the next query.
 const SPARE_CONNECTIONS: usize = 4;
 
@@ -40,7 +42,7 @@ pub struct SessionRecord {
     pub running: Vec<Run>,
     /// With agents; their processes are gone.
     pub conversations: Vec<Conversation>,
-    /// Of each agent the last run's, unless its work was taken over or thrown away since.
+    /// Of each agent's runs since its work was last taken over or thrown away, the oldest first.
     pub summaries: Vec<(AgentSlot, RunSummary)>,
     /// That nobody has answered; who asked is gone.
     pub questions: Vec<Confirmation>,
@@ -230,27 +232,25 @@ fn load_last_questions(
     Ok(())
 }
 
-/// The newest of both kinds says whether there is still something to compare.
+/// Whatever came after the last choice that settled something is still to be compared.
 fn load_summaries(connection: &Connection, session: &mut SessionRecord) -> Result<(), StoreError> {
     let mut query = connection.prepare_cached(
         "SELECT kind, body FROM events WHERE session = ?1 AND channel = ?2
-         AND kind IN ('run_summed', 'chosen') ORDER BY seq DESC LIMIT 16",
+         AND kind IN ('run_summed', 'chosen') ORDER BY seq DESC LIMIT ?3",
     )?;
     for slot in AgentSlot::ALL {
         let channel = record::channel_number(Channel::Agent(slot));
-        let mut rows = query.query(params![session.key.0, channel])?;
+        let mut rows = query.query(params![session.key.0, channel, MOST_SUMMARIES])?;
         while let Some(row) = rows.next()? {
             let (kind, body): (String, String) = (row.get(0)?, row.get(1)?);
             match record::read_event(&kind, &body, None) {
-                Some(Event::RunSummed(summary)) => {
-                    session.summaries.push((slot, summary));
-                    break;
-                }
+                Some(Event::RunSummed(summary)) => session.summaries.push((slot, summary)),
                 Some(Event::Chosen(chosen)) if chosen.settles() => break,
                 Some(_) | None => {}
             }
         }
     }
+    session.summaries.reverse();
     Ok(())
 }
 

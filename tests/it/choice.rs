@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// A repository with one commit, and something that is not committed.
-fn repository(project: &Path) {
+pub(crate) fn repository(project: &Path) {
     std::fs::write(project.join("main.txt"), "one\ntwo\nthree\n").unwrap();
     std::fs::write(project.join(".gitignore"), "ignored.txt\n").unwrap();
     for line in ["init -q -b main", "add -A", "commit -q -m first"] {

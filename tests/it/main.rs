@@ -16,6 +16,7 @@ mod chat_faults;
 mod chat_gemini;
 mod chat_openai;
 mod choice;
+mod comparison;
 mod core_api;
 mod cors;
 mod crash;

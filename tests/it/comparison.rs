@@ -1,0 +1,86 @@
+//! What the figures of a comparison are about.
+
+use crate::choice::{git, repository};
+use crate::findings::gateway;
+use crate::http::{get, post};
+use crate::panes::Panes;
+use crate::process::Process;
+use crate::support::{Home, SESSION};
+use serde_json::{Value, json};
+
+/// A repository that does not see what our agent leaves behind for its next process.
+fn project(home: &Home) {
+    repository(home.project.path());
+    std::fs::write(home.project.path().join(".gitignore"), "*.session\n").unwrap();
+}
+
+/// The row of the first agent.
+async fn row(process: &Process, session: &str) -> Value {
+    let path = format!("/api/sessions/{session}/agents/compare?agents=1&check=false");
+    let answer = get(&path).local().send(process.addr).await;
+    assert_eq!(answer.status, 200);
+    answer.json()["agents"][0].clone()
+}
+
+/// Files, tokens and cost.
+fn figures(row: &Value) -> (Value, Value, Value) {
+    (row["files"].clone(), row["tokens"].clone(), row["cost"]["amount"].clone())
+}
+
+async fn choose(process: &Process, session: &str, what: &str) -> Value {
+    let path = format!("/api/sessions/{session}/agents/1/{what}");
+    let answer = post(&path, &json!({})).local().send(process.addr).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.json()
+}
+
+async fn place(process: &Process, session: &str, name: &str) {
+    let body = json!({SESSION: session, "モデル設定": {"CODE_AI1_PLACE": name}});
+    let answer = post("/core/AIコア/モデル情報/設定", &body).local().send(process.addr).await;
+    assert_eq!(answer.status, 200);
+}
+
+#[tokio::test]
+async fn all_figures_of_a_comparison_are_of_the_same_work() {
+    let home = Home::new();
+    project(&home);
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    let session = front.session();
+    front.ask(1, "write a.txt one usage 1000 0.5").await;
+    let first = row(&process, &session).await;
+    assert_eq!(figures(&first), (json!(1), json!(1000), json!(0.5)));
+    front.ask(1, "write b.txt two usage 3000 0.75").await;
+    // One that changes nothing and tells nothing is no part of it.
+    front.ask(1, "hello").await;
+    let both = row(&process, &session).await;
+    assert_eq!((&both["place"], &both["outcome"]), (&json!("worktree"), &json!("finished")));
+    assert_eq!((&both["files"], &both["cost"]["amount"]), (&json!(2), &json!(0.75)));
+    assert!(both["tokens"].as_u64() > first["tokens"].as_u64(), "{both}");
+    assert!(both["seconds"].as_f64() > first["seconds"].as_f64(), "{both}");
+    let summed = (both["seconds"].clone(), figures(&both));
+    process.kill();
+
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, Some(&session)).await;
+    let row_now = row(&process, &session).await;
+    assert_eq!((row_now["seconds"].clone(), figures(&row_now)), summed);
+    choose(&process, &session, "accept").await;
+    let nothing = row(&process, &session).await;
+    assert_eq!(
+        (figures(&nothing), &nothing["seconds"]),
+        ((json!(0), Value::Null, Value::Null), &Value::Null)
+    );
+    front.ask(1, "write c.txt three usage 100 0.25").await;
+    assert_eq!(figures(&row(&process, &session).await), (json!(1), json!(100), json!(0.25)));
+    assert_eq!(git(home.project.path(), "status --porcelain").matches("??").count(), 3);
+
+    // In the project nobody can tell what is older, so it is the last run alone.
+    choose(&process, &session, "discard").await;
+    place(&process, &session, "shared").await;
+    front.ask(1, "write d.txt four write e.txt five usage 300 0.5").await;
+    front.ask(1, "write f.txt six usage 500 0.75").await;
+    let shared = row(&process, &session).await;
+    assert_eq!(shared["place"], "shared");
+    assert_eq!(figures(&shared), (json!(1), json!(500), json!(0.25)));
+}
