@@ -562,6 +562,11 @@ pub enum Notice {
     WhichQuestion {
         open: Vec<u32>,
     },
+    /// An agent works in the project now; what it changed in a copy of its own before is still there.
+    WorkKept {
+        agent: AgentSlot,
+        files: usize,
+    },
 }
 
 /// What passes by: not numbered, not stored, not replayed.

@@ -130,7 +130,11 @@ impl Session {
         if is_told(&summary) {
             self.append(step, Channel::Agent(slot), Event::RunSummed(summary.clone()));
         }
+        let was_apart = summary.place == Some(PlaceKind::Worktree);
         self.results.note(slot, summary);
+        if was_apart {
+            self.mention_kept(slot);
+        }
     }
 
     pub(super) fn compare(

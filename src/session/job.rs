@@ -140,6 +140,11 @@ pub(super) enum JobDone {
         kind: ChoiceKind,
         carried: Result<Carried, String>,
     },
+    /// So many changed files are in the place of an agent that works in the project now.
+    Kept {
+        agent: AgentSlot,
+        files: usize,
+    },
 }
 
 pub(super) async fn look_up(

@@ -17,6 +17,7 @@ mod inspect;
 mod job;
 mod journal;
 mod keeping;
+mod kept;
 mod lane;
 mod library;
 mod meter;

@@ -154,7 +154,8 @@ impl Session {
         }
         let mut settings = Settings::clone(&self.settings);
         new.changes.into_iter().for_each(|change| apply(&mut settings, change));
-        self.settings = Arc::new(settings);
+        let before = std::mem::replace(&mut self.settings, Arc::new(settings));
+        self.mention_kept_since(&before);
         // The next question goes to the model that is chosen now; one that is being answered is not touched.
         let chat = models::chat(&self.env, &self.settings);
         self.lanes.iter_mut().for_each(|lane| lane.choose_chat(&chat));

@@ -66,7 +66,10 @@ pub(super) struct Changed {
 pub(super) enum SiteError {
     #[error("the project is in no git repository; run `git init` in it, or choose `shared`")]
     NoRepository,
-    #[error("this agent works in the project itself, so its work is there already")]
+    #[error(
+        "this agent works in the project itself, so its work is there already; \
+         what it left in a copy of its own is kept until its place is `worktree` again"
+    )]
     IsShared,
     #[error("this agent has not worked in a place of its own yet")]
     NoWork,
@@ -106,11 +109,8 @@ impl SiteWish {
 
     /// Where the agent's files are: in its own place, or in the project.
     pub(super) fn root(&self) -> PathBuf {
-        let own = match self.wanted {
-            Wanted::Shared => None,
-            Wanted::Auto | Wanted::Worktree => self.worktree().ok(),
-        };
-        own.map_or_else(|| self.files.project().to_owned(), |worktree| worktree.place())
+        self.worktree()
+            .map_or_else(|_| self.files.project().to_owned(), |worktree| worktree.place())
     }
 
     /// Makes the agent's own place if it is to have one.
@@ -156,13 +156,24 @@ impl SiteWish {
         Ok(Before { site, tree: kept.map(|(_, snapshot)| snapshot.tree), survey })
     }
 
-    /// The agent's own place, if it has worked there.
+    /// The agent's own place, if it works there and has begun.
     pub(super) fn worktree(&self) -> Result<Worktree, SiteError> {
-        let repository = self.repository()?.ok_or(SiteError::IsShared)?;
+        match self.wanted {
+            // One from before it was sent to the project is none of its present work.
+            Wanted::Shared => Err(SiteError::IsShared),
+            Wanted::Auto | Wanted::Worktree => {
+                let repository = self.repository()?.ok_or(SiteError::IsShared)?;
+                repository.worktree(&self.session, self.slot)?.ok_or(SiteError::NoWork)
+            }
+        }
+    }
+
+    /// Changed files in the agent's own place, wherever it works now.
+    pub(super) fn kept(&self) -> Result<usize, SiteError> {
+        let Some(repository) = self.repository()? else { return Ok(0) };
         match repository.worktree(&self.session, self.slot)? {
-            Some(worktree) => Ok(worktree),
-            None if self.wanted == Wanted::Shared => Err(SiteError::IsShared),
-            None => Err(SiteError::NoWork),
+            Some(worktree) => Ok(worktree.changes()?.total),
+            None => Ok(0),
         }
     }
 
@@ -328,6 +339,11 @@ fn wanted(settings: &Settings, slot: AgentSlot) -> Wanted {
         Some("shared") => Wanted::Shared,
         Some(_) | None => Wanted::Auto,
     }
+}
+
+/// Whether an agent is to work in the project itself.
+pub(super) fn is_shared(settings: &Settings, slot: AgentSlot) -> bool {
+    wanted(settings, slot) == Wanted::Shared
 }
 
 /// A picture that a run made or changed is shown.

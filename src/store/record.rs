@@ -281,6 +281,9 @@ fn notice_body(notice: &Notice) -> Value {
             json!({"name": "live_replaced", "text": reason, "model": model})
         }
         Notice::WhichQuestion { open } => json!({"name": "which_question", "numbers": open}),
+        Notice::WorkKept { agent, files } => {
+            json!({"name": "work_kept", "agent": agent.number(), "files": files})
+        }
     }
 }
 
@@ -297,6 +300,10 @@ struct NoticeBody {
     model: String,
     #[serde(default)]
     numbers: Vec<u32>,
+    #[serde(default)]
+    agent: u8,
+    #[serde(default)]
+    files: usize,
 }
 
 fn read_notice(body: &str) -> Option<Notice> {
@@ -312,6 +319,7 @@ fn read_notice(body: &str) -> Option<Notice> {
         "live_down" => Notice::LiveDown { reason: body.text },
         "live_replaced" => Notice::LiveReplaced { model: body.model, reason: body.text },
         "which_question" => Notice::WhichQuestion { open: body.numbers },
+        "work_kept" => Notice::WorkKept { agent: AgentSlot::new(body.agent)?, files: body.files },
         _ => return None,
     })
 }
@@ -458,6 +466,7 @@ mod tests {
             Notice::LiveDown { reason: "z".into() },
             Notice::LiveReplaced { model: "m".into(), reason: "r".into() },
             Notice::WhichQuestion { open: vec![2, 3] },
+            Notice::WorkKept { agent: AgentSlot::ALL[2], files: 4 },
         ] {
             check(Event::Notice(notice));
         }

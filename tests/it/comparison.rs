@@ -5,7 +5,7 @@ use crate::findings::gateway;
 use crate::http::{get, post};
 use crate::panes::Panes;
 use crate::process::Process;
-use crate::support::{Home, SESSION};
+use crate::support::{BODY, Home, SESSION};
 use serde_json::{Value, json};
 
 /// A repository that does not see what our agent leaves behind for its next process.
@@ -32,6 +32,13 @@ async fn choose(process: &Process, session: &str, what: &str) -> Value {
     let answer = post(&path, &json!({})).local().send(process.addr).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     answer.json()
+}
+
+/// The status and the body of a diff of the first agent.
+async fn diff(process: &Process, session: &str) -> (u16, String) {
+    let path = format!("/api/sessions/{session}/agents/1/diff");
+    let answer = get(&path).local().send(process.addr).await;
+    (answer.status, answer.body)
 }
 
 async fn place(process: &Process, session: &str, name: &str) {
@@ -83,4 +90,57 @@ async fn all_figures_of_a_comparison_are_of_the_same_work() {
     let shared = row(&process, &session).await;
     assert_eq!(shared["place"], "shared");
     assert_eq!(figures(&shared), (json!(1), json!(500), json!(0.25)));
+}
+
+#[tokio::test]
+async fn an_agent_that_leaves_its_own_place_leaves_its_work_there() {
+    let home = Home::new();
+    project(&home);
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    let session = front.session();
+    front.ask(1, "write own.txt one").await;
+    place(&process, &session, "shared").await;
+    let told = front.pane(1).until("output_text").await[BODY].as_str().unwrap().to_owned();
+    assert!(told.contains("1 changed files") && told.contains("CODE_AI1_PLACE"), "{told}");
+    // What it does from now on is in the project, and so is what is compared.
+    front.ask(1, "hello").await;
+    front.ask(1, "write here.txt two").await;
+    assert!(home.project.path().join("here.txt").exists());
+    let here = row(&process, &session).await;
+    assert_eq!((&here["place"], &here["files"]), (&json!("shared"), &json!(1)));
+    for what in ["accept", "discard"] {
+        let path = format!("/api/sessions/{session}/agents/1/{what}");
+        let answer = post(&path, &json!({})).local().send(process.addr).await;
+        assert_eq!(answer.status, 409, "{what}");
+        assert!(answer.body.contains("is kept until its place is `worktree`"), "{}", answer.body);
+    }
+    assert_eq!(diff(&process, &session).await.0, 409);
+    assert!(!home.project.path().join("own.txt").exists());
+    // It comes back as it was.
+    place(&process, &session, "worktree").await;
+    let (status, text) = diff(&process, &session).await;
+    assert!(status == 200 && text.contains("+one") && !text.contains("here.txt"), "{text}");
+    choose(&process, &session, "accept").await;
+    assert!(home.project.path().join("own.txt").exists());
+    // There is nothing to tell of a place without work.
+    place(&process, &session, "shared").await;
+    assert_eq!(front.ask(1, "hello").await.answer, "hello there");
+}
+
+#[tokio::test]
+async fn who_is_sent_elsewhere_in_the_middle_of_a_run_is_told_of_at_its_end() {
+    let home = Home::new();
+    project(&home);
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    let session = front.session();
+    front.type_in(1, "write own.txt one ask").await;
+    let question = front.question(1).await;
+    place(&process, &session, "shared").await;
+    front.decide(&question, true).await;
+    assert_eq!(front.told(1).await.answer, "the-allow_once");
+    let told = front.pane(1).until("output_text").await[BODY].as_str().unwrap().to_owned();
+    assert!(told.contains("1 changed files"), "{told}");
+    assert!(!home.project.path().join("own.txt").exists());
 }

@@ -163,6 +163,7 @@ async fn always_holds_for_one_agent_in_one_place() {
     assert!(is_asked(&mut front).await);
     // In the project itself the same change is another one.
     choose(&process, &session, "CODE_AI1_PLACE", "shared").await;
+    text(front.pane(1), "works in the project itself now").await;
     assert!(is_asked(&mut front).await);
     assert!(!is_asked(&mut front).await);
 }

@@ -192,7 +192,8 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         | Notice::ProjectGone { .. }
         | Notice::LiveDown { .. }
         | Notice::LiveReplaced { .. }
-        | Notice::WhichQuestion { .. } => packet,
+        | Notice::WhichQuestion { .. }
+        | Notice::WorkKept { .. } => packet,
     }
 }
 

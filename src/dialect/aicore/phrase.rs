@@ -41,6 +41,10 @@ pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
         Notice::LiveReplaced { model, reason } => {
             say("live_replaced", &[("model", model), ("reason", &locale.word(reason))])
         }
+        Notice::WorkKept { agent, files } => {
+            let (agent, files) = (agent.number().to_string(), files.to_string());
+            say("work_kept", &[("agent", &agent), ("files", &files)])
+        }
         Notice::WhichQuestion { open } => {
             let first = open.first().map_or_else(String::new, u32::to_string);
             let numbers: Vec<_> = open.iter().map(u32::to_string).collect();
