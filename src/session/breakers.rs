@@ -60,8 +60,12 @@ impl Session {
         let run = self.lanes[index].current.as_ref().map(|current| current.run.id);
         let Some(run) = run else { return };
         let call = gate::call(tool);
-        if gate::is_ungated(tool) && self.gate.watch(slot).is_just_over(tool) {
-            self.audit(step, slot, run, &call, Confirmed::Approved, DecidedBy::Nobody, "ungated");
+        if self.gate.watch(slot).is_just_over(tool) {
+            self.lanes[index].meter.called();
+            if gate::is_ungated(tool) {
+                let (confirmed, by) = (Confirmed::Approved, DecidedBy::Nobody);
+                self.audit(step, slot, run, &call, confirmed, by, "ungated");
+            }
         }
         if let Err(tripped) = self.gate.watch(slot).count(tool, &call) {
             self.trip(step, index, slot, tripped);

@@ -228,7 +228,7 @@ impl Session {
                 self.on_ask(step, index, slot, ask);
             }
             AgentOutput::Usage(usage) => {
-                let own = self.lanes[index].meter.read(usage.clone());
+                let own = self.lanes[index].meter.read(&usage);
                 self.on_tokens(step, index, slot, own.used);
                 self.on_usage(index, slot, usage, own);
             }
