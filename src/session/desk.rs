@@ -264,6 +264,7 @@ impl Session {
             JobDone::Compared { inquirer, rows } => self.on_compared(inquirer, rows),
             JobDone::Diffed { inquirer, diff } => self.on_diffed(inquirer, diff),
             JobDone::BackupsListed { inquirer, list } => self.on_backups_listed(inquirer, list),
+            JobDone::Judged(case) => self.on_judged(*case),
             JobDone::Kept { agent, files } => self.on_kept(agent, files),
             JobDone::Chosen { inquirer, agent, kind, carried } => {
                 self.on_chosen(inquirer, agent, kind, carried);

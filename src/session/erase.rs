@@ -80,6 +80,7 @@ impl Session {
                     | JobDone::Compared { .. }
                     | JobDone::Diffed { .. }
                     | JobDone::BackupsListed { .. }
+                    | JobDone::Judged(_)
                     | JobDone::Kept { .. }
                     | JobDone::Chosen { .. },
                 )

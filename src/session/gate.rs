@@ -10,10 +10,9 @@ use crate::message::{
     AgentSlot, AuditEntry, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event, Problem,
     RunId, WarningLevel, WebhookCall,
 };
-use crate::policy::{Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope};
-use crate::provider::agent::{Ask, AskId, Decision, FileDiff, Tool, ToolKind, ToolStatus};
+use crate::policy::{Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Verdict};
+use crate::provider::agent::{AskId, Decision, Tool, ToolKind, ToolStatus};
 use crate::store::Change;
-use similar::TextDiff;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -23,10 +22,6 @@ use tokio::time::Instant;
 const MOST_OPEN: usize = 64;
 /// What is shown of a tool's input.
 const LONGEST_INPUT: usize = 16 * 1024;
-/// What is shown of a change.
-const LONGEST_DIFF: usize = 64 * 1024;
-/// After so long a difference is found less well.
-const DIFF_TIME: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct Gate {
@@ -123,18 +118,28 @@ impl Gate {
         self.take(|open| matches!(&open.asker, Asker::Live(wish) if wanted(wish)))
     }
 
-    /// What the rules say about a call, with what the user said before. `None`: the user is to be asked.
+    /// What the rules say about a call, with what the user said before.
     pub(super) fn judge(&self, slot: AgentSlot, call: &Call, scope: &Scope) -> Judgement {
-        let remembered = &self.remembered[place(slot)].always;
-        let verdict = self.rules.judge(call, scope, remembered);
-        let confirmed = match verdict.decision {
-            Judged::Allow => Some(Confirmed::Approved),
-            Judged::Deny => Some(Confirmed::Refused),
-            // Nobody could keep up with more questions.
-            Judged::Ask if self.open.len() >= MOST_OPEN => Some(Confirmed::Refused),
-            Judged::Ask => None,
+        self.judged(self.rules.judge(call, scope, &self.remembered[place(slot)].always))
+    }
+
+    /// The same for who judges elsewhere: the rules, and what the user said before.
+    pub(super) fn law(&self, slot: AgentSlot) -> (Arc<Rules>, Remembered) {
+        (Arc::clone(&self.rules), self.remembered[place(slot)].always.clone())
+    }
+
+    /// What becomes of a verdict as things stand.
+    pub(super) fn judged(&self, verdict: Verdict) -> Judgement {
+        let (confirmed, reason) = match verdict.decision {
+            Judged::Allow => (Some(Confirmed::Approved), verdict.reason),
+            Judged::Deny => (Some(Confirmed::Refused), verdict.reason),
+            Judged::Ask if self.open.len() >= MOST_OPEN => {
+                let reason = format!("{MOST_OPEN} questions are open already");
+                (Some(Confirmed::Refused), reason)
+            }
+            Judged::Ask => (None, verdict.reason),
         };
-        Judgement { confirmed, level: verdict.level, reason: verdict.reason }
+        Judgement { confirmed, level: verdict.level, reason }
     }
 
     /// The limits of a run.
@@ -153,34 +158,6 @@ impl Gate {
 }
 
 impl Session {
-    /// The agent waits for an answer.
-    pub(super) fn on_ask(&mut self, step: &mut Step, index: usize, slot: AgentSlot, ask: Ask) {
-        let call = call(&ask.tool);
-        // What was on its way when the run was stopped is not asked any more.
-        let current = self.lanes[index].current.as_ref().filter(|current| !current.is_stopping());
-        let Some(run) = current.map(|current| current.run.id) else {
-            step.effects.push(Effect::Decide { slot, ask: ask.id, decision: Decision::Cancelled });
-            return;
-        };
-        self.gate.recall(slot, &self.lanes[index]);
-        let directory = self.lanes[index].directory().unwrap_or(self.env.files.project());
-        // What the user has sent is there to be read, and nothing else.
-        let scope = Scope::new(directory, &[self.env.files.uploads(&self.principal)]);
-        let Judgement { confirmed, level, reason } = self.gate.judge(slot, &call, &scope);
-        if let Some(confirmed) = confirmed {
-            let decision = decision(confirmed, DecidedBy::Rule);
-            step.effects.push(Effect::Decide { slot, ask: ask.id, decision });
-            self.audit(step, slot, run, &call, confirmed, DecidedBy::Rule, &reason);
-            if confirmed == Confirmed::Refused {
-                self.tell_line(step, index, format!("[tool] {}: {reason}", call.tool));
-            }
-            return;
-        }
-        let diff = diff(&ask.tool.diffs).map(|text| self.shown(&text, LONGEST_DIFF, 0));
-        let asker = Asker::Agent(ask.id);
-        self.ask_user(step, slot, asker, call, diff, level, reason);
-    }
-
     #[expect(clippy::too_many_arguments, reason = "one question")]
     pub(super) fn ask_user(
         &mut self,
@@ -219,7 +196,7 @@ impl Session {
     }
 
     /// As much of a text as people can look through, and how much more there is.
-    fn shown(&self, text: &str, most: usize, unseen: usize) -> String {
+    pub(super) fn shown(&self, text: &str, most: usize, unseen: usize) -> String {
         let shown = shortened(text, most);
         let missing = text.len() - shown.len() + unseen;
         if missing == 0 {
@@ -344,7 +321,7 @@ impl Session {
     }
 }
 
-fn decision(confirmed: Confirmed, by: DecidedBy) -> Decision {
+pub(super) fn decision(confirmed: Confirmed, by: DecidedBy) -> Decision {
     match (confirmed, by) {
         (Confirmed::Approved, _) => Decision::AllowOnce,
         (Confirmed::Refused, DecidedBy::End) => Decision::Cancelled,
@@ -396,22 +373,6 @@ pub(super) fn kind(kind: ToolKind) -> &'static str {
         ToolKind::SwitchMode => "switch_mode",
         ToolKind::Other => "other",
     }
-}
-
-/// What would change, as people read it.
-fn diff(diffs: &[FileDiff]) -> Option<String> {
-    let mut text = String::new();
-    for FileDiff { path, old, new, too_large } in diffs {
-        // Finding the smallest difference of huge texts takes long; the whole is shown shortened anyway.
-        if let Some((before, after)) = too_large {
-            text += &format!("--- {path}\n+++ {path}\n({before} -> {after} bytes)\n");
-            continue;
-        }
-        let old = old.as_deref().unwrap_or_default();
-        let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new.as_ref());
-        text += &diff.unified_diff().header(path, path).to_string();
-    }
-    Some(text).filter(|text| !text.is_empty())
 }
 
 fn warning(level: Level) -> WarningLevel {

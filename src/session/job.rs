@@ -3,6 +3,7 @@
 
 use super::choice::Inquirer;
 use super::inspect::Carried;
+use super::judging::Case;
 use super::site::{Before, Changed, Site, SiteWish, is_picture};
 use super::{Env, Submitted};
 use crate::files::{FileError, Files, Listed, SavedFile, Snapshot};
@@ -140,6 +141,8 @@ pub(super) enum JobDone {
         kind: ChoiceKind,
         carried: Result<Carried, String>,
     },
+    /// What the rules say about a call that took them long.
+    Judged(Box<Case>),
     /// So many changed files are in the place of an agent that works in the project now.
     Kept {
         agent: AgentSlot,

@@ -16,6 +16,7 @@ mod gate;
 mod inspect;
 mod job;
 mod journal;
+mod judging;
 mod keeping;
 mod kept;
 mod lane;

@@ -1,0 +1,134 @@
+//! How a call of an agent comes to its verdict. A long one takes the rules some milliseconds, during which the session
+//! has other things to do, so it is judged off its own time.
+
+use super::actor::Session;
+use super::gate::{Asker, Judgement, call, decision};
+use super::job::JobDone;
+use super::journal::{Effect, Step};
+use crate::message::{AgentSlot, AgentState, Confirmed, DecidedBy, RunId};
+use crate::policy::{Call, Decision as Judged, Level, Scope, Verdict};
+use crate::provider::agent::{Ask, AskId, Decision, FileDiff};
+use similar::TextDiff;
+use std::time::Duration;
+use tokio::task::spawn_blocking;
+
+/// What is judged at once, in bytes of everything that belongs to a call.
+const SHORT: usize = 8 * 1024;
+/// What is shown of a change.
+const LONGEST_DIFF: usize = 64 * 1024;
+/// After so long a difference is found less well.
+const DIFF_TIME: Duration = Duration::from_millis(20);
+
+/// A call that was judged.
+#[derive(Debug)]
+pub(super) struct Case {
+    slot: AgentSlot,
+    run: RunId,
+    ask: AskId,
+    call: Call,
+    diff: Option<String>,
+    verdict: Verdict,
+}
+
+impl Case {
+    /// For a gate that breaks over a call: whatever it is, the answer is no.
+    fn broken(slot: AgentSlot, run: RunId, ask: &Ask) -> Self {
+        let tool = ask.tool.title.clone();
+        let (kind, input, unseen, paths) = Default::default();
+        let reason = "the gate cannot judge this".to_owned();
+        let verdict = Verdict { decision: Judged::Deny, level: Level::Critical, reason };
+        let call = Call { tool, kind, input, unseen, paths };
+        Self { slot, run, ask: ask.id, call, diff: None, verdict }
+    }
+}
+
+impl Session {
+    /// The agent waits for an answer.
+    pub(super) fn on_ask(&mut self, step: &mut Step, index: usize, slot: AgentSlot, ask: Ask) {
+        let Some(run) = self.asking_run(index) else { return cancelled(step, slot, ask.id) };
+        self.gate.recall(slot, &self.lanes[index]);
+        let directory =
+            self.lanes[index].directory().unwrap_or(self.env.files.project()).to_owned();
+        let uploads = self.env.files.uploads(&self.principal);
+        let (rules, remembered) = self.gate.law(slot);
+        let is_short = size(&ask) <= SHORT;
+        let broken = Case::broken(slot, run, &ask);
+        let judge = move || {
+            let call = call(&ask.tool);
+            // What the user has sent is there to be read, and nothing else.
+            let scope = Scope::new(&directory, &[uploads]);
+            let verdict = rules.judge(&call, &scope, &remembered);
+            let is_asked = verdict.decision == Judged::Ask;
+            let diff = if is_asked { diff(&ask.tool.diffs) } else { None };
+            Case { slot, run, ask: ask.id, call, diff, verdict }
+        };
+        if is_short {
+            self.decide(step, index, judge());
+        } else {
+            self.jobs.spawn(async move {
+                JobDone::Judged(Box::new(spawn_blocking(judge).await.unwrap_or(broken)))
+            });
+        }
+    }
+
+    pub(super) fn on_judged(&mut self, case: Case) {
+        let mut step = Step::default();
+        let (slot, index) = (case.slot, usize::from(case.slot.number()));
+        if self.asking_run(index) == Some(case.run) {
+            self.decide(&mut step, index, case);
+        } else {
+            cancelled(&mut step, slot, case.ask);
+        }
+        self.journal.record(step);
+        // The agent said so before there was a question.
+        self.on_state(slot, AgentState::WaitingForConfirmation);
+    }
+
+    /// What was on its way when the run was stopped is not asked any more.
+    fn asking_run(&self, index: usize) -> Option<RunId> {
+        let current = self.lanes[index].current.as_ref().filter(|current| !current.is_stopping());
+        current.map(|current| current.run.id)
+    }
+
+    fn decide(&mut self, step: &mut Step, index: usize, case: Case) {
+        let Case { slot, run, ask, call, diff, verdict } = case;
+        let Judgement { confirmed, level, reason } = self.gate.judged(verdict);
+        let Some(confirmed) = confirmed else {
+            let diff = diff.map(|text| self.shown(&text, LONGEST_DIFF, 0));
+            return self.ask_user(step, slot, Asker::Agent(ask), call, diff, level, reason);
+        };
+        let decision = decision(confirmed, DecidedBy::Rule);
+        step.effects.push(Effect::Decide { slot, ask, decision });
+        self.audit(step, slot, run, &call, confirmed, DecidedBy::Rule, &reason);
+        if confirmed == Confirmed::Refused {
+            self.tell_line(step, index, format!("[tool] {}: {reason}", call.tool));
+        }
+    }
+}
+
+fn cancelled(step: &mut Step, slot: AgentSlot, ask: AskId) {
+    step.effects.push(Effect::Decide { slot, ask, decision: Decision::Cancelled });
+}
+
+fn size(ask: &Ask) -> usize {
+    let input = ask.tool.input.as_deref().map_or(0, str::len);
+    let old = |diff: &FileDiff| diff.old.as_deref().map_or(0, str::len);
+    let diffs = ask.tool.diffs.iter().map(|diff| old(diff) + diff.new.len());
+    ask.tool.title.len() + input + diffs.sum::<usize>()
+}
+
+/// What would change, as people read it.
+fn diff(diffs: &[FileDiff]) -> Option<String> {
+    let mut text = String::new();
+    for FileDiff { path, old, new, too_large } in diffs {
+        // Finding the smallest difference of huge texts takes long; the whole is shown shortened anyway.
+        if let Some((before, after)) = too_large {
+            text += &format!("--- {path}\n+++ {path}\n({before} -> {after} bytes)\n");
+            continue;
+        }
+        let old = old.as_deref().unwrap_or_default();
+        let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new.as_ref());
+        text += &diff.unified_diff().header(path, path).to_string();
+    }
+    Some(text).filter(|text| !text.is_empty())
+}
