@@ -221,6 +221,30 @@ fn always_ask_goes_before_never_ask_and_before_what_the_user_said() {
 }
 
 #[test]
+fn the_order_is_denied_placed_always_asked_never_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("policy.toml");
+    let shipped = include_str!("../../config/policy.toml");
+    let never = shipped.replace("[allow]\ntools = []", "[allow]\ntools = [\"execute\", \"edit\"]");
+    assert_ne!(never, shipped);
+    std::fs::write(&path, never).unwrap();
+    let rules = Rules::load(Some(&path)).unwrap();
+    let scope = Scope::new(std::path::Path::new("/tmp"), &[]);
+    for (kind, input, decision, reason) in [
+        ("execute", "sudo git push", Decision::Deny, "more rights"),
+        ("edit", "/etc/passwd git push", Decision::Deny, "outside"),
+        ("execute", "git push", Decision::Ask, "always asked"),
+        ("execute", "cargo test", Decision::Allow, "never asked"),
+    ] {
+        let key = if kind == "edit" { "path" } else { "command" };
+        let call = call("Tool", kind, &serde_json::json!({key: input}).to_string());
+        let verdict = rules.judge(&call, &scope, &Remembered::default());
+        assert_eq!(verdict.decision, decision, "{input}");
+        assert!(verdict.reason.contains(reason), "{input}: {}", verdict.reason);
+    }
+}
+
+#[test]
 fn levels_tell_how_much_a_mistake_costs() {
     let level = |call: Call| {
         rules()

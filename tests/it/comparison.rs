@@ -1,6 +1,6 @@
 //! What the figures of a comparison are about.
 
-use crate::choice::{git, repository};
+use crate::choice::{Scene, git, repository};
 use crate::findings::gateway;
 use crate::http::{get, post};
 use crate::panes::Panes;
@@ -125,7 +125,10 @@ async fn an_agent_that_leaves_its_own_place_leaves_its_work_there() {
     assert!(home.project.path().join("own.txt").exists());
     // There is nothing to tell of a place without work.
     place(&process, &session, "shared").await;
-    assert_eq!(front.ask(1, "hello").await.answer, "hello there");
+    front.type_in(1, "hello").await;
+    let packets = front.pane(1).collect_until(|packet| packet[BODY] == "hello there").await;
+    let told = |packet: &&Value| packet[BODY].as_str().is_some_and(|text| text.contains("changed"));
+    assert_eq!(packets.iter().find(told), None);
 }
 
 #[tokio::test]
@@ -143,4 +146,42 @@ async fn who_is_sent_elsewhere_in_the_middle_of_a_run_is_told_of_at_its_end() {
     let told = front.pane(1).until("output_text").await[BODY].as_str().unwrap().to_owned();
     assert!(told.contains("1 changed files"), "{told}");
     assert!(!home.project.path().join("own.txt").exists());
+}
+
+#[tokio::test]
+async fn the_whole_difference_is_shown_by_packet_and_over_http() {
+    let mut scene = Scene::new().await;
+    let session = scene.front.session().to_owned();
+    scene.work(1, "write main.txt good\\n\nwrite sub/new.txt x\\n").await;
+    scene.send("diff", 1, json!({})).await;
+    let packet = scene.panes[0].until("diff").await[BODY].clone();
+    let path = format!("/api/sessions/{session}/agents/1/diff");
+    let answer = get(&path).local().send(scene.gateway.addr).await;
+    let http = answer.json();
+    assert_eq!((answer.status, &http["path"], &packet["パス"]), (200, &Value::Null, &Value::Null));
+    assert_eq!((&http["truncated"], &packet["省略"]), (&json!(false), &json!(false)));
+    let text = packet["差分"].as_str().unwrap();
+    assert_eq!(http["diff"], text);
+    for part in
+        ["--- a/main.txt", "-one\n", "+good\n", "+++ b/sub/new.txt", "--- /dev/null", "+x\n"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let files: Vec<_> = packet["ファイル"].as_array().unwrap().iter().collect();
+    let paths: Vec<_> = files.iter().map(|file| file["パス"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["main.txt", "sub/new.txt"]);
+    let listed: Vec<_> = http["files"].as_array().unwrap().iter().map(|one| &one["path"]).collect();
+    assert_eq!(listed, ["main.txt", "sub/new.txt"]);
+    // A long one is cut on the socket only.
+    let long = "line of text\\n".repeat(30_000);
+    scene.work(2, &format!("write long.txt {long}")).await;
+    scene.send("diff", 2, json!({})).await;
+    let packet = scene.panes[1].until("diff").await[BODY].clone();
+    let path = format!("/api/sessions/{session}/agents/2/diff");
+    let http = get(&path).local().send(scene.gateway.addr).await.json();
+    assert_eq!((&http["truncated"], &packet["省略"]), (&json!(false), &json!(true)));
+    let cut = packet["差分"].as_str().unwrap();
+    assert!(cut.len() <= 256 * 1024 && cut.ends_with('\n'), "{}", cut.len());
+    assert!(http["diff"].as_str().unwrap().starts_with(cut));
+    scene.gateway.stop().await;
 }

@@ -4,7 +4,7 @@
 use crate::acp::AGENT;
 use crate::panes::Panes;
 use crate::process::Process;
-use crate::support::{BODY, CHANNEL, CODE, Client, Home, KIND};
+use crate::support::{BODY, CODE, Home, KIND};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -169,73 +169,4 @@ async fn only_calls_that_nobody_was_asked_about_are_called_ungated() {
     assert_eq!(audit(&home), [decided("allowed", "user")]);
     front.ask(1, "silent-tool").await;
     assert_eq!(audit(&home), [decided("allowed", "nobody"), decided("allowed", "user")]);
-}
-
-/// The same with a budget of three steps for each run.
-fn frugal_gateway(home: &Home) -> Process {
-    let rules = home.data.path().join("rules.toml");
-    let shipped = include_str!("../../config/policy.toml");
-    let few = shipped.replace("\nsteps = 200\n", "\nsteps = 3\n");
-    assert!(few.contains("\nsteps = 3\n"));
-    std::fs::write(&rules, few).unwrap();
-    let settings = format!(
-        "language = \"en\"\npolicy = \"{}\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\n\
-         command = [\"python3\", \"{AGENT}\"]\n[settings]\nCODE_AI1_NAME = \"test\"\n",
-        rules.display()
-    );
-    Process::start(home, &settings)
-}
-
-const TOO_MANY_STEPS: &str = "it was stopped because it made more than 3 tool calls. To let it go on, type another text in \
-                              its pane.";
-
-#[tokio::test]
-async fn a_call_is_one_step_however_often_it_is_told() {
-    let home = Home::new();
-    let process = frugal_gateway(&home);
-    let mut front = Panes::open(process.addr, None).await;
-    let told = front.ask(1, "silent-tool silent-tool silent-tool hello").await;
-    assert_eq!(told.answer, "hello there");
-    for calls in [
-        "silent-tool silent-tool silent-tool silent-tool wait",
-        "done-tool done-tool done-tool done-tool wait",
-    ] {
-        front.type_in(1, calls).await;
-        front.pane(1).until_where(|packet| packet[BODY] == "!").await;
-        let told = front.pane(1).until_where(|packet| {
-            packet[BODY].as_str().is_some_and(|text| text.contains(TOO_MANY_STEPS))
-        });
-        told.await;
-    }
-    // It goes on with a budget of its own.
-    assert_eq!(front.ask(1, "silent-tool hello").await.answer, "hello there");
-}
-
-#[tokio::test]
-async fn a_stopped_request_of_the_chat_says_why() {
-    let home = Home::new();
-    let process = frugal_gateway(&home);
-    let mut front = Panes::open(process.addr, None).await;
-    let mut chat = Client::open(process.addr, "0", Some(&front.session())).await;
-    let text = "silent-tool silent-tool silent-tool silent-tool wait";
-    let request = json!({CHANNEL: "0", "出力先チャンネル": "1", "送信モード": "Code1", KIND: "input_text", BODY: text});
-    front.input.send(&request).await;
-    let answer = chat.until("output_request").await;
-    assert_eq!(answer[BODY], format!("! {TOO_MANY_STEPS}"));
-}
-
-#[tokio::test]
-async fn a_failure_counts_once_however_often_it_is_told() {
-    let home = Home::new();
-    let process = gateway(&home, "");
-    let mut front = Panes::open(process.addr, None).await;
-    assert_eq!(front.ask(1, "retold-failure hello").await.answer, "hello there");
-    assert_eq!(audit(&home), [decided("allowed", "nobody")]);
-    front.type_in(1, "failure failure failure wait").await;
-    front.pane(1).until_where(|packet| packet[BODY] == "!").await;
-    let told = |packet: &Value| {
-        packet[BODY].as_str().is_some_and(|text| text.contains("the same call failed 3 times"))
-    };
-    front.pane(1).until_where(told).await;
-    assert_eq!(audit(&home).len(), 4);
 }

@@ -211,6 +211,37 @@ async fn it_answers_and_writes_and_runs_what_is_approved() {
 }
 
 #[tokio::test]
+async fn it_works_in_a_box() {
+    let shop = Workshop::new().await;
+    let process = shop.open();
+    let mut front = Panes::open(process.addr, None).await;
+    let (data, project) = (shop.home.data.path(), shop.home.project.path());
+    let (own, secret) = (data.join("settings.toml"), "GOOSE_DISABLE_KEYRING=1");
+    assert!(std::fs::read_to_string(&own).unwrap().contains(secret));
+    // The user says yes to all of it; what cannot be done is not done all the same.
+    let port = process.addr.port();
+    let command = format!(
+        "cat {own}; echo x > {project}/out.txt; echo x > {data}/out.txt; \
+         (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>&1 && echo connected; echo x > in.txt; echo over",
+        own = own.display(),
+        project = project.display(),
+        data = data.display(),
+    );
+    front.type_in(1, &format!("SHELL bash -c '{command}'")).await;
+    let told = approve(&mut front, 1).await;
+    assert!(told.answer.contains("over"), "{told:?}");
+    assert!(!told.answer.contains(secret) && !told.answer.contains("connected"), "{told:?}");
+    assert!(!project.join("out.txt").exists() && !data.join("out.txt").exists());
+    let place = shop.place(&front.session(), 1);
+    assert_eq!(std::fs::read_to_string(place.join("in.txt")).unwrap(), "x\n");
+    // The process itself is confined, not only what it starts.
+    let [goose] = geese(&place)[..] else { panic!("not one goose") };
+    let status = format!("/proc/{}/status", goose.as_raw_nonzero());
+    let status = std::fs::read_to_string(status).unwrap();
+    assert!(status.lines().any(|line| line == "NoNewPrivs:\t1"), "{status}");
+}
+
+#[tokio::test]
 async fn what_is_refused_does_not_happen_and_the_model_is_told() {
     let shop = Workshop::new().await;
     let process = shop.open();

@@ -1,15 +1,13 @@
 //! Whatever was done with the work of agents can be undone: over the wire, with real repositories.
 
-use crate::choice::{Scene, git, read, set};
+use crate::choice::{Scene, read, set};
 use crate::http::{get, post};
-use crate::support::{BODY, CHANNEL, CODE, Gateway, KIND, eventually};
+use crate::support::{BODY, CHANNEL, CODE, Gateway, KIND};
 use kakehashi::config::{CheckCommand, Config};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-
-const REQUEST: &str = "要求番号";
 
 /// The backups that a list shows: before what, of whom, by which name.
 async fn listed(scene: &mut Scene, channel: &str) -> Vec<(Value, Value, Value)> {
@@ -188,72 +186,6 @@ async fn a_project_without_git_has_the_backups_of_its_files() {
         ("x".into(), "before".into())
     );
     scene.gateway.stop().await;
-}
-
-#[tokio::test]
-async fn a_choice_that_is_sent_again_meanwhile_is_carried_out_once() {
-    let mut scene = Scene::new().await;
-    scene.work(1, "write main.txt better").await;
-    let accept = json!({KIND: "accept", CHANNEL: "1", REQUEST: 7});
-    // One that is refused is refused to each, and can be sent again.
-    let bad = json!({KIND: "accept", CHANNEL: "2", REQUEST: 8});
-    for packet in [&accept, &accept, &bad, &bad] {
-        scene.front.input.send(packet).await;
-    }
-    let mut told = Vec::new();
-    while told.len() < 4 {
-        let wanted = |packet: &Value| packet[KIND] == "ack" || packet[KIND] == "error";
-        let packet = scene.front.input.until_where(wanted).await;
-        told.push((packet[REQUEST].clone(), packet["重複"].clone(), packet[CODE].clone()));
-    }
-    told.sort_by_key(|row| format!("{row:?}"));
-    let no = json!("no_choice");
-    assert_eq!(
-        told,
-        [
-            (json!(7), json!(false), Value::Null),
-            (json!(7), json!(true), Value::Null),
-            (json!(8), Value::Null, no.clone()),
-            (json!(8), Value::Null, no),
-        ]
-    );
-    scene.work(1, "write last.txt x").await;
-    let session = scene.front.session().to_owned();
-    let knowing = json!({"機能": ["agents"]});
-    let addr = scene.gateway.addr;
-    let mut pane = crate::support::Client::open_with(addr, "1", Some(&session), knowing).await;
-    let history = pane.collect_until(|packet| packet[KIND] == "welcome_text").await;
-    assert_eq!(history.iter().filter(|packet| packet[KIND] == "accept").count(), 1);
-    let refs = git(scene.project(), "for-each-ref --format=%(refname) refs/kakehashi/backup");
-    assert_eq!(refs.matches("-accept-").count(), 2, "of the project and of the place: {refs}");
-    scene.gateway.stop().await;
-}
-
-#[tokio::test]
-async fn a_choice_on_its_way_is_done_and_told_before_the_gateway_ends() {
-    let mut scene = Scene::new().await;
-    scene.work(1, "write main.txt better").await;
-    let session = scene.front.session().to_owned();
-    scene.send("discard", 1, json!({})).await;
-    // Begun, but a backup is only the first part of it.
-    let backups = scene.project().join(".git/refs/kakehashi/backup");
-    let is_discard = |entry: std::io::Result<std::fs::DirEntry>| {
-        entry.is_ok_and(|entry| entry.file_name().to_string_lossy().contains("-discard-"))
-    };
-    eventually(|| std::fs::read_dir(&backups).unwrap().any(is_discard)).await;
-    let home = scene.gateway.stop().await;
-    let gateway = Gateway::start_at(home, |_| ()).await;
-    let knowing = json!({"機能": ["agents"]});
-    let addr = gateway.addr;
-    let mut pane = crate::support::Client::open_with(addr, "1", Some(&session), knowing).await;
-    let history = pane.collect_until(|packet| packet[KIND] == "welcome_text").await;
-    let told: Vec<_> = history.iter().filter(|packet| packet[KIND] == "discard").collect();
-    assert_eq!(told.len(), 1, "{history:?}");
-    assert_eq!(
-        (&told[0][BODY]["結果"], &told[0][BODY]["ファイル"]),
-        (&json!("done"), &json!(["main.txt"]))
-    );
-    gateway.stop().await;
 }
 
 fn check(config: &mut Config, script: &str) {
