@@ -21,6 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const SILENT_CLIENT: Duration = Duration::from_secs(3);
 /// So long after a stop of ours the answer of a client that echoes it is taken for that.
 const ECHO: Duration = Duration::from_secs(1);
+/// Stops whose answers are waited for at once. More: the oldest is not waited for any longer.
+const MOST_ECHOES: usize = 4;
 /// Replies that are remembered after they were played or silenced.
 const REMEMBERED: usize = 8;
 
@@ -74,8 +76,8 @@ pub(super) struct Playout {
     replies: VecDeque<Reply>,
     /// To be told to the socket that plays.
     stop: Option<Sound>,
-    /// When a client was told that will answer with a stop of its own.
-    echo_due: Option<Instant>,
+    /// When a client was told to stop that answers each time with a stop of its own.
+    echoes_due: VecDeque<Instant>,
     paused: bool,
     sink: Sink,
     freed: bool,
@@ -303,10 +305,10 @@ impl Playout {
     }
 
     /// The client wants silence. False: that is only its answer to a stop of ours, and says nothing about what has
-    /// begun since.
+    /// begun since. Each stop excuses one answer.
     pub(super) fn hush(&mut self, now: Instant) -> bool {
-        let echo = self.echo_due.take();
-        if echo.is_some_and(|told| now.saturating_duration_since(told) < ECHO) {
+        self.echoes_due.retain(|told| now.saturating_duration_since(*told) < ECHO);
+        if self.echoes_due.pop_front().is_some() {
             return false;
         }
         self.stop(None, now);
@@ -353,6 +355,8 @@ impl Playout {
 
     pub(super) fn hand_over(&mut self, attached: bool, now: Instant) {
         self.stop = None;
+        // Whoever holds it now was not told to stop.
+        self.echoes_due.clear();
         self.sink = match (attached, self.sink) {
             (true, _) => Sink::Attached,
             (false, Sink::Never) => Sink::Never,
@@ -371,7 +375,9 @@ impl Playout {
     /// `echoes`: this client answers every stop with one of its own, as existing ones do.
     pub(super) fn next(&mut self, now: Instant, echoes: bool) -> Next {
         if let Some(stop) = self.stop.take() {
-            self.echo_due = echoes.then_some(now);
+            if echoes {
+                self.expect_echo(now);
+            }
             return Next::Sound(stop);
         }
         if self.paused {
@@ -382,6 +388,13 @@ impl Playout {
             Due::At(moment) => Next::Wait(moment),
             Due::Never => Next::Nothing,
         }
+    }
+
+    fn expect_echo(&mut self, now: Instant) {
+        if self.echoes_due.len() >= MOST_ECHOES {
+            self.echoes_due.pop_front();
+        }
+        self.echoes_due.push_back(now);
     }
 
     fn due(&self, now: Instant) -> Due {

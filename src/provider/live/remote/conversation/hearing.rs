@@ -157,10 +157,8 @@ impl Conversation {
         }
     }
 
+    /// Answers of clients to a stop of ours end at the speaker: whatever comes this far is meant.
     pub(super) fn on_user_cancel(&mut self, now: Instant) {
-        if self.turn.is_echo_of_stop(now) {
-            return;
-        }
         if self.replies.are_open() || self.turn.is_awaited() {
             self.interrupt(None, now);
         }

@@ -160,10 +160,7 @@ impl Conversation {
             return;
         }
         self.cut_open(since.map(|since| now.saturating_duration_since(since)));
-        // Nobody answers a stop that was not sent because nothing was played.
-        if self.speaker.stop(Some(StopReason::UserSpeaks)).is_some() {
-            self.turn.clients_were_stopped(now);
-        }
+        self.speaker.stop(Some(StopReason::UserSpeaks));
         self.held = None;
         self.replies.cut_until.get_or_insert(now + FINAL_ACK);
         self.turn.forget_asked();

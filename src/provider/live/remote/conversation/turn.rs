@@ -14,8 +14,6 @@ const ASK_AGAIN: Duration = Duration::from_secs(2);
 /// A vendor is asked so often for one answer; after that it is connected anew.
 const MOST_ASKED: u32 = 2;
 const MOST_UNDECIDED: usize = 8;
-/// A cancel that comes so soon after a stop answers it, and is not about what was asked for since.
-const ECHO_OF_STOP: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
@@ -35,8 +33,6 @@ pub(super) struct Turn {
     pub(super) began: Option<Instant>,
     /// When the user was last heard to speak.
     pub(super) voiced: Option<Instant>,
-    /// When clients were told to be silent; existing ones answer each of these with a cancel of their own.
-    pub(super) told_to_stop: VecDeque<Instant>,
     asked: Option<Asked>,
 }
 
@@ -80,17 +76,6 @@ impl Turn {
 
     pub(super) fn forget_asked(&mut self) {
         self.asked = None;
-    }
-
-    pub(super) fn clients_were_stopped(&mut self, now: Instant) {
-        self.told_to_stop.retain(|moment| now < *moment + ECHO_OF_STOP);
-        self.told_to_stop.push_back(now);
-    }
-
-    /// Whether a cancel only answers a stop of ours, which each stop excuses once.
-    pub(super) fn is_echo_of_stop(&mut self, now: Instant) -> bool {
-        self.told_to_stop.retain(|moment| now < *moment + ECHO_OF_STOP);
-        self.told_to_stop.pop_front().is_some()
     }
 }
 

@@ -270,6 +270,35 @@ fn the_echo_of_a_stop_silences_nothing_that_has_begun_since() {
 }
 
 #[test]
+fn two_stops_in_a_row_excuse_two_echoes_and_then_the_user_is_obeyed() {
+    let mut bench = Bench::new();
+    for _ in 0..2 {
+        bench.reply(2_000);
+        bench.take();
+        bench.playout.stop(Some(StopReason::UserSpeaks), bench.now);
+        assert!(matches!(bench.playout.next(bench.now, true), Next::Sound(Sound::Stop { .. })));
+        bench.wait(300);
+    }
+    let answer = bench.reply(500);
+    assert!(!bench.playout.hush(bench.now) && !bench.playout.hush(bench.now), "both are echoes");
+    assert!(!bench.playout.is_stale(answer));
+    assert!(bench.playout.hush(bench.now), "this is the user");
+    assert!(bench.playout.is_stale(answer));
+}
+
+#[test]
+fn a_socket_that_takes_over_echoes_nothing_that_another_was_told() {
+    let mut bench = Bench::new();
+    bench.reply(2_000);
+    bench.take();
+    bench.playout.stop(Some(StopReason::UserSpeaks), bench.now);
+    bench.playout.next(bench.now, true);
+    bench.playout.hand_over(true, bench.now);
+    let answer = bench.reply(500);
+    assert!(bench.playout.hush(bench.now) && bench.playout.is_stale(answer));
+}
+
+#[test]
 fn a_reply_after_silence_has_its_whole_lead() {
     let mut bench = Bench::new();
     let first = bench.reply(2_000);
