@@ -645,6 +645,8 @@ pub struct Features {
 pub enum StopReason {
     UserSpeaks,
     AnotherSocket,
+    /// Another model was chosen, or none is left.
+    ModelLeaves,
 }
 
 /// The only thing that reaches every session.

@@ -198,6 +198,7 @@ impl Session {
                     Wake::Output(output) => {
                         self.on_live(output);
                         self.take_live();
+                        self.note_live_words();
                     }
                     Wake::Room => self.voice.feed(),
                 },
@@ -223,6 +224,7 @@ impl Session {
                 return Ended::Deleted(doom);
             }
             self.work_off();
+            self.open_voice();
         }
     }
 
@@ -262,6 +264,7 @@ impl Session {
     pub(super) async fn finish(&mut self) {
         self.take_last_commands();
         self.settle_all();
+        self.take_last_words().await;
         self.finish_choices().await;
         let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
         let _ = timeout(LAST_WORDS, futures_util::future::join_all(ends)).await;

@@ -133,6 +133,10 @@ impl Audience {
         lane.assigned
     }
 
+    pub(super) fn assigned(&self, channel: Channel) -> Seq {
+        self.lanes[channel.index()].assigned
+    }
+
     pub(super) fn published(&self, channel: Channel) -> Seq {
         self.lanes[channel.index()].published
     }

@@ -125,14 +125,40 @@ impl Microphone {
         words.count() < WORDS_CAPACITY && bytes.sum::<usize>() < WORDS_BYTES
     }
 
+    /// Texts that no model has read yet.
+    pub(super) fn unread(&self) -> Vec<String> {
+        let intake = self.lock();
+        let texts = intake.waiting.iter().filter_map(|input| match input {
+            LiveInput::Text(text) => Some(text.clone()),
+            LiveInput::Audio { .. }
+            | LiveInput::Report(_)
+            | LiveInput::Image(_)
+            | LiveInput::Interrupt
+            | LiveInput::TalkKey(_)
+            | LiveInput::ToolResult { .. } => None,
+        });
+        texts.collect()
+    }
+
     /// From now on this model is fed.
     pub(super) fn connect(&self, model: mpsc::Sender<LiveInput>) {
-        self.lock().model = Some(model);
+        let mut intake = self.lock();
+        let told = intake.waiting.iter().any(|input| matches!(input, LiveInput::TalkKey(_)));
+        // It was pressed when another model listened.
+        if intake.pressed && !told {
+            intake.waiting.push_front(LiveInput::TalkKey(TalkKey::Pressed));
+        }
+        intake.model = Some(model);
     }
 
     /// Hands over what waits, as far as it is taken.
     pub(super) fn feed(&self) -> Fed {
         self.lock().feed()
+    }
+
+    /// Forgets the model; what waits is for the next one.
+    pub(super) fn detach(&self) {
+        self.lock().model = None;
     }
 
     /// Forgets the model and what it was to hear.
@@ -289,6 +315,26 @@ mod tests {
         assert!(matches!(next(), Ok(LiveInput::Audio { .. })));
         assert!(matches!(next(), Ok(LiveInput::TalkKey(TalkKey::Released))));
         assert!(next().is_err());
+    }
+
+    #[test]
+    fn another_model_gets_what_waits_and_knows_of_the_key() {
+        let microphone = held();
+        let (model, taken) = mpsc::channel(1);
+        microphone.connect(model);
+        microphone.press(HOLDER, TalkKey::Pressed);
+        microphone.hear(HOLDER, chunk(1));
+        microphone.show(LiveInput::Text("wait".into()));
+        microphone.detach();
+        drop(taken);
+        assert_eq!(microphone.unread(), ["wait"]);
+        let (model, mut taken) = mpsc::channel(8);
+        microphone.connect(model);
+        assert_eq!(microphone.feed(), Fed::Everything);
+        assert!(matches!(taken.try_recv(), Ok(LiveInput::TalkKey(TalkKey::Pressed))));
+        assert!(matches!(taken.try_recv(), Ok(LiveInput::Audio { .. })));
+        assert!(matches!(taken.try_recv(), Ok(LiveInput::Text(_))));
+        assert!(taken.try_recv().is_err());
     }
 
     #[test]

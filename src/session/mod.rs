@@ -24,6 +24,7 @@ mod library;
 mod meter;
 mod microphone;
 mod models;
+mod past;
 mod plain_answer;
 mod presence;
 mod progress;

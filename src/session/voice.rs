@@ -1,22 +1,31 @@
-//! The session's end of the live model: opened at first use, listened to, and fed with what the microphone could not
-//! hand over by itself.
+//! The session's end of the live model: opened at first use with what was said before, listened to, and fed with what
+//! the microphone could not hand over by itself. A model that leaves is listened to until its last word.
 
+use super::actor::Session;
 use super::microphone::{Fed, Heard, Microphone};
-use crate::message::{ConnectionId, PlaybackAck, Recorded, TalkKey};
-use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput, Speaker};
+use super::past;
+use crate::message::{Channel, ConnectionId, PlaybackAck, Recorded, Seq, StopReason, TalkKey};
+use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput, Said, Speaker};
 use std::future::pending;
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
 
 /// A microphone that is left on would otherwise open a model that cannot be used many times a second.
 const REST: Duration = Duration::from_secs(5);
 /// The same failure is told again after this long.
 const SAID_AGAIN: Duration = Duration::from_secs(60);
+/// So long a model that leaves is listened to: a client tells within 150 ms how much of the last reply it has played.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub(super) struct Voice {
     config: LiveConfig,
     link: Option<LiveLink>,
+    /// Another one was chosen, but this one has not said its last word.
+    leaving: Option<Leaving>,
+    /// The chat up to here is what a new model has to know.
+    told_upto: Seq,
     microphone: Microphone,
     speaker: Speaker,
     /// What waits at the microphone can be fed only when the model has room again.
@@ -25,6 +34,31 @@ pub(super) struct Voice {
     rest_until: Option<Instant>,
     /// What the user was told of the last failure, and when.
     failed: Option<(String, Instant)>,
+}
+
+#[derive(Debug)]
+struct Leaving {
+    output: mpsc::Receiver<LiveOutput>,
+    until: Instant,
+}
+
+impl Leaving {
+    /// The next of its last words; `None`: that was all. What it wants to be done is not its affair any more.
+    async fn next(&mut self) -> Option<LiveOutput> {
+        loop {
+            let output = timeout_at(self.until, self.output.recv()).await.ok().flatten()?;
+            match output {
+                LiveOutput::Transcript { .. }
+                | LiveOutput::Text(_)
+                | LiveOutput::Turn(_)
+                | LiveOutput::Usage { .. } => return Some(output),
+                LiveOutput::ToolCall { .. }
+                | LiveOutput::ToolsCancelled { .. }
+                | LiveOutput::Replaced { .. }
+                | LiveOutput::Failed { .. } => (),
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -40,6 +74,8 @@ impl Voice {
         Self {
             config,
             link: None,
+            leaving: None,
+            told_upto: Seq(0),
             microphone,
             speaker,
             behind: Fed::Everything,
@@ -54,9 +90,28 @@ impl Voice {
             self.microphone.expect_rate(config.usual_rate());
             self.config = config;
             (self.rest_until, self.failed) = (None, None);
-            self.speaker.stop(None);
-            self.close();
+            self.leave();
         }
+    }
+
+    /// Silences the model and says goodbye to it; its last words are still to come.
+    pub(super) fn leave(&mut self) {
+        self.speaker.stop(Some(StopReason::ModelLeaves));
+        let until = Instant::now() + LAST_WORDS;
+        let left = self.link.take().map(|link| Leaving { output: link.output, until });
+        self.leaving = left.or(self.leaving.take());
+        self.speaker.abandon();
+        self.microphone.detach();
+        self.feed();
+    }
+
+    /// The next of the last words of a model that has left.
+    pub(super) async fn last_word(&mut self) -> Option<LiveOutput> {
+        let word = self.leaving.as_mut()?.next().await;
+        if word.is_none() {
+            self.leaving = None;
+        }
+        word
     }
 
     /// Whether somebody is talking with the model.
@@ -118,6 +173,12 @@ impl Voice {
 
     /// Waits for the model's next word (if `listening`) or for room to feed it more; never without a model.
     pub(super) async fn wake(&mut self, listening: bool) -> Wake {
+        if self.leaving.is_some() {
+            if !listening {
+                return pending().await;
+            }
+            return self.last_word().await.map_or(Wake::Room, |word| Wake::Output(Some(word)));
+        }
         let Some(link) = &mut self.link else { return pending().await };
         tokio::select! {
             output = link.output.recv(), if listening => Wake::Output(output),
@@ -132,15 +193,22 @@ impl Voice {
         self.link.as_mut()?.output.try_recv().ok()
     }
 
-    /// Hands over what waits, as far as it is taken; the first time to a new model.
+    /// Hands over what waits, as far as it is taken.
     pub(super) fn feed(&mut self) {
         self.behind = self.microphone.feed();
-        let rests = self.rest_until.is_some_and(|until| Instant::now() < until);
-        if self.behind == Fed::Partly && self.link.is_none() && !rests {
-            let link = self.link.insert(live::connect(&self.config, self.speaker.clone()));
-            self.microphone.connect(link.input.clone());
-            self.behind = self.microphone.feed();
-        }
+    }
+
+    /// Whether somebody waits for a model that is not there; not before the one that leaves has said its last word.
+    fn is_wanted(&self) -> bool {
+        let rests = || self.rest_until.is_some_and(|until| Instant::now() < until);
+        let free = self.link.is_none() && self.leaving.is_none();
+        self.behind == Fed::Partly && free && !rests()
+    }
+
+    fn open(&mut self, past: impl Future<Output = Vec<Said>> + Send + 'static) {
+        let link = self.link.insert(live::connect(&self.config, self.speaker.clone(), past));
+        self.microphone.connect(link.input.clone());
+        self.behind = self.microphone.feed();
     }
 
     /// Forgets the model; the next use opens a new one.
@@ -149,6 +217,31 @@ impl Voice {
         self.speaker.abandon();
         self.behind = Fed::Everything;
         self.microphone.disconnect();
+    }
+}
+
+impl Session {
+    /// What a model has said is what the next one has to know.
+    pub(super) fn note_live_words(&mut self) {
+        self.voice.told_upto = self.audience.assigned(Channel::Chat);
+    }
+
+    /// Opens a model if somebody waits for one and everything that it has to know is stored.
+    pub(super) fn open_voice(&mut self) {
+        let upto = self.audience.published(Channel::Chat);
+        if self.voice.is_wanted() && upto >= self.voice.told_upto {
+            let asked = self.voice.microphone.unread();
+            let past = past::said(self.env.store.clone(), self.key, upto, asked);
+            self.voice.open(past);
+        }
+    }
+
+    /// The session ends: what was said so far is written down.
+    pub(super) async fn take_last_words(&mut self) {
+        self.voice.leave();
+        while let Some(word) = self.voice.last_word().await {
+            self.on_live(Some(word));
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! OpenAI Realtime behind a session, over real sockets: a server of ours speaks the vendor's JSON.
 
-use crate::support::{BODY, CHANNEL, Frontend, Gateway, KIND};
+use crate::http;
+use crate::support::{BODY, CHANNEL, Frontend, Gateway, KIND, SESSION};
 use futures_util::{SinkExt, StreamExt};
 use kakehashi::message::{ChatKey, LiveKind, LiveModel, Secret};
 use serde_json::{Value, json};
@@ -136,6 +137,46 @@ async fn another_model_goes_on_with_the_conversation() {
     let mut call = two.answer().await;
     write(&mut front, "and now").await;
     call.reply("two here", 2).await;
+    assert_eq!(front.chat.until("recognition_output").await[BODY], "two here");
+}
+
+/// Another setting of this session.
+async fn set(gateway: &Gateway, front: &Frontend, name: &str, value: &str) {
+    let body = json!({SESSION: front.session(), "モデル設定": {name: value}});
+    let post = http::post("/core/AIコア/モデル情報/設定", &body).local();
+    assert_eq!(post.send(gateway.addr).await.json()["status"], "OK");
+}
+
+#[tokio::test]
+async fn a_model_that_is_chosen_later_knows_what_was_said_to_the_last_word() {
+    let (one, two) = (Vendor::start().await, Vendor::start().await);
+    let rows = vec![one.row("one"), two.row("two")];
+    let gateway = Gateway::start_with(|config| config.add_live(rows).unwrap()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    front.input.send(&json!({CHANNEL: "0", KIND: "input_text", BODY: "in the chat"})).await;
+    front.chat.until_where(|packet| packet[BODY] == "echo: in the chat").await;
+    write(&mut front, "a story").await;
+    let mut call = one.answer().await;
+    let words = vec!["word"; 200].join(" ");
+    call.reply(&words, 600).await;
+    front.audio.until("output_audio").await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    // In the middle of its answer.
+    set(&gateway, &front, "LIVE_AI_NAME", "two").await;
+    let told = front.chat.until("recognition_output").await;
+    let heard = told[BODY].as_str().unwrap().to_owned();
+    assert!(!heard.is_empty() && heard.len() < words.len() / 2, "{heard}");
+    front.audio.until("cancel_audio").await;
+    write(&mut front, "and now").await;
+    let mut call = two.answer().await;
+    let mut said = Vec::new();
+    while said.last().is_none_or(|last| last != "and now") {
+        let item = call.until("conversation.item.create").await;
+        said.push(item["item"]["content"][0]["text"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(said, ["in the chat", "echo: in the chat", "a story", &heard, "and now"]);
+    call.reply("two here", 2).await;
+    front.audio.until("output_audio").await;
     assert_eq!(front.chat.until("recognition_output").await[BODY], "two here");
 }
 

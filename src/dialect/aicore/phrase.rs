@@ -57,6 +57,7 @@ pub(super) fn stop_playback(locale: Locale, reason: StopReason) -> String {
     let name = match reason {
         StopReason::UserSpeaks => "user_speaks",
         StopReason::AnotherSocket => "another_socket",
+        StopReason::ModelLeaves => "model_leaves",
     };
     locale.say("playback", name, &[])
 }

@@ -102,16 +102,27 @@ pub enum LiveOutput {
     },
 }
 
+/// What was said before, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    pub by_user: bool,
+    pub text: String,
+}
+
 #[derive(Debug)]
 pub struct LiveLink {
     pub input: mpsc::Sender<LiveInput>,
     pub output: mpsc::Receiver<LiveOutput>,
 }
 
-/// Opens a conversation. Returns at once; trouble arrives as [`LiveOutput::Failed`].
-pub fn connect(config: &LiveConfig, speaker: Speaker) -> LiveLink {
+/// Opens a conversation, which goes on from `past`. Returns at once; trouble arrives as [`LiveOutput::Failed`].
+pub fn connect(
+    config: &LiveConfig,
+    speaker: Speaker,
+    past: impl Future<Output = Vec<Said>> + Send + 'static,
+) -> LiveLink {
     match config {
         LiveConfig::Scripted => scripted::connect(speaker),
-        LiveConfig::Remote(remote) => remote::connect(remote.clone(), speaker),
+        LiveConfig::Remote(remote) => remote::connect(remote.clone(), speaker, past),
     }
 }

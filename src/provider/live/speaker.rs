@@ -107,7 +107,11 @@ impl Speaker {
 
     /// The model is gone: what is there of its replies is all.
     pub fn abandon(&self) {
-        self.lock().playout.abandon();
+        let mut state = self.lock();
+        state.playout.abandon();
+        let listener = state.listener.take();
+        drop(state);
+        wake(listener);
         self.0.heard.notify_waiters();
     }
 
@@ -122,6 +126,16 @@ impl Speaker {
         wake(listener);
         self.0.room.notify_waiters();
         cut
+    }
+
+    /// The same for the replies up to this one only: whoever speaks since then is not meant.
+    pub fn stop_upto(&self, last: Generation, reason: StopReason) {
+        let mut state = self.lock();
+        state.playout.stop_upto(last, Some(reason), Instant::now());
+        let listener = state.listener.take();
+        drop(state);
+        wake(listener);
+        self.0.room.notify_waiters();
     }
 
     /// The client wants silence. False: it only answers a stop of ours.

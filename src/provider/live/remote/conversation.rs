@@ -15,7 +15,7 @@ use super::floor::Floor;
 use super::line::News;
 use super::memory::Memory;
 use super::picture;
-use super::protocol::{Capabilities, Deed, Protocol, Wish};
+use super::protocol::{Capabilities, Deed, Protocol, Said, Wish};
 use super::{Remote, protocol_of};
 use crate::message::{Generation, Speaker as Side};
 use crate::provider::live::{LiveInput, LiveOutput, Speaker};
@@ -82,6 +82,7 @@ impl Conversation {
         remote: Remote,
         speaker: Speaker,
         outputs: mpsc::Sender<LiveOutput>,
+        past: &[Said],
     ) -> Result<Self, String> {
         let place =
             connection::next_place(&remote, 0).ok_or_else(|| connection::why_none(&remote))?;
@@ -110,7 +111,7 @@ impl Conversation {
             calls: Calls::default(),
             replies: Replies::default(),
             captions: Captions::default(),
-            memory: Memory::default(),
+            memory: Memory::of(past),
             failed: None,
         })
     }

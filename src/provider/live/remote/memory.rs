@@ -14,6 +14,12 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    pub(super) fn of(past: &[Said]) -> Self {
+        let mut memory = Self::default();
+        past.iter().for_each(|said| memory.keep(said.by_user, &said.text));
+        memory
+    }
+
     pub(super) fn keep(&mut self, by_user: bool, text: &str) {
         let text = text.trim();
         if text.is_empty() {

@@ -16,7 +16,8 @@ mod protocol;
 mod speech;
 
 use super::{
-    GIVE_WORK_TOOL, LIVE_INPUT_CAPACITY, LIVE_OUTPUT_CAPACITY, LiveLink, LiveOutput, Speaker,
+    GIVE_WORK_TOOL, LIVE_INPUT_CAPACITY, LIVE_OUTPUT_CAPACITY, LiveLink, LiveOutput, Said,
+    Speaker,
 };
 use crate::audio::voice::VoiceGate;
 use crate::message::{LiveKind, LiveModel, TurnRules};
@@ -27,7 +28,9 @@ use health::Health;
 use protocol::{Protocol, Setup, Tool};
 use serde_json::json;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 /// What all conversations share: the way to the vendors, and who of them does not work.
 #[derive(Debug, Clone)]
@@ -67,11 +70,19 @@ impl PartialEq for Remote {
 
 impl Eq for Remote {}
 
-pub(super) fn connect(remote: Remote, speaker: Speaker) -> LiveLink {
+/// So long a conversation waits for what was said before it; then it begins without.
+const PAST: Duration = Duration::from_secs(2);
+
+pub(super) fn connect(
+    remote: Remote,
+    speaker: Speaker,
+    past: impl Future<Output = Vec<Said>> + Send + 'static,
+) -> LiveLink {
     let (input, inputs) = mpsc::channel(LIVE_INPUT_CAPACITY);
     let (outputs, output) = mpsc::channel(LIVE_OUTPUT_CAPACITY);
     task::spawn("live-remote", async move {
-        match Conversation::new(remote, speaker, outputs.clone()) {
+        let past = timeout(PAST, past).await.unwrap_or_default();
+        match Conversation::new(remote, speaker, outputs.clone(), &past) {
             Ok(conversation) => Box::pin(conversation.run(inputs)).await,
             Err(reason) => drop(outputs.send(LiveOutput::Failed { reason }).await),
         }

@@ -2,6 +2,7 @@
 
 use crate::message::{LiveModel, TurnRules};
 use crate::provider::live::LiveOutput;
+pub(super) use crate::provider::live::Said;
 use bytes::Bytes;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -59,13 +60,6 @@ pub(super) struct Address {
     pub(super) url: String,
     /// Secrets among them; never shown.
     pub(super) headers: Vec<(&'static str, String)>,
-}
-
-/// What was said before this connection, oldest first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
-    pub(super) by_user: bool,
-    pub(super) text: String,
 }
 
 /// What the conversation wants of the vendor.

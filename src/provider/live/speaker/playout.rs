@@ -284,17 +284,30 @@ impl Playout {
     }
 
     pub(super) fn abandon(&mut self) {
+        // Whoever paused it is not there to let it go on.
+        self.paused = false;
         self.replies.iter_mut().for_each(|reply| reply.finished = true);
     }
 
     /// `None` as the reason: the client has stopped by itself and need not be told.
     pub(super) fn stop(&mut self, reason: Option<StopReason>, now: Instant) -> Option<Cut> {
-        let current = self.current(now);
-        self.silenced = self.newest;
         self.paused = false;
+        self.stop_upto(Generation(self.newest), reason, now)
+    }
+
+    /// The same for nothing that began after this reply.
+    pub(super) fn stop_upto(
+        &mut self,
+        last: Generation,
+        reason: Option<StopReason>,
+        now: Instant,
+    ) -> Option<Cut> {
+        let current = self.current(now).filter(|generation| *generation <= last);
+        self.silenced = self.silenced.max(last.0);
         let cut =
             current.map(|generation| Cut { generation, played: self.played(generation, now) });
-        self.replies.iter_mut().for_each(|reply| reply.silence(now));
+        let stale = self.replies.iter_mut().filter(|reply| reply.generation <= last);
+        stale.for_each(|reply| reply.silence(now));
         self.freed = true;
         if cut.is_some()
             && let Some(reason) = reason

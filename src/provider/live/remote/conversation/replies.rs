@@ -180,9 +180,11 @@ impl Conversation {
         if !self.replies.are_open() {
             return false;
         }
-        if !self.replies.open.is_empty() {
+        // Somebody else may speak by now.
+        let last = self.replies.open.iter().map(|reply| reply.speech.generation).max();
+        if let Some(last) = last {
             self.cut_open(None);
-            self.speaker.stop(Some(StopReason::UserSpeaks));
+            self.speaker.stop_upto(last, StopReason::ModelLeaves);
         }
         self.replies.cut_until = Some(now + FINAL_ACK);
         true

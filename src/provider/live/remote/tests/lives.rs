@@ -274,6 +274,34 @@ async fn what_was_heard_is_told_when_the_session_wants_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_conversation_goes_on_from_what_was_said_before_it() {
+    let said = |by_user, text: &str| Said { by_user, text: text.to_owned() };
+    let past = vec![said(true, "my name is kim"), said(false, "hello kim")];
+    let mut talk = talk_after(past, rules(), &["first"]);
+    talk.say(LiveInput::Text("who am i".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    let wanted = [line("user", "my name is kim"), line("assistant", "hello kim")];
+    assert_eq!(retold(&mut call, 2).await, wanted);
+    assert_eq!(retold(&mut call, 1).await, [line("user", "who am i")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_ends_does_not_silence_the_next() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("go".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.begin("r1").await;
+    call.burst("r1", "one two three four five six seven eight nine ten").await;
+    sleep(seconds(1)).await;
+    let next = talk.speaker.begin(live::Pace::Bursts);
+    talk.speaker.push(next, vec![1; 4_800].into()).await.unwrap();
+    drop(talk.link.input);
+    sleep(Duration::from_millis(50)).await;
+    assert_eq!(talk.speaker.current(), Some(next));
+}
+
+#[tokio::test(start_paused = true)]
 async fn news_that_were_not_told_when_the_connection_ended_are_told_on_the_next() {
     for begun in [false, true] {
         let mut talk = talk();

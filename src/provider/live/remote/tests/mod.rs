@@ -14,8 +14,9 @@ use crate::audio::voice::VoiceGate;
 use crate::message::{
     AudioChunk, ChatKey, ConnectionId, LiveKind, LiveModel, Secret, Speaker as Side, TurnRules,
 };
-use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput, Speaker};
+use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput, Said, Speaker};
 use player::Player;
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -49,6 +50,11 @@ fn talk() -> Talk {
 }
 
 fn talk_with(rules: TurnRules, models: &[&str]) -> Talk {
+    talk_after(Vec::new(), rules, models)
+}
+
+/// After something was said elsewhere.
+fn talk_after(past: Vec<Said>, rules: TurnRules, models: &[&str]) -> Talk {
     let (calls, called) = mpsc::channel(4);
     let client = Client { dialer: Dialer::to(calls), health: Health::default(), gate: by_level };
     let remote = Remote {
@@ -59,7 +65,7 @@ fn talk_with(rules: TurnRules, models: &[&str]) -> Talk {
     };
     let speaker = Speaker::default();
     let player = Player::start(&speaker, ConnectionId(1));
-    let link = live::connect(&LiveConfig::Remote(remote), speaker.clone());
+    let link = live::connect(&LiveConfig::Remote(remote), speaker.clone(), ready(past));
     Talk { link, speaker, player, vendor: Vendor::new(called) }
 }
 

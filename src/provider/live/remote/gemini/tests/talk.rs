@@ -8,6 +8,7 @@ use crate::provider::live::remote::dial::Dialer;
 use crate::provider::live::remote::gemini::wishes::{NUDGE, REPORT};
 use crate::provider::live::remote::{Client, Health, Remote};
 use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, Speaker};
+use std::future::ready;
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
@@ -28,6 +29,11 @@ fn talk(turns: Turns) -> Talk {
 }
 
 fn talk_with(turns: Turns, models: &[&str]) -> Talk {
+    talk_after(Vec::new(), turns, models)
+}
+
+/// After something was said elsewhere.
+fn talk_after(past: Vec<Said>, turns: Turns, models: &[&str]) -> Talk {
     let (dialled, calls) = mpsc::channel(4);
     let gate = |rules: &TurnRules| {
         let loud =
@@ -46,7 +52,7 @@ fn talk_with(turns: Turns, models: &[&str]) -> Talk {
         client: Client { dialer: Dialer::to(dialled), health: Health::default(), gate },
     };
     let speaker = Speaker::default();
-    let link = live::connect(&LiveConfig::Remote(remote), speaker.clone());
+    let link = live::connect(&LiveConfig::Remote(remote), speaker.clone(), ready(past));
     Talk { link, speaker, calls, usage: (0, 0) }
 }
 
@@ -542,5 +548,26 @@ async fn what_is_known_of_an_utterance_is_asked_again_as_text() {
         assert_eq!(call.heard, 0, "its sound is not heard again");
         call.reply("noon", SECOND).await;
         talk.model_said("noon").await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_goes_on_from_what_was_said_before_it() {
+    let said = |by_user, text: &str| Said { by_user, text: text.to_owned() };
+    for model in ["gemini-3.8-live", "gemini-2.5-flash-live"] {
+        let past = vec![said(true, "my name is kim"), said(false, "hello kim")];
+        let mut talk = talk_after(past, Turns::Model, &[model]);
+        let mut call = talk.pick_up().await;
+        let setup = call.begin().await;
+        // As content where the model takes that, and else in its instructions.
+        if setup["historyConfig"].is_object() {
+            let turns = call.next().await["clientContent"]["turns"].take();
+            assert_eq!(turns[0]["parts"][0]["text"], "my name is kim");
+            assert_eq!(turns[1], json!({"role": "model", "parts": [{"text": "hello kim"}]}));
+        } else {
+            let told = setup["systemInstruction"].to_string();
+            assert!(told.contains("User: my name is kim") && told.contains("You: hello kim"));
+        }
+        talk.exchange(&mut call, "who am i", "kim").await;
     }
 }

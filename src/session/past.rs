@@ -1,0 +1,104 @@
+//! What a live model is told of what was said in the session before it came, by voice and in the chat.
+
+use crate::message::{Channel, Event, Seq, Speaker};
+use crate::provider::live::Said;
+use crate::store::{SessionKey, Store, StoreError};
+use tracing::warn;
+
+/// How many packets of the chat are looked at; the model takes of them what it has room for.
+const LOOKED_BACK: usize = 120;
+/// In characters: one long answer must not push everything else out.
+const LONGEST: usize = 1_000;
+
+/// Up to this event, oldest first. What the model is asked right now is no past, although it is in the log already.
+pub(super) async fn said(
+    store: Store,
+    key: SessionKey,
+    upto: Seq,
+    asked: Vec<String>,
+) -> Vec<Said> {
+    match read(&store, key, upto).await {
+        Ok(said) => without(said, &asked),
+        Err(err) => {
+            warn!(%err, "a live model is not told what was said before");
+            Vec::new()
+        }
+    }
+}
+
+async fn read(store: &Store, key: SessionKey, upto: Seq) -> Result<Vec<Said>, StoreError> {
+    let mut after = store.before_last(key, Channel::Chat, upto, LOOKED_BACK).await?;
+    let mut said = Vec::new();
+    while after < upto {
+        let page = store.page(key, Channel::Chat, after, upto).await?;
+        said.extend(page.entries.iter().filter_map(|entry| words(&entry.event)));
+        after = page.reached;
+    }
+    Ok(said)
+}
+
+fn words(event: &Event) -> Option<Said> {
+    let (by_user, text) = match event {
+        Event::UserText { text, .. } => (true, text),
+        Event::Transcript { speaker, text, .. } => (*speaker == Speaker::User, text),
+        Event::Text { text, .. } | Event::RequestAnswered(text) => (false, text),
+        Event::UserRequest { .. }
+        | Event::UserFile(_)
+        | Event::RunStarted(_)
+        | Event::RunLine(_)
+        | Event::Tool(_)
+        | Event::Plan(_)
+        | Event::RunSummed(_)
+        | Event::Chosen(_)
+        | Event::ConfirmAsked(_)
+        | Event::ConfirmSettled { .. }
+        | Event::RunEnded(_)
+        | Event::FileMade(_)
+        | Event::FilesChanged(_)
+        | Event::CancelTaken
+        | Event::AgentReport(_)
+        | Event::Notice(_)
+        | Event::Files { .. } => return None,
+    };
+    Some(Said { by_user, text: shortened(text) })
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn without(mut said: Vec<Said>, asked: &[String]) -> Vec<Said> {
+    for text in asked {
+        let text = shortened(text);
+        if let Some(at) = said.iter().rposition(|said| said.by_user && said.text == text) {
+            said.remove(at);
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(text: &str) -> Said {
+        Said { by_user: true, text: text.to_owned() }
+    }
+
+    #[test]
+    fn what_is_asked_now_is_no_past_and_the_same_question_of_before_is() {
+        let said = vec![user("again"), user("b"), user("again")];
+        assert_eq!(without(said, &["again".to_owned()]), [user("again"), user("b")]);
+    }
+
+    #[test]
+    fn a_long_answer_is_shortened_between_characters() {
+        let text = "\u{3042}".repeat(LONGEST + 1);
+        let Some(said) = words(&Event::RequestAnswered(text)) else { panic!("nothing") };
+        assert_eq!(said.text.chars().count(), LONGEST + 3);
+        assert!(!said.by_user && said.text.ends_with("..."));
+    }
+}
