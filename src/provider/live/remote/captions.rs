@@ -208,7 +208,7 @@ impl Captions {
         None
     }
 
-    fn knows(&self, utterance: &str) -> bool {
+    pub(super) fn knows(&self, utterance: &str) -> bool {
         self.entries
             .iter()
             .any(|entry| matches!(entry, Entry::User { name: Some(name), .. } if name == utterance))

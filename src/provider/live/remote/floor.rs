@@ -16,6 +16,8 @@ pub(super) struct Floor {
     /// Voice that does not count any more: a reply had just begun, or it was already taken for a turn.
     ignored: Duration,
     heard: Duration,
+    /// Voice of what was last taken for speech or for a sound, also after its end.
+    spoken: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,6 +68,7 @@ impl Floor {
             return None;
         }
         let voiced = voice.voiced.saturating_sub(self.ignored);
+        self.spoken = voiced;
         let (state, told) = match (self.state, model) {
             (State::Silent, _) if voiced.is_zero() => return None,
             (State::Silent, Model::Silent) => (State::Speaking, Move::Begin),
@@ -93,6 +96,16 @@ impl Floor {
 
     pub(super) fn is_taken(&self) -> bool {
         self.state == State::Speaking
+    }
+
+    /// How long somebody has spoken, or has just spoken.
+    pub(super) fn spoken(&self) -> Duration {
+        self.spoken
+    }
+
+    /// Nobody has made a sound that is not over.
+    pub(super) fn is_silent(&self) -> bool {
+        self.state == State::Silent
     }
 
     /// Nobody is suspected to want it.

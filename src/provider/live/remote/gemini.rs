@@ -165,6 +165,8 @@ impl Protocol for Gemini {
             truncate: false,
             images: true,
             hears_speech: false,
+            interrupts_itself: !self.turns_are_ours(),
+            hears_aside: false,
             resume: self.resume(),
             renew_after: Some(RENEW_AFTER),
             longest: Some(LONGEST),

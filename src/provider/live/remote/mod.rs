@@ -16,8 +16,7 @@ mod protocol;
 mod speech;
 
 use super::{
-    GIVE_WORK_TOOL, LIVE_INPUT_CAPACITY, LIVE_OUTPUT_CAPACITY, LiveLink, LiveOutput, Said,
-    Speaker,
+    GIVE_WORK_TOOL, LIVE_INPUT_CAPACITY, LIVE_OUTPUT_CAPACITY, LiveLink, LiveOutput, Said, Speaker,
 };
 use crate::audio::voice::VoiceGate;
 use crate::message::{LiveKind, LiveModel, TurnRules};

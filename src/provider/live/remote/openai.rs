@@ -287,6 +287,8 @@ impl Protocol for OpenAi {
             truncate: true,
             images: true,
             hears_speech: true,
+            interrupts_itself: false,
+            hears_aside: true,
             resume: Resume::Replay,
             renew_after: Some(RENEW_AFTER),
             longest: Some(LONGEST),

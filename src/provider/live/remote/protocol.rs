@@ -38,6 +38,10 @@ pub(super) struct Capabilities {
     pub(super) images: bool,
     /// It tells when the user begins and ends to speak.
     pub(super) hears_speech: bool,
+    /// It falls silent by itself as soon as it hears anybody.
+    pub(super) interrupts_itself: bool,
+    /// It can be given something to hear that it does not answer.
+    pub(super) hears_aside: bool,
     pub(super) resume: Resume,
     /// A connection is renewed at the next pause after this long...
     pub(super) renew_after: Option<Duration>,

@@ -81,7 +81,7 @@ impl Conversation {
             if self.floor.is_open() {
                 self.go_on();
             }
-            self.decide_later(utterance.name);
+            self.decide_later(Some(utterance.name));
         } else {
             self.end_turn(now);
             self.pass_on_results(now);
@@ -89,8 +89,14 @@ impl Conversation {
     }
 
     fn on_user_said(&mut self, utterance: &str, text: &str, last: bool, now: Instant) {
+        if !self.captions.knows(utterance)
+            && let Some(unnamed) = self.turn.undecided.iter_mut().find(|name| name.is_none())
+        {
+            *unnamed = Some(utterance.to_owned());
+        }
         self.captions.user_said(utterance, text, last, now);
-        let short = self.turn.undecided.iter().position(|name| name == utterance);
+        let named = |name: &Option<String>| name.as_deref() == Some(utterance);
+        let short = self.turn.undecided.iter().position(named);
         let Some(at) = short.filter(|_| last) else { return };
         self.turn.undecided.remove(at);
         if !floor::is_backchannel(text, &self.remote.rules) {

@@ -15,6 +15,8 @@ use tracing::debug;
 const LEAD: Duration = Duration::from_millis(400);
 /// The same while it is not decided whether somebody interrupts.
 const LONGEST_LEAD: Duration = Duration::from_secs(3);
+/// What is shorter is a noise and no word.
+const SHORTEST_WORD: Duration = Duration::from_millis(150);
 /// A key that was pressed for less was touched by mistake.
 const SHORTEST_TURN: Duration = Duration::from_millis(100);
 
@@ -36,14 +38,25 @@ impl Conversation {
             self.hear(heard.pcm);
             return;
         }
-        if self.remote.rules.turns == Turns::Model {
-            self.hear(heard.pcm);
-            self.judge(heard.voice, model, now);
-        } else {
+        if self.remote.rules.turns == Turns::Gateway || self.holds_back() {
             self.lead.push_back(heard.pcm);
             self.judge(heard.voice, model, now);
-            self.pass_on_lead();
+            self.pass_on_lead(heard.voice);
+        } else {
+            self.release_lead();
+            self.hear(heard.pcm);
+            self.judge(heard.voice, model, now);
         }
+    }
+
+    /// A vendor that falls silent at any sound gets to hear only what is more than that.
+    fn holds_back(&self) -> bool {
+        self.vendor.interrupts_itself && self.speaker.current().is_some()
+    }
+
+    fn release_lead(&mut self) {
+        let lead = std::mem::take(&mut self.lead);
+        lead.into_iter().for_each(|pcm| self.hear(pcm));
     }
 
     fn hear(&mut self, pcm: Bytes) {
@@ -53,16 +66,20 @@ impl Conversation {
     }
 
     /// What was heard waits until it is known whether anybody speaks.
-    fn pass_on_lead(&mut self) {
+    fn pass_on_lead(&mut self, voice: Option<Voice>) {
         if self.floor.is_taken() {
-            let lead = std::mem::take(&mut self.lead);
-            lead.into_iter().for_each(|pcm| self.hear(pcm));
-            return;
+            return self.release_lead();
         }
+        // Who finds the end of a turn by silence has to hear it.
+        let silence = self.holds_back() && self.floor.is_silent() && voice.is_none();
         let most = if self.floor.is_open() { LEAD } else { LONGEST_LEAD };
         let rate = self.vendor.input_rate;
-        while time_of(&self.lead, rate) > most {
-            self.lead.pop_front();
+        while time_of(&self.lead, rate) > most
+            && let Some(oldest) = self.lead.pop_front()
+        {
+            if silence {
+                self.hear(oldest);
+            }
         }
     }
 
@@ -76,7 +93,10 @@ impl Conversation {
                 self.turn.began = Some(now - voice.map_or(Duration::ZERO, |voice| voice.voiced));
                 self.speaker.pause();
             }
-            Some(Move::Resume) => self.go_on(),
+            Some(Move::Resume) => {
+                self.go_on();
+                self.on_murmur(model);
+            }
             Some(Move::Interrupt) => {
                 let began = self.turn.began.take();
                 self.interrupt(Some(began.unwrap_or(now)), now);
@@ -99,6 +119,24 @@ impl Conversation {
         }
     }
 
+    /// Too short to interrupt by itself. What it was tells whether it is more than "go on", where a vendor can say
+    /// that without answering it; elsewhere it was nothing.
+    fn on_murmur(&mut self, model: Model) {
+        let word = self.floor.spoken() >= SHORTEST_WORD;
+        match self.remote.rules.turns {
+            Turns::Gateway if self.vendor.hears_aside && word && self.connection.is_ready() => {
+                self.captions.user_began(None);
+                self.wish(Wish::SpeechBegins);
+                self.release_lead();
+                self.wish(Wish::SpeechEnds);
+                self.decide_later(None);
+            }
+            // Said when the reply was over, it is an answer to it.
+            Turns::Model if model != Model::Silent => self.lead.clear(),
+            Turns::Gateway | Turns::Model => (),
+        }
+    }
+
     fn on_user_begins(&mut self) {
         self.turn.unanswered = true;
         if self.remote.rules.turns == Turns::Gateway {
@@ -112,8 +150,7 @@ impl Conversation {
     fn on_user_ends(&mut self, now: Instant) {
         match self.remote.rules.turns {
             Turns::Gateway => {
-                let lead = std::mem::take(&mut self.lead);
-                lead.into_iter().for_each(|pcm| self.hear(pcm));
+                self.release_lead();
                 self.wish(Wish::SpeechEnds);
                 self.end_turn(now);
             }

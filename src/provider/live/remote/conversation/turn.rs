@@ -21,8 +21,9 @@ pub(super) struct Turn {
     pub(super) key: Option<Duration>,
     /// What the vendor hears at this moment.
     pub(super) utterances: VecDeque<Utterance>,
-    /// Short words into a reply; what they were decides whether they interrupt it.
-    pub(super) undecided: VecDeque<String>,
+    /// Short words into a reply; what they were decides whether they interrupt it. `None`: the vendor has yet to give
+    /// it a name.
+    pub(super) undecided: VecDeque<Option<String>>,
     /// The model waits because of what the vendor hears; until then the user may still fall silent.
     pub(super) suspected: Option<Instant>,
     /// Something was said that no connection has answered yet.
@@ -171,7 +172,7 @@ impl Conversation {
     }
 
     /// A short word whose text will tell whether it was more than that.
-    pub(super) fn decide_later(&mut self, utterance: String) {
+    pub(super) fn decide_later(&mut self, utterance: Option<String>) {
         if self.turn.undecided.len() >= MOST_UNDECIDED {
             self.turn.undecided.pop_front();
         }

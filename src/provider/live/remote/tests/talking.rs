@@ -359,3 +359,31 @@ async fn what_the_vendor_hears_when_a_reply_has_just_begun_does_not_hold_it_up()
         assert_eq!(talk.said().await.2, interrupts, "{speaks} ms");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn where_the_gateway_decides_a_short_word_interrupts_only_if_it_means_something() {
+    let all = "one two three four five six seven eight nine ten";
+    for (word, interrupts) in [("Mm-hm.", false), ("Wait!", true)] {
+        let rules = TurnRules { turns: crate::message::Turns::Gateway, ..rules() };
+        let mut talk = talk_with(rules, &["first"]);
+        talk.say(LiveInput::Text("go".to_owned())).await;
+        let mut call = talk.vendor.answer().await;
+        call.expect("conversation.item.create").await;
+        call.reply("r1", all).await;
+        sleep(milliseconds(800)).await;
+        talk.microphone(9_000, 7).await;
+        talk.microphone(0, 10).await;
+        call.expect("input_audio_buffer.clear").await;
+        call.expect("input_audio_buffer.commit").await;
+        assert!(call.heard > 24 * 250, "{}", call.heard);
+        call.send(json!({"type": "input_audio_buffer.committed", "item_id": "u1"})).await;
+        call.transcribed("u1", word).await;
+        if interrupts {
+            call.expect("response.create").await;
+            call.expect("conversation.item.truncate").await;
+        }
+        let (side, text, interrupted) = talk.said().await;
+        assert_eq!((side, interrupted, text == all), (Side::Model, interrupts, !interrupts));
+        assert_eq!(talk.said().await, user(word));
+    }
+}

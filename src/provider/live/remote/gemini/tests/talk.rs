@@ -571,3 +571,29 @@ async fn a_conversation_goes_on_from_what_was_said_before_it() {
         talk.exchange(&mut call, "who am i", "kim").await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_short_sound_over_a_reply_does_not_interrupt_it_whoever_decides() {
+    for turns in [Turns::Model, Turns::Gateway] {
+        for (time, interrupts) in [(Duration::from_millis(160), false), (SECOND, true)] {
+            let mut talk = talk(turns);
+            let mut call = talk.answer().await;
+            talk.write("tell me").await;
+            call.text().await;
+            call.reply("one two three four five six", 4 * SECOND).await;
+            sleep(SECOND).await;
+            talk.speak(8000, time).await;
+            talk.speak(0, 4 * SECOND).await;
+            let (side, text, interrupted) = talk.said().await;
+            assert_eq!(
+                (side, interrupted.is_some()),
+                (Side::Model, interrupts),
+                "{turns:?} {text}"
+            );
+            let _ = timeout(SECOND, call.frame()).await;
+            while let Ok(Some(_)) = timeout(SECOND, call.frame()).await {}
+            // What it hears it would fall silent at.
+            assert_eq!(call.loud > 0, interrupts, "{turns:?}");
+        }
+    }
+}

@@ -23,6 +23,8 @@ pub(crate) struct Call<S> {
     pub(crate) key: Option<String>,
     /// Bytes of sound that it has heard so far.
     pub(crate) heard: usize,
+    /// Those of them that are not silence.
+    pub(crate) loud: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Call<S> {
@@ -36,7 +38,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Call<S> {
             Ok(response)
         };
         let socket = accept_hdr_async(stream, look).await.unwrap();
-        Self { socket, path, key, heard: 0 }
+        Self { socket, path, key, heard: 0, loud: 0 }
     }
 
     /// What the model is to be: always the first frame, and the only one before it is ready.
@@ -114,7 +116,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Call<S> {
             };
             let frame: Value = serde_json::from_str(&text).unwrap();
             match frame["realtimeInput"]["audio"]["data"].as_str() {
-                Some(data) => self.heard += STANDARD.decode_to_vec(data).unwrap().len(),
+                Some(data) => {
+                    let bytes = STANDARD.decode_to_vec(data).unwrap();
+                    self.heard += bytes.len();
+                    self.loud += bytes.iter().filter(|byte| **byte != 0).count();
+                }
                 None => return Some(frame),
             }
         }
