@@ -138,10 +138,12 @@ impl Captions {
         Some(known.join(" ")).filter(|known| !known.is_empty())
     }
 
-    /// Nothing was said after all.
+    /// Nothing was said after all, the last time that the user seemed to begin.
     pub(super) fn forget_unnamed(&mut self) {
         let nothing = |entry: &Entry| matches!(entry, Entry::User { name: None, text: None, .. });
-        self.entries.retain(|entry| !nothing(entry));
+        if let Some(at) = self.entries.iter().rposition(nothing) {
+            self.entries.remove(at);
+        }
     }
 
     /// Everything that was said is known.

@@ -148,16 +148,35 @@ impl Conversation {
     }
 
     fn on_user_ends(&mut self, now: Instant) {
+        // A vendor that does not tell what it hears may have heard nothing, and will not answer that.
+        let due = self.vendor.hears_speech || self.is_speech();
         match self.remote.rules.turns {
             Turns::Gateway => {
                 self.release_lead();
                 self.wish(Wish::SpeechEnds);
-                self.end_turn(now);
+                if due {
+                    self.end_turn(now);
+                } else {
+                    self.wish(Wish::Reply);
+                    self.forget_sound();
+                }
             }
+            Turns::Model if self.vendor.hears_speech => (),
             // The vendor answers by itself, but may forget to.
-            Turns::Model if !self.vendor.hears_speech => self.end_turn(now),
-            Turns::Model => (),
+            Turns::Model if due => self.end_turn(now),
+            Turns::Model => self.forget_sound(),
         }
+    }
+
+    /// Nobody waits for its answer, nor for its text; whatever comes of it is welcome.
+    fn forget_sound(&mut self) {
+        self.turn.unanswered = false;
+        self.captions.forget_unnamed();
+    }
+
+    /// Long enough that an answer is due, whatever it was.
+    fn is_speech(&self) -> bool {
+        self.floor.spoken() >= self.remote.rules.min_speech
     }
 
     pub(super) fn on_microphone_off(&mut self, silence: Duration, now: Instant) {

@@ -597,3 +597,29 @@ async fn a_short_sound_over_a_reply_does_not_interrupt_it_whoever_decides() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_click_is_nothing_to_wait_for() {
+    for turns in [Turns::Model, Turns::Gateway] {
+        let mut talk = talk(turns);
+        let mut call = talk.answer().await;
+        talk.exchange(&mut call, "hello", "hi").await;
+        talk.speak(8000, Duration::from_millis(80)).await;
+        talk.speak(0, 3 * SECOND).await;
+        let asked = timeout(40 * SECOND, async {
+            loop {
+                let frame = call.next().await;
+                if frame["realtimeInput"]["text"].is_string() {
+                    return frame;
+                }
+            }
+        });
+        let asked = asked.await;
+        assert!(asked.is_err(), "{turns:?}: {asked:?}");
+        talk.nobody_calls_for(SECOND).await;
+        // And nothing waits for its text.
+        let start = Instant::now();
+        talk.exchange(&mut call, "still there?", "yes").await;
+        assert!(start.elapsed() < 3 * SECOND, "{turns:?} {:?}", start.elapsed());
+    }
+}
