@@ -16,7 +16,7 @@ mod wire;
 mod wishes;
 
 use super::protocol::{Address, Capabilities, Deed, Fate, Protocol, Resume, Said, Setup, Wish};
-use crate::message::Turns;
+use crate::message::{TurnRules, Turns};
 use crate::provider::live::LiveOutput;
 use calls::Calls;
 use dialogue::Dialogue;
@@ -25,6 +25,7 @@ use fate::Stage;
 use microphone::Microphone;
 use pictures::Pictures;
 use setup::Past;
+use std::sync::Arc;
 use std::time::Duration;
 use waiting::Waiting;
 use wire::FromVendor;
@@ -167,6 +168,7 @@ impl Protocol for Gemini {
             hears_speech: false,
             interrupts_itself: !self.turns_are_ours(),
             hears_aside: false,
+            yields_turns: false,
             resume: self.resume(),
             renew_after: Some(RENEW_AFTER),
             longest: Some(LONGEST),
@@ -198,6 +200,10 @@ impl Protocol for Gemini {
         let resumption = resumes.then_some(handle);
         let setup = setup::setup(&self.wanted, self.family, resumption, past, said);
         vec![Deed::Send(setup)]
+    }
+
+    fn set_rules(&mut self, rules: Arc<TurnRules>) {
+        self.wanted.rules = rules;
     }
 
     fn wish(&mut self, wish: Wish) -> Vec<Deed> {

@@ -9,10 +9,11 @@ mod wire;
 use super::protocol::{
     Address, Capabilities, Deed, Fate, Protocol, ReplyEnd, Resume, Said, Setup, Wish,
 };
-use crate::message::Turns;
+use crate::message::{TurnRules, Turns};
 use serde_json::{Value, json};
 use slot::{Act, Responses};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::{ClientEvent, Content, Item, Outgoing, OutputItem, ServerEvent, Trouble};
 
@@ -289,6 +290,7 @@ impl Protocol for OpenAi {
             hears_speech: true,
             interrupts_itself: false,
             hears_aside: true,
+            yields_turns: true,
             resume: Resume::Replay,
             renew_after: Some(RENEW_AFTER),
             longest: Some(LONGEST),
@@ -321,6 +323,10 @@ impl Protocol for OpenAi {
             });
         }
         deeds
+    }
+
+    fn set_rules(&mut self, rules: Arc<TurnRules>) {
+        self.setup.rules = rules;
     }
 
     fn wish(&mut self, wish: Wish) -> Vec<Deed> {

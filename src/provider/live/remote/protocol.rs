@@ -42,6 +42,8 @@ pub(super) struct Capabilities {
     pub(super) interrupts_itself: bool,
     /// It can be given something to hear that it does not answer.
     pub(super) hears_aside: bool,
+    /// Who tells that the user speaks can be changed within a connection.
+    pub(super) yields_turns: bool,
     pub(super) resume: Resume,
     /// A connection is renewed at the next pause after this long...
     pub(super) renew_after: Option<Duration>,
@@ -178,6 +180,8 @@ pub(super) trait Protocol: Send + Debug {
     /// The first frames of a new connection. All state of an old one is forgotten; without a handle the vendor is told
     /// what was said.
     fn open(&mut self, handle: Option<&str>, said: &[Said]) -> Vec<Deed>;
+    /// Other rules from the next connection on.
+    fn set_rules(&mut self, rules: Arc<TurnRules>);
     fn wish(&mut self, wish: Wish) -> Vec<Deed>;
     /// A text or binary frame of the vendor.
     fn frame(&mut self, frame: &[u8]) -> Vec<Deed>;

@@ -2,11 +2,12 @@
 
 use super::Conversation;
 use crate::audio::voice::Voice;
-use crate::message::{AudioChunk, TalkKey, Turns};
+use crate::message::{AudioChunk, TalkKey, TurnRules, Turns};
 use crate::provider::live::remote::floor::{Model, Move};
 use crate::provider::live::remote::protocol::Wish;
 use bytes::Bytes;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use tracing::debug;
@@ -192,6 +193,7 @@ impl Conversation {
         match (key, self.turn.key.take()) {
             (TalkKey::Pressed, _) => {
                 self.interrupt(Some(now), now);
+                self.take_turns(now);
                 self.turn.key = Some(Duration::ZERO);
                 self.turn.unanswered = true;
                 self.turn.utterances.clear();
@@ -211,6 +213,20 @@ impl Conversation {
             }
             (TalkKey::Released, None) => (),
         }
+    }
+
+    /// Who holds a key tells when they speak. A vendor that goes on to judge by itself within a connection is connected
+    /// anew for that, once: from then on our own gate tells who speaks without a key.
+    fn take_turns(&mut self, now: Instant) {
+        if self.remote.rules.turns == Turns::Gateway || self.vendor.yields_turns {
+            return;
+        }
+        let rules = TurnRules { turns: Turns::Gateway, ..TurnRules::clone(&self.remote.rules) };
+        self.remote.rules = Arc::new(rules);
+        self.protocol.set_rules(Arc::clone(&self.remote.rules));
+        self.vendor = self.protocol.capabilities();
+        self.lead.clear();
+        self.drop_line(now);
     }
 
     /// Answers of clients to a stop of ours end at the speaker: whatever comes this far is meant.

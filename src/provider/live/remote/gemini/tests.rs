@@ -10,11 +10,10 @@ mod tools;
 mod vendor;
 
 use super::*;
-use crate::message::{ChatKey, LiveKind, LiveModel, Secret, TurnRules};
+use crate::message::{ChatKey, LiveKind, LiveModel, Secret};
 use crate::provider::live::remote::protocol::{ReplyEnd, Tool};
 use bytes::Bytes;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 fn rules(turns: Turns) -> TurnRules {
     TurnRules {

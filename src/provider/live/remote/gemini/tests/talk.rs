@@ -623,3 +623,45 @@ async fn a_click_is_nothing_to_wait_for() {
         assert!(start.elapsed() < 3 * SECOND, "{turns:?} {:?}", start.elapsed());
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_key_holds_the_turn_although_the_vendor_would_end_it() {
+    for handle in [None, Some("h")] {
+        let mut talk = talk(Turns::Model);
+        let mut call = talk.pick_up().await;
+        let setup = call.begin().await;
+        let detection = &setup["realtimeInputConfig"]["automaticActivityDetection"];
+        assert_eq!(detection["disabled"], false);
+        talk.exchange(&mut call, "hello", "hi").await;
+        call.handle(handle).await;
+        sleep(SECOND).await;
+        talk.input(LiveInput::TalkKey(TalkKey::Pressed)).await;
+        // It cannot be told within a connection that it is not to judge.
+        call.left().await;
+        let mut call = talk.pick_up().await;
+        let setup = call.begin().await;
+        let detection = &setup["realtimeInputConfig"]["automaticActivityDetection"];
+        assert_eq!(detection["disabled"], true);
+        assert_eq!(setup["sessionResumption"]["handle"].as_str(), handle);
+        if handle.is_none() {
+            assert!(call.next().await["clientContent"].is_object());
+        }
+        // A pause for thought does not end it.
+        talk.speak(8000, SECOND).await;
+        talk.speak(0, 2 * SECOND).await;
+        talk.speak(8000, SECOND).await;
+        talk.input(LiveInput::TalkKey(TalkKey::Released)).await;
+        assert_eq!(call.next().await, activity_start());
+        assert_eq!(call.next().await, activity_end());
+        assert_eq!(call.heard, 4 * 32_000);
+        call.content(json!({"inputTranscription": {"text": "over", "finished": true}})).await;
+        call.reply("and out", SECOND).await;
+        talk.user_said("over").await;
+        talk.model_said("and out").await;
+        // Without a key our own gate tells that somebody speaks.
+        talk.speak(8000, SECOND).await;
+        talk.speak(0, SECOND).await;
+        assert_eq!(call.next().await, activity_start());
+        assert_eq!(call.next().await, activity_end());
+    }
+}
