@@ -105,7 +105,7 @@ async fn what_is_said_into_the_microphone_is_heard_and_shown_before_its_answer()
     }
     // A microphone that sends nothing any more is told as such, behind all that it has sent.
     assert_eq!(call.next().await, json!({"realtimeInput": {"audioStreamEnd": true}}));
-    assert_eq!(call.heard, 32_000);
+    assert_eq!((call.heard, call.loud), (32_000, 0));
     call.sound(MOMENT).await;
     call.words("it is noon").await;
     call.content(json!({"inputTranscription": {"text": "what time is it"}})).await;

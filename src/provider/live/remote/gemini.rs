@@ -258,4 +258,4 @@ fn quote(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

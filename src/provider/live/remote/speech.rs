@@ -4,8 +4,9 @@
 use crate::message::Generation;
 use crate::provider::live::SPEAKER_RATE;
 
-/// How fast a voice can be at most, in [`weight`]s a second: six kana, or twelve letters.
-const FASTEST: u64 = 60;
+/// How slow a voice is at most, in [`weight`]s a second: four kana, or eight letters. What is said of a reply that is
+/// not complete is taken to be no more than that, because its text may be ahead of its sound by any length.
+const SLOWEST: u64 = 40;
 
 #[derive(Debug)]
 pub(super) struct Speech {
@@ -51,7 +52,7 @@ impl Speech {
         let most = match self.state {
             State::Complete if played >= made => return whole.trim().to_owned(),
             State::Complete => share(all, played, made),
-            State::Growing | State::Broken => FASTEST * played / u64::from(SPEAKER_RATE),
+            State::Growing | State::Broken => SLOWEST * played / u64::from(SPEAKER_RATE),
         };
         cut(&whole, most.min(self.anchored(played)))
     }
@@ -150,11 +151,11 @@ mod tests {
     }
 
     #[test]
-    fn nobody_speaks_faster_than_a_voice_can() {
+    fn of_a_reply_that_is_not_complete_no_more_is_told_than_a_slow_voice_says() {
         let burst = speech(State::Growing, &[("one two three four five six", 0)]);
-        assert_eq!(burst.heard(SECOND, 2 * SECOND), "one two three");
+        assert_eq!(burst.heard(SECOND, 2 * SECOND), "one two");
         let broken = speech(State::Broken, &[("one two three four five six", 0)]);
-        assert_eq!(broken.heard(SECOND, SECOND), "one two three");
+        assert_eq!(broken.heard(SECOND, SECOND), "one two");
     }
 
     #[test]

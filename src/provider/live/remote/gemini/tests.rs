@@ -7,7 +7,7 @@ mod opening;
 mod speaking;
 mod talk;
 mod tools;
-mod vendor;
+pub(in crate::provider::live::remote) mod vendor;
 
 use super::*;
 use crate::message::{ChatKey, LiveKind, LiveModel, Secret};

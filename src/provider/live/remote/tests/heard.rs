@@ -1,17 +1,20 @@
 //! Whatever happens, nobody is said to have heard more than was played.
 
-use super::vendor::{Call, LETTER};
+use super::vendor::Call;
 use super::*;
 use crate::message::TalkKey;
+use crate::provider::live::remote::gemini::tests::vendor::Call as GeminiCall;
 use crate::task;
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
+use tokio::io::DuplexStream;
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// Replies are told apart by their letter, letters by their place.
 const MOST_LETTERS: usize = 120;
+const MOST_REPLIES: usize = 26;
 
 #[derive(Debug, Clone)]
 enum Action {
@@ -31,6 +34,8 @@ enum Action {
 #[derive(Debug, Clone, Copy)]
 struct Manner {
     letters: usize,
+    /// Samples of one letter: twenty a second or eight, or anything between.
+    letter: usize,
     /// Letters in one piece of sound.
     piece: usize,
     /// Between two pieces.
@@ -53,32 +58,43 @@ fn action() -> impl Strategy<Value = Action> {
 }
 
 fn manner() -> impl Strategy<Value = Manner> {
-    let parts = (1_usize..MOST_LETTERS, 1_usize..20, 0_u64..400, 0_usize..40);
-    parts.prop_map(|(letters, piece, pause, lead)| Manner { letters, piece, pause, lead })
+    let parts = (1_usize..MOST_LETTERS, 1_200_usize..=3_000, 1_usize..20, 0_u64..400, 0_usize..40);
+    parts.prop_map(|(letters, letter, piece, pause, lead)| Manner {
+        letters,
+        letter,
+        piece,
+        pause,
+        lead,
+    })
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
     fn nobody_is_said_to_have_heard_more_than_was_played(
         actions in prop::collection::vec(action(), 1..14),
         manners in prop::collection::vec(manner(), 1..4),
+        kind in prop_oneof![Just(LiveKind::OpenAi), Just(LiveKind::Gemini)],
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .start_paused(true)
             .build()
             .unwrap();
-        runtime.block_on(converse(actions, manners));
+        runtime.block_on(converse(actions, manners, kind));
     }
 }
 
-async fn converse(actions: Vec<Action>, manners: Vec<Manner>) {
-    let Talk { link, speaker, player, vendor } = talk();
+async fn converse(actions: Vec<Action>, manners: Vec<Manner>, kind: LiveKind) {
+    let name = if kind == LiveKind::Gemini { "gemini-3.8-live" } else { "first" };
+    let Talk { link, speaker, player, vendor } = talk_with(rules(), &[name]);
     let LiveLink { input, mut output } = link;
     let (hang_up, hung_up) = mpsc::channel(1);
-    task::spawn("vendor", serve(vendor, manners, hung_up));
+    match kind {
+        LiveKind::OpenAi => task::spawn("vendor", serve(vendor, manners.clone(), hung_up)),
+        LiveKind::Gemini => task::spawn("vendor", serve_gemini(vendor, manners.clone(), hung_up)),
+    };
     let mut connection = 1;
     input.send(LiveInput::Text("begin".to_owned())).await.unwrap();
     for action in actions {
@@ -113,7 +129,7 @@ async fn converse(actions: Vec<Action>, manners: Vec<Manner>) {
             assert_eq!(told.insert(name, letters), None, "a reply is told once");
         }
     }
-    let played = played(&player);
+    let played = played(&player, &manners);
     for (name, letters) in told {
         let heard = played.get(&name).copied().unwrap_or(0);
         assert!(letters <= heard, "{letters} letters of {name} were told, {heard} were played");
@@ -130,12 +146,12 @@ async fn microphone(input: &mpsc::Sender<LiveInput>, chunks: usize) {
 }
 
 /// Letters of each reply that were played from beginning to end.
-fn played(player: &Player) -> BTreeMap<char, usize> {
+fn played(player: &Player, manners: &[Manner]) -> BTreeMap<char, usize> {
     let mut letters = BTreeMap::new();
     for (value, count) in player.played.lock().unwrap().iter() {
-        let reply = u32::try_from(usize::try_from(*value).unwrap() / MOST_LETTERS).unwrap();
-        if *count >= LETTER {
-            let name = char::from_u32(u32::from('a') + reply).unwrap();
+        let reply = usize::try_from(*value).unwrap() / MOST_LETTERS;
+        if *count >= manners[reply % manners.len()].letter {
+            let name = char::from(b'a' + u8::try_from(reply).unwrap());
             *letters.entry(name).or_insert(0) += 1;
         }
     }
@@ -163,12 +179,10 @@ async fn serve(mut vendor: Vendor, manners: Vec<Manner>, mut hang_up: mpsc::Rece
                 event = call.event() => {
                     let Some(event) = event else { break };
                     match event["type"].as_str().unwrap() {
-                        "response.create" if speaking.is_none() && replies < 26 => {
-                            let id = format!("r{replies}");
-                            call.created(&id).await;
-                            let manner = manners[replies % manners.len()];
-                            let (reply, next) = (replies, Instant::now());
-                            speaking = Some(Speaking { id, reply, manner, spoken: 0, written: 0, next });
+                        "response.create" if speaking.is_none() && replies < MOST_REPLIES => {
+                            let reply = Speaking::new(replies, &manners);
+                            call.created(&reply.id).await;
+                            speaking = Some(reply);
                             replies += 1;
                         }
                         "response.cancel" => match speaking.take() {
@@ -182,7 +196,8 @@ async fn serve(mut vendor: Vendor, manners: Vec<Manner>, mut hang_up: mpsc::Rece
                     }
                 }
                 () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {
-                    if let Some(now) = &mut speaking && now.go_on(&mut call).await {
+                    let Some(now) = &mut speaking else { continue };
+                    if now.go_on_in(&mut call).await {
                         call.done(&now.id, "completed").await;
                         speaking = None;
                     }
@@ -196,9 +211,89 @@ async fn serve(mut vendor: Vendor, manners: Vec<Manner>, mut hang_up: mpsc::Rece
     }
 }
 
+/// It answers what it reads and what it hears, and falls silent by itself when it hears somebody.
+async fn serve_gemini(mut vendor: Vendor, manners: Vec<Manner>, mut hang_up: mpsc::Receiver<()>) {
+    let mut replies = 0;
+    loop {
+        let mut call = GeminiCall::pick_up(vendor.ring().await).await;
+        call.begin().await;
+        let (mut speaking, mut seen): (Option<Speaking>, usize) = (None, 0);
+        loop {
+            let next = speaking.as_ref().map(|speaking| speaking.next);
+            if call.loud > seen {
+                seen = call.loud;
+                fall_silent(&mut call, &mut speaking).await;
+            }
+            tokio::select! {
+                frame = call.frame() => {
+                    let Some(frame) = frame else { break };
+                    let input = &frame["realtimeInput"];
+                    let begins = input["activityStart"].is_object();
+                    let asks = input["text"].is_string()
+                        || input["activityEnd"].is_object()
+                        || input["audioStreamEnd"] == true;
+                    if begins || asks {
+                        fall_silent(&mut call, &mut speaking).await;
+                    }
+                    if asks && replies < MOST_REPLIES {
+                        call.handle(None).await;
+                        speaking = Some(Speaking::new(replies, &manners));
+                        replies += 1;
+                    }
+                }
+                () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {
+                    let Some(now) = &mut speaking else { continue };
+                    if now.go_on_in_gemini(&mut call).await {
+                        let end = json!({"generationComplete": true, "turnComplete": true});
+                        call.content(end).await;
+                        call.handle(Some("h")).await;
+                        speaking = None;
+                    }
+                }
+                Some(()) = hang_up.recv() => {
+                    call.close(1011, "gone").await;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+async fn fall_silent(call: &mut GeminiCall<DuplexStream>, speaking: &mut Option<Speaking>) {
+    if speaking.take().is_some() {
+        call.content(json!({"interrupted": true})).await;
+        call.content(json!({"turnComplete": true})).await;
+    }
+}
+
 impl Speaking {
-    /// True when it is complete.
-    async fn go_on(&mut self, call: &mut Call) -> bool {
+    fn new(reply: usize, manners: &[Manner]) -> Self {
+        let manner = manners[reply % manners.len()];
+        let (id, next) = (format!("r{reply}"), Instant::now());
+        Self { id, reply, manner, spoken: 0, written: 0, next }
+    }
+
+    async fn go_on_in(&mut self, call: &mut Call) -> bool {
+        let (text, samples) = self.go_on();
+        call.text(&self.id, &text).await;
+        call.sound(&self.id, &samples).await;
+        self.is_complete()
+    }
+
+    async fn go_on_in_gemini(&mut self, call: &mut GeminiCall<DuplexStream>) -> bool {
+        let (text, samples) = self.go_on();
+        call.words(&text).await;
+        let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+        call.pcm(&bytes).await;
+        self.is_complete()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.spoken == self.manner.letters
+    }
+
+    /// The next words, and the next piece of sound.
+    fn go_on(&mut self) -> (String, Vec<i16>) {
         let end = (self.spoken + self.manner.piece).min(self.manner.letters);
         let name = char::from(b'a' + u8::try_from(self.reply).unwrap());
         let ahead = (end + self.manner.lead).min(self.manner.letters);
@@ -210,13 +305,11 @@ impl Speaking {
             }
         }
         self.written = ahead.max(self.written);
-        call.text(&self.id, &text).await;
         let value = |at: usize| i16::try_from(self.reply * MOST_LETTERS + at).unwrap();
-        let samples: Vec<i16> =
-            (self.spoken..end).flat_map(|at| std::iter::repeat_n(value(at), LETTER)).collect();
-        call.sound(&self.id, &samples).await;
+        let letter = |at: usize| std::iter::repeat_n(value(at), self.manner.letter);
+        let samples = (self.spoken..end).flat_map(letter).collect();
         self.spoken = end;
         self.next = Instant::now() + Duration::from_millis(self.manner.pause);
-        end == self.manner.letters
+        (text, samples)
     }
 }

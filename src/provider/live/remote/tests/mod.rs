@@ -36,7 +36,7 @@ fn model(name: &str) -> Arc<LiveModel> {
     Arc::new(LiveModel {
         name: name.to_owned(),
         label: name.to_uppercase(),
-        kind: LiveKind::OpenAi,
+        kind: if name.starts_with("gemini") { LiveKind::Gemini } else { LiveKind::OpenAi },
         base_url: "ws://vendor/v1".to_owned(),
         model: name.to_owned(),
         voice: Some("marin".to_owned()),

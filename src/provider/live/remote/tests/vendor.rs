@@ -34,9 +34,14 @@ impl Vendor {
         Self { calls }
     }
 
+    /// The bare line of the next connection.
+    pub(super) async fn ring(&mut self) -> DuplexStream {
+        timeout(PATIENCE, self.calls.recv()).await.unwrap().unwrap()
+    }
+
     /// A connection that is not ready yet.
     pub(super) async fn pick_up(&mut self) -> Call {
-        let stream = timeout(PATIENCE, self.calls.recv()).await.unwrap().unwrap();
+        let stream = self.ring().await;
         let socket = accept_async(stream).await.unwrap();
         Call { socket, opening: Vec::new(), heard: 0, number: 0 }
     }

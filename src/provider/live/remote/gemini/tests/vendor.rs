@@ -60,7 +60,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Call<S> {
     }
 
     pub(crate) async fn say(&mut self, message: Value) {
-        self.socket.send(Message::binary(message.to_string())).await.unwrap();
+        // Who has hung up does not hear it.
+        let _ = self.socket.send(Message::binary(message.to_string())).await;
     }
 
     pub(crate) async fn content(&mut self, content: Value) {
@@ -69,7 +70,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Call<S> {
 
     /// So much of its voice, whatever it says.
     pub(crate) async fn sound(&mut self, time: Duration) {
-        let bytes = vec![1_u8; VOICE * usize::try_from(time.as_millis()).unwrap()];
+        self.pcm(&vec![1_u8; VOICE * usize::try_from(time.as_millis()).unwrap()]).await;
+    }
+
+    pub(crate) async fn pcm(&mut self, bytes: &[u8]) {
         let data = STANDARD.encode_to_string(bytes);
         let part = json!({"inlineData": {"mimeType": "audio/pcm;rate=24000", "data": data}});
         self.content(json!({"modelTurn": {"role": "model", "parts": [part]}})).await;
