@@ -87,8 +87,19 @@ impl Conversation {
         let place =
             connection::next_place(&remote, 0).ok_or_else(|| connection::why_none(&remote))?;
         let protocol = protocol_of(&remote.models[place], &remote);
+        Ok(Self::with(remote, speaker, outputs, past, place, protocol))
+    }
+
+    fn with(
+        remote: Remote,
+        speaker: Speaker,
+        outputs: mpsc::Sender<LiveOutput>,
+        past: &[Said],
+        place: usize,
+        protocol: Box<dyn Protocol>,
+    ) -> Self {
         let vendor = protocol.capabilities();
-        Ok(Self {
+        Self {
             ear: Ear::new((remote.client.gate)(&remote.rules), vendor.input_rate),
             connection: Connection::new(place),
             remote,
@@ -113,7 +124,18 @@ impl Conversation {
             captions: Captions::default(),
             memory: Memory::of(past),
             failed: None,
-        })
+        }
+    }
+
+    /// With a vendor of the test's own.
+    #[cfg(test)]
+    pub(super) fn with_vendor(
+        remote: Remote,
+        speaker: Speaker,
+        outputs: mpsc::Sender<LiveOutput>,
+        protocol: Box<dyn Protocol>,
+    ) -> Self {
+        Self::with(remote, speaker, outputs, &[], 0, protocol)
     }
 
     /// Until the session drops its end, or no model is left.

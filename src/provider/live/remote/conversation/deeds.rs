@@ -31,7 +31,7 @@ impl Conversation {
                 self.on_user_said(&utterance, &text, last, now);
             }
             Deed::ReplyBegan { reply } => self.on_reply_began(reply),
-            Deed::Sound { reply, pcm } => self.on_sound(&reply, pcm),
+            Deed::Sound { reply, pcm } => self.on_sound(&reply, pcm, now),
             Deed::ReplySaid { reply, text } => self.on_reply_said(&reply, text),
             Deed::ReplyEnded { reply, end } => self.on_reply_ended(&reply, end, now),
             Deed::Interrupted => self.interrupt(Some(self.turn.began.unwrap_or(now)), now),

@@ -2,6 +2,7 @@
 
 use super::Conversation;
 use super::turn::Asked;
+use crate::audio::resample::Resampler;
 use crate::message::{Interruption, StopReason, TurnTimes};
 use crate::provider::live::remote::protocol::{ReplyEnd, Wish};
 use crate::provider::live::remote::speech::{Speech, State};
@@ -28,6 +29,8 @@ pub(super) struct Replies {
 #[derive(Debug)]
 struct Reply {
     speech: Speech,
+    /// Brings its sound to the rate of the speaker, where that is another.
+    resampler: Option<Resampler>,
     /// Samples so far.
     made: u64,
     asked: Option<Asked>,
@@ -77,7 +80,10 @@ impl Conversation {
     pub(super) fn on_reply_began(&mut self, name: String) {
         let generation = self.speaker.begin(Pace::Bursts);
         self.captions.reply_began(generation);
+        let rate = self.vendor.output_rate;
+        let other = rate != SPEAKER_RATE;
         let reply = Reply {
+            resampler: other.then(|| Resampler::new(rate, SPEAKER_RATE).ok()).flatten(),
             speech: Speech::new(name, generation),
             made: 0,
             asked: self.turn.answered(),
@@ -92,11 +98,26 @@ impl Conversation {
     }
 
     /// What the speaker has no room for is held, and nothing more is read meanwhile.
-    pub(super) fn on_sound(&mut self, name: &str, pcm: Bytes) {
-        let Some(reply) = self.replies.named(name) else { return };
+    pub(super) fn on_sound(&mut self, name: &str, pcm: Bytes, now: Instant) {
+        self.connection.speaks();
+        let Some(reply) = self.replies.named(name) else {
+            // Who cannot be stopped speaks to its end before it answers anything else.
+            if !self.vendor.cancel {
+                self.turn.wait_until(now + self.remote.rules.patience);
+            }
+            return;
+        };
+        let pcm = match &mut reply.resampler {
+            Some(resampler) => resampler.push(&pcm),
+            None => pcm,
+        };
+        self.play(name, pcm);
+    }
+
+    fn play(&mut self, name: &str, pcm: Bytes) {
+        let Some(reply) = self.replies.named(name).filter(|_| !pcm.is_empty()) else { return };
         let generation = reply.speech.generation;
         reply.made += (pcm.len() / 2) as u64;
-        self.connection.speaks();
         match self.speaker.push(generation, pcm.clone()).now_or_never() {
             Some(Ok(()) | Err(_)) => (),
             None => self.held = Some((generation, pcm)),
@@ -111,6 +132,10 @@ impl Conversation {
     }
 
     pub(super) fn on_reply_ended(&mut self, name: &str, end: ReplyEnd, now: Instant) {
+        let resampler = self.replies.named(name).and_then(|reply| reply.resampler.take());
+        if let Some(mut resampler) = resampler {
+            self.play(name, resampler.finish());
+        }
         let found = self.replies.named(name).map(|reply| {
             reply.speech.state = match end {
                 ReplyEnd::Complete => State::Complete,
@@ -244,7 +269,7 @@ impl Conversation {
         self.captions.reply_ended(reply.speech.generation, text, interrupted, now);
         let times = self.times(&reply, &played, cut.flatten());
         self.untold.push_back(LiveOutput::Turn(times));
-        if !all && reply.connection == self.connection.number {
+        if !all && self.vendor.truncate && reply.connection == self.connection.number {
             let played = if nothing { Duration::ZERO } else { heard };
             self.wish(Wish::Heard { reply: reply.speech.name, played });
         }

@@ -75,6 +75,13 @@ impl Turn {
         self.asked.is_some_and(|asked| asked.at == moment)
     }
 
+    /// No answer is due before that.
+    pub(super) fn wait_until(&mut self, moment: Instant) {
+        if let Some(asked) = &mut self.asked {
+            asked.by = asked.by.max(moment);
+        }
+    }
+
     pub(super) fn forget_asked(&mut self) {
         self.asked = None;
     }

@@ -5,6 +5,7 @@ mod heard;
 mod lives;
 mod player;
 mod talking;
+mod unstoppable;
 mod vendor;
 
 use super::dial::Dialer;
