@@ -224,6 +224,12 @@ impl Speaker {
         next
     }
 
+    /// Replies that it keeps.
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.lock().playout.size()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

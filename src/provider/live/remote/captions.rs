@@ -151,6 +151,11 @@ impl Captions {
         !self.entries.iter().any(|entry| matches!(entry, Entry::User { text: None, .. }))
     }
 
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.entries.len() + self.late.len()
+    }
+
     /// What can be told by now, in order.
     pub(super) fn due(&mut self, now: Instant) -> Vec<Caption> {
         self.take(now, false)

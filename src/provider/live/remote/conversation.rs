@@ -196,6 +196,18 @@ impl Conversation {
             self.be_idle(now);
         }
         self.settle_connection(now);
+        #[cfg(test)]
+        self.remote.client.probe.note(self.size());
+    }
+
+    /// How many things it keeps.
+    #[cfg(test)]
+    fn size(&self) -> usize {
+        let queues = self.untold.len() + self.deeds.len() + self.waiting.len();
+        let input = self.reports.len() + self.behind_picture.len() + self.lead.len();
+        let turn = self.turn.utterances.len() + self.turn.undecided.len() + self.calls.size();
+        let said = self.replies.size() + self.captions.size() + self.memory.size();
+        queues + input + turn + said + self.ear.size() + self.protocol.size()
     }
 
     /// When it has to be looked again, if nothing happens.

@@ -74,6 +74,11 @@ impl Ear {
         pieces.filter(|pcm| !pcm.is_empty()).collect()
     }
 
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.kept.len()
+    }
+
     fn keep(&mut self, chunk: AudioChunk) {
         self.kept_time += length(&chunk);
         self.kept.push_back(chunk);

@@ -232,6 +232,11 @@ impl Protocol for Gemini {
         deeds
     }
 
+    #[cfg(test)]
+    fn size(&self) -> usize {
+        self.waiting.size() + self.calls.size() + self.pictures.size()
+    }
+
     fn closed(&mut self, code: Option<u16>, reason: &str) -> Fate {
         let fate = fate::fate(code, reason, self.stage);
         match self.stage {

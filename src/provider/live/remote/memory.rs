@@ -32,6 +32,11 @@ impl Memory {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.said.len()
+    }
+
     pub(super) fn said(&mut self) -> &[Said] {
         self.said.make_contiguous()
     }

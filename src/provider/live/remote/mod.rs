@@ -38,13 +38,37 @@ pub struct Client {
     health: Health,
     /// Our own ear.
     gate: fn(&TurnRules) -> VoiceGate,
+    #[cfg(test)]
+    probe: Probe,
+}
+
+/// The most that a conversation has kept since somebody looked, all things counted.
+#[cfg(test)]
+#[derive(Debug, Clone, Default)]
+struct Probe(Arc<std::sync::atomic::AtomicUsize>);
+
+#[cfg(test)]
+impl Probe {
+    fn note(&self, size: usize) {
+        self.0.fetch_max(size, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn most(&self) -> usize {
+        self.0.swap(0, std::sync::atomic::Ordering::Relaxed)
+    }
 }
 
 impl Default for Client {
     /// Reads the system's certificates.
     fn default() -> Self {
         let gate = |rules: &TurnRules| VoiceGate::new(rules.threshold_percent, rules.silence);
-        Self { dialer: Dialer::default(), health: Health::default(), gate }
+        Self {
+            dialer: Dialer::default(),
+            health: Health::default(),
+            gate,
+            #[cfg(test)]
+            probe: Probe::default(),
+        }
     }
 }
 

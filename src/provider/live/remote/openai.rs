@@ -12,7 +12,7 @@ use super::protocol::{
 use crate::message::{TurnRules, Turns};
 use serde_json::{Value, json};
 use slot::{Act, Responses};
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::{ClientEvent, Content, Item, Outgoing, OutputItem, ServerEvent, Trouble};
@@ -25,6 +25,8 @@ const LONGEST: Duration = Duration::from_secs(58 * 60);
 const SHORTEST_TURN: usize = 2 * RATE as usize / 10;
 /// So much silence, besides what the rules say, makes sure that a switched-off microphone ends a turn.
 const EXTRA_SILENCE: Duration = Duration::from_millis(300);
+/// Replies and calls that are remembered on one connection. More: the oldest is forgotten, long after it was heard.
+const MOST_KNOWN: usize = 32;
 /// Until somebody does something, nothing will work.
 const FATAL: [&str; 5] = [
     "insufficient_quota",
@@ -50,13 +52,13 @@ struct Connection {
     responses: Responses,
     /// Messages of the response that is being made.
     replies: Vec<String>,
-    /// Samples of each reply, because nothing can be cut behind its end.
-    made: HashMap<String, u64>,
+    /// Samples of the last replies, because nothing can be cut behind its end.
+    made: VecDeque<(String, u64)>,
     /// The first half of a sample whose other half is still to come, and whose it is.
     half: Option<(String, u8)>,
     calls: Vec<(String, String, String)>,
-    /// Calls that this connection knows.
-    known_calls: Vec<String>,
+    /// The last calls that this connection knows.
+    known_calls: VecDeque<String>,
     hearing: Option<String>,
     /// Bytes of a turn that we tell the vendor ourselves.
     manual: Option<usize>,
@@ -153,7 +155,10 @@ impl OpenAi {
     }
 
     fn heard(&mut self, reply: String, played: Duration) -> Vec<Deed> {
-        let Some(made) = self.now.made.remove(&reply) else { return Vec::new() };
+        let known = self.now.made.iter().position(|(name, _)| *name == reply);
+        let Some((_, made)) = known.and_then(|at| self.now.made.remove(at)) else {
+            return Vec::new();
+        };
         let played = u64::try_from(played.as_millis()).unwrap_or(u64::MAX);
         let audio_end_ms = played.min(made * 1000 / u64::from(RATE));
         let event = if audio_end_ms == 0 {
@@ -360,6 +365,12 @@ impl Protocol for OpenAi {
             Ok(event) => self.on_event(event),
             Err(err) => vec![Deed::Remark(format!("not understood: {err}"))],
         }
+    }
+
+    #[cfg(test)]
+    fn size(&self) -> usize {
+        let Connection { replies, made, calls, known_calls, .. } = &self.now;
+        replies.len() + made.len() + calls.len() + known_calls.len()
     }
 
     fn closed(&mut self, code: Option<u16>, reason: &str) -> Fate {

@@ -185,6 +185,9 @@ pub(super) trait Protocol: Send + Debug {
     fn wish(&mut self, wish: Wish) -> Vec<Deed>;
     /// A text or binary frame of the vendor.
     fn frame(&mut self, frame: &[u8]) -> Vec<Deed>;
+    /// How much it keeps.
+    #[cfg(test)]
+    fn size(&self) -> usize;
     /// What the end of a connection means.
     fn closed(&mut self, code: Option<u16>, reason: &str) -> Fate;
 }

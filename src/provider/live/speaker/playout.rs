@@ -460,6 +460,11 @@ impl Playout {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.replies.len()
+    }
+
     fn find(&mut self, generation: Generation) -> Option<&mut Reply> {
         self.replies.iter_mut().find(|reply| reply.generation == generation)
     }

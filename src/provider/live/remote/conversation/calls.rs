@@ -25,6 +25,13 @@ struct Call {
     answered: bool,
 }
 
+#[cfg(test)]
+impl Calls {
+    pub(super) fn size(&self) -> usize {
+        self.known.len() + self.results.len()
+    }
+}
+
 impl Conversation {
     pub(super) fn on_tool_call(&mut self, id: String, name: String, arguments: String) {
         self.turn.answered();

@@ -65,6 +65,11 @@ impl Replies {
         words.filter(|moment| *moment > Instant::now()).chain(self.cut_until).min()
     }
 
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.open.len() + self.cut.len()
+    }
+
     fn named(&mut self, name: &str) -> Option<&mut Reply> {
         self.open.iter_mut().find(|reply| reply.speech.name == name)
     }

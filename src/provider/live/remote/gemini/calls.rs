@@ -101,6 +101,11 @@ impl Calls {
         answer
     }
 
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.open.len() + self.orphans.len() + self.past.len()
+    }
+
     fn knows(&self, id: &String) -> bool {
         let open = self.open.iter().flat_map(|call| call.ids.iter().flatten());
         open.chain(&self.past).any(|known| known == id)

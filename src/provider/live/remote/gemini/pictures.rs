@@ -26,6 +26,11 @@ impl Pictures {
         !full
     }
 
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// The next one whose time has come.
     pub(super) fn due(&mut self, now: Instant) -> Option<Bytes> {
         let early = self.last.is_some_and(|last| now.saturating_duration_since(last) < PACE);

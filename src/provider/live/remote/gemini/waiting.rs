@@ -52,6 +52,11 @@ impl Waiting {
         Some(wish)
     }
 
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.wishes.len()
+    }
+
     fn forget_sound(&mut self) -> bool {
         let oldest = self.wishes.iter().position(|kept| matches!(kept, Wish::Hear(_)));
         if let Some(Wish::Hear(pcm)) = oldest.and_then(|at| self.wishes.remove(at)) {

@@ -2,10 +2,11 @@
 //! tools it really wants.
 
 use super::wire::{OutputItem, Response, Status, Trouble};
-use super::{FATAL, OpenAi};
+use super::{FATAL, MOST_KNOWN, OpenAi};
 use crate::provider::live::LiveOutput;
 use crate::provider::live::remote::protocol::{Deed, Fate, ReplyEnd};
 use bytes::Bytes;
+use std::collections::VecDeque;
 
 impl OpenAi {
     /// The first that is known of a message.
@@ -14,7 +15,7 @@ impl OpenAi {
             return None;
         }
         self.now.replies.push(item.to_owned());
-        self.now.made.insert(item.to_owned(), 0);
+        remember(&mut self.now.made, (item.to_owned(), 0));
         Some(Deed::ReplyBegan { reply: item.to_owned() })
     }
 
@@ -24,7 +25,7 @@ impl OpenAi {
         };
         let began = self.begin(&item);
         let pcm = self.whole_samples(&item, pcm);
-        if let Some(made) = self.now.made.get_mut(&item) {
+        if let Some((_, made)) = self.now.made.iter_mut().find(|(name, _)| *name == item) {
             *made += (pcm.len() / 2) as u64;
         }
         let sound = Deed::Sound { reply: item, pcm };
@@ -80,7 +81,7 @@ impl OpenAi {
         }
         deeds.extend(replies.into_iter().map(|reply| Deed::ReplyEnded { reply, end: end.clone() }));
         for (id, name, arguments) in calls {
-            self.now.known_calls.push(id.clone());
+            remember(&mut self.now.known_calls, id.clone());
             deeds.push(Deed::Tell(LiveOutput::ToolCall { id, name, arguments }));
         }
         if let Some(error) = error_of(response)
@@ -105,6 +106,13 @@ impl OpenAi {
         }
         calls
     }
+}
+
+fn remember<T>(known: &mut VecDeque<T>, new: T) {
+    if known.len() >= MOST_KNOWN {
+        known.pop_front();
+    }
+    known.push_back(new);
 }
 
 fn end_of(response: &Response) -> ReplyEnd {

@@ -216,22 +216,6 @@ async fn a_vendor_whose_answers_always_fail_is_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hours_pass_without_growth() {
-    let mut talk = talk();
-    talk.say(LiveInput::Text("hello".to_owned())).await;
-    let mut call = talk.vendor.answer().await;
-    call.expect("conversation.item.create").await;
-    call.reply("r", "yes").await;
-    assert_eq!(talk.said().await, answer("yes"));
-    for _ in 0..3 {
-        assert!(call.idle(seconds(50 * 60 - 10)).await);
-        assert!(!call.idle(seconds(60)).await);
-        call = talk.vendor.answer().await;
-        assert_eq!(retold(&mut call, 2).await[1], line("assistant", "yes"));
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn what_was_heard_is_told_before_it_is_told_that_no_model_is_left() {
     let mut talk = talk();
     talk.say(LiveInput::Text("go".to_owned())).await;

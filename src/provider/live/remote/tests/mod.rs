@@ -2,6 +2,7 @@
 //! knows to the sample what it has played.
 
 mod heard;
+mod hours;
 mod lives;
 mod player;
 mod talking;
@@ -10,7 +11,7 @@ mod vendor;
 
 use super::dial::Dialer;
 use super::floor::tests::rules;
-use super::{Client, Health, Remote};
+use super::{Client, Health, Probe, Remote};
 use crate::audio::voice::VoiceGate;
 use crate::message::{
     AudioChunk, ChatKey, ConnectionId, LiveKind, LiveModel, Secret, Speaker as Side, TurnRules,
@@ -20,6 +21,7 @@ use player::Player;
 use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use vendor::Vendor;
@@ -57,17 +59,35 @@ fn talk_with(rules: TurnRules, models: &[&str]) -> Talk {
 /// After something was said elsewhere.
 fn talk_after(past: Vec<Said>, rules: TurnRules, models: &[&str]) -> Talk {
     let (calls, called) = mpsc::channel(4);
-    let client = Client { dialer: Dialer::to(calls), health: Health::default(), gate: by_level };
     let remote = Remote {
         models: models.iter().map(|name| model(name)).collect(),
         rules: Arc::new(rules),
-        instructions: "be brief".into(),
-        client,
+        ..remote_to(calls)
     };
     let speaker = Speaker::default();
     let player = Player::start(&speaker, ConnectionId(1));
     let link = live::connect(&LiveConfig::Remote(remote), speaker.clone(), ready(past));
     Talk { link, speaker, player, vendor: Vendor::new(called) }
+}
+
+/// With nobody to talk to.
+pub(super) fn remote() -> Remote {
+    remote_to(mpsc::channel(1).0)
+}
+
+fn remote_to(calls: mpsc::Sender<DuplexStream>) -> Remote {
+    let client = Client {
+        dialer: Dialer::to(calls),
+        health: Health::default(),
+        gate: by_level,
+        probe: Probe::default(),
+    };
+    Remote {
+        models: vec![model("first")],
+        rules: Arc::new(rules()),
+        instructions: "be brief".into(),
+        client,
+    }
 }
 
 /// Whatever is loud is a voice.

@@ -6,7 +6,6 @@ use super::super::protocol::{
 };
 use super::*;
 use serde_json::{Value, json};
-use tokio::io::DuplexStream;
 use tokio::time::sleep;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{WebSocketStream, accept_async};
@@ -81,6 +80,10 @@ impl Protocol for Unstoppable {
         deeds
     }
 
+    fn size(&self) -> usize {
+        self.known.len()
+    }
+
     fn closed(&mut self, _code: Option<u16>, _reason: &str) -> Fate {
         Fate::Retry
     }
@@ -112,17 +115,11 @@ impl Line {
 async fn unstoppable() -> (Talk, Line) {
     let mut talk = talk();
     let (calls, called) = mpsc::channel(4);
-    let client = Client { dialer: Dialer::to(calls), health: Health::default(), gate: by_level };
-    let remote = Remote {
-        models: vec![model("live")],
-        rules: Arc::new(rules()),
-        instructions: "be brief".into(),
-        client,
-    };
     let (input, inputs) = mpsc::channel(8);
     let (outputs, output) = mpsc::channel(64);
     let protocol = Box::<Unstoppable>::default();
-    let conversation = Conversation::with_vendor(remote, talk.speaker.clone(), outputs, protocol);
+    let conversation =
+        Conversation::with_vendor(remote_to(calls), talk.speaker.clone(), outputs, protocol);
     crate::task::spawn("conversation", conversation.run(inputs));
     talk.link = LiveLink { input, output };
     talk.vendor = Vendor::new(called);

@@ -6,7 +6,7 @@ use crate::audio::voice::VoiceGate;
 use crate::message::{AudioChunk, Interruption, Speaker as Side, TalkKey};
 use crate::provider::live::remote::dial::Dialer;
 use crate::provider::live::remote::gemini::wishes::{NUDGE, REPORT};
-use crate::provider::live::remote::{Client, Health, Remote};
+use crate::provider::live::remote::{Client, Health, Probe, Remote};
 use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, Speaker};
 use std::future::ready;
 use tokio::io::DuplexStream;
@@ -49,7 +49,12 @@ fn talk_after(past: Vec<Said>, turns: Turns, models: &[&str]) -> Talk {
         models: models.iter().map(model).collect(),
         rules: Arc::new(rules(turns)),
         instructions: "Be brief.".into(),
-        client: Client { dialer: Dialer::to(dialled), health: Health::default(), gate },
+        client: Client {
+            dialer: Dialer::to(dialled),
+            health: Health::default(),
+            gate,
+            probe: Probe::default(),
+        },
     };
     let speaker = Speaker::default();
     let link = live::connect(&LiveConfig::Remote(remote), speaker.clone(), ready(past));

@@ -109,8 +109,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Call<S> {
 
     /// The next frame that is not sound; `None` when the other end has hung up.
     pub(crate) async fn frame(&mut self) -> Option<Value> {
+        timeout(PATIENCE, self.read()).await.expect("nothing is said")
+    }
+
+    /// The same, however long it takes.
+    pub(crate) async fn read(&mut self) -> Option<Value> {
         loop {
-            let message = timeout(PATIENCE, self.socket.next()).await.expect("nothing is said")?;
+            let message = self.socket.next().await?;
             let text = match message {
                 Ok(Message::Text(text)) => text,
                 Ok(Message::Ping(_) | Message::Pong(_)) => continue,
@@ -156,6 +161,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Call<S> {
 
     /// Listens until the other end hangs up.
     pub(crate) async fn left(mut self) {
-        while self.frame().await.is_some() {}
+        while self.read().await.is_some() {}
     }
 }
