@@ -10,7 +10,7 @@ pub use errand::{Errand, GIVE_WORK_TOOL};
 pub use remote::{Client, Remote, voices};
 pub use speaker::{Cut, Listener, Pace, Played, SPEAKER_RATE, Sound, Speaker, Stale};
 
-use crate::message::{AudioChunk, Interruption, LiveKind, Speaker as Side, TalkKey, TurnTimes};
+use crate::message::{AudioChunk, Interruption, Speaker as Side, TalkKey, TurnTimes};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
@@ -19,6 +19,8 @@ use tokio::sync::mpsc;
 pub const LIVE_INPUT_CAPACITY: usize = 32;
 /// Output waiting for the session. Full: the model waits.
 pub const LIVE_OUTPUT_CAPACITY: usize = 64;
+/// The one row for which existing clients record at 24 kHz.
+const FAST_NAME: &str = "openai_live";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveConfig {
@@ -30,14 +32,12 @@ pub enum LiveConfig {
 impl LiveConfig {
     /// Of a microphone that does not say its rate: existing clients ask which model it is for.
     pub fn usual_rate(&self) -> u32 {
-        let kind = match self {
+        let first = match self {
             Self::Scripted => None,
-            Self::Remote(remote) => remote.models.first().map(|model| model.kind),
+            Self::Remote(remote) => remote.models.first(),
         };
-        match kind {
-            Some(LiveKind::OpenAi) => 24_000,
-            Some(LiveKind::Gemini) | None => 16_000,
-        }
+        // They know it by its name, and nothing else of it.
+        if first.is_some_and(|model| model.name == FAST_NAME) { 24_000 } else { 16_000 }
     }
 }
 

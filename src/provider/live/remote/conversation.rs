@@ -28,13 +28,16 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 use turn::Turn;
 
 /// How often it is looked how far a reply was heard.
 const LOOK: Duration = Duration::from_millis(200);
-/// What waits for a connection. Full: the oldest is forgotten, and said to be.
+/// What waits for a connection or for a picture. Full: the session is not listened to, so that what people write waits
+/// there, where they are told when it is too much. Of reports the oldest is forgotten: they are in the log.
 const MOST_WAITING: usize = 32;
+/// The same by what it weighs: a picture or two.
+const MOST_BEHIND: usize = 16 * 1024 * 1024;
 /// While so much is not taken by the session, the vendor is not read.
 const MOST_UNTOLD: usize = 16;
 
@@ -145,11 +148,13 @@ impl Conversation {
             self.settle(Instant::now());
             let alarm = self.alarm(Instant::now());
             let reading = self.deeds.is_empty() && self.untold.len() < MOST_UNTOLD;
+            let room = self.has_room();
             tokio::select! {
-                input = inputs.recv() => match input {
+                input = inputs.recv(), if room => match input {
                     Some(input) => self.on_input(input, Instant::now()),
                     None => break,
                 },
+                () = outputs.closed(), if !room => return,
                 news = self.connection.news(), if reading => self.on_news(news),
                 room = outputs.reserve(), if !self.untold.is_empty() => match room {
                     Ok(room) => drop(self.untold.pop_front().map(|output| room.send(output))),
@@ -241,6 +246,19 @@ impl Conversation {
                 self.pictures.spawn_blocking(move || picture::jpeg(&bytes));
             }
         }
+    }
+
+    fn has_room(&self) -> bool {
+        let waiting = self.waiting.len() + self.behind_picture.len() + self.pictures.len();
+        let weight = self.behind_picture.iter().map(|input| match input {
+            LiveInput::Image(image) => image.len(),
+            LiveInput::Text(text) | LiveInput::Report(text) => text.len(),
+            LiveInput::Audio { .. }
+            | LiveInput::Interrupt
+            | LiveInput::TalkKey(_)
+            | LiveInput::ToolResult { .. } => 0,
+        });
+        waiting < MOST_WAITING && weight.sum::<usize>() < MOST_BEHIND
     }
 
     fn on_picture(&mut self, jpeg: Option<Bytes>) {
@@ -355,8 +373,11 @@ async fn push(speaker: &Speaker, held: Option<&(Generation, Bytes)>) {
 
 fn bounded<T>(queue: &mut VecDeque<T>, item: T) {
     if queue.len() >= MOST_WAITING {
-        info!("too much waits for the live model; the oldest is forgotten");
+        warn!("too much waits for the live model; the oldest is forgotten");
         queue.pop_front();
     }
     queue.push_back(item);
 }
+
+#[cfg(test)]
+mod tests;

@@ -169,3 +169,52 @@ fn refusal(err: Error) -> Refusal {
     }
     err.to_string().into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::SinkExt;
+    use futures_util::StreamExt;
+    use tokio::net::TcpListener;
+    use tokio_rustls::TlsAcceptor;
+    use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+    use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+    use tokio_tungstenite::tungstenite::Message;
+
+    #[tokio::test]
+    async fn a_server_is_reached_by_tls_and_only_if_somebody_vouches_for_it() {
+        let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certified.cert.der().clone()], key)
+            .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        crate::task::spawn("server", async move {
+            while let Ok((tcp, _)) = listener.accept().await {
+                let Ok(tls) = acceptor.accept(tcp).await else { continue };
+                let mut socket = tokio_tungstenite::accept_async(tls).await.unwrap();
+                socket.send(Message::text("hello")).await.unwrap();
+            }
+        });
+        let mut trusted = RootCertStore::empty();
+        trusted.add(certified.cert.der().clone()).unwrap();
+        let client = |roots: RootCertStore| {
+            let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
+            let builder = builder.with_safe_default_protocol_versions().unwrap();
+            let config = builder.with_root_certificates(roots).with_no_client_auth();
+            Dialer(Way::Network(Some(Arc::new(config))))
+        };
+        let address = Address { url: format!("wss://localhost:{port}/v1"), headers: Vec::new() };
+        let mut socket = client(trusted).dial(&address).await.unwrap();
+        assert_eq!(socket.next().await.unwrap().unwrap(), Message::text("hello"));
+        let refused = client(RootCertStore::empty()).dial(&address).await;
+        let Err(refusal) = refused else { panic!("a stranger was believed") };
+        assert!(refusal.status.is_none() && refusal.reason.contains("localhost"), "{refusal:?}");
+    }
+}

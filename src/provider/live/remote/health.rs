@@ -15,6 +15,13 @@ impl Health {
         resting.insert(model.to_owned(), Instant::now() + time);
     }
 
+    /// For how long it still rests, if it does.
+    pub(super) fn rest_left(&self, model: &str) -> Option<Duration> {
+        let resting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = resting.get(model)?;
+        Some(until.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
+    }
+
     pub(super) fn is_resting(&self, model: &str) -> bool {
         let mut resting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         resting.retain(|_, until| *until > Instant::now());

@@ -15,7 +15,7 @@ use slot::{Act, Responses};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::{ClientEvent, Content, Item, Outgoing, OutputItem, ServerEvent, Trouble};
+use wire::{ClientEvent, Content, Item, Limit, Outgoing, OutputItem, ServerEvent, Trouble};
 
 const RATE: u32 = 24_000;
 /// The vendor ends a session after an hour, without a warning.
@@ -274,6 +274,7 @@ impl OpenAi {
                 self.now.calls.push((call_id, name, arguments));
                 Vec::new()
             }
+            ServerEvent::Limits { rate_limits } => limited(&rate_limits).into_iter().collect(),
             ServerEvent::ResponseDone { response } => self.on_done(response),
             // Of a response that nobody wants any more.
             ServerEvent::ItemAdded { .. }
@@ -382,6 +383,14 @@ impl Protocol for OpenAi {
             Some(_) | None => Fate::Retry,
         }
     }
+}
+
+/// When there will be more of what is used up, if anything is.
+fn limited(limits: &[Limit]) -> Option<Deed> {
+    let used_up = limits.iter().filter(|limit| limit.remaining.is_some_and(|left| left < 1.0));
+    let seconds = used_up.filter_map(|limit| limit.reset_seconds).fold(0.0, f64::max);
+    let reset = Duration::try_from_secs_f64(seconds).ok()?;
+    (!reset.is_zero()).then_some(Deed::Limited { reset })
 }
 
 /// What may be in a model's name without meaning something in an address.

@@ -147,6 +147,10 @@ pub(super) enum Deed {
     GoAway {
         left: Duration,
     },
+    /// What the vendor allows is used up for so long.
+    Limited {
+        reset: Duration,
+    },
     /// Harmless; for the log.
     Remark(String),
     Failed {

@@ -75,8 +75,11 @@ pub(super) fn why_none(remote: &Remote) -> String {
     let missing: Vec<_> =
         missing.map(|(label, key)| format!("{label} needs the variable {key}")).collect();
     if missing.is_empty() {
-        return "no live model works at the moment; the next try is worth while in a minute"
-            .to_owned();
+        let rests = remote.models.iter().filter(|model| model.has_key());
+        let rests = rests.filter_map(|model| remote.client.health.rest_left(&model.name));
+        let minutes = rests.min().map_or(1, |left| left.as_secs().div_ceil(60).max(1));
+        let soon = if minutes == 1 { "a minute".to_owned() } else { format!("{minutes} minutes") };
+        return format!("no live model works at the moment; the next try is worth while in {soon}");
     }
     format!("no live model works: {}; set it and start the gateway again", missing.join(", "))
 }

@@ -42,6 +42,7 @@ impl Conversation {
             Deed::Tell(output) => self.untold.push_back(output),
             Deed::Handle(handle) => self.connection.handle = handle,
             Deed::GoAway { left } => self.connection.leave_within(left, now),
+            Deed::Limited { reset } => self.turn.limited(reset, now),
             Deed::Remark(text) => debug!(text, "the live model's vendor remarks"),
             Deed::Failed { reason, fate } => self.on_lost(&reason, fate, now),
         }

@@ -11,6 +11,8 @@ use tracing::{info, warn};
 const MICROPHONE_OFF: Duration = Duration::from_secs(1);
 /// A vendor that could not answer is asked again after this.
 const ASK_AGAIN: Duration = Duration::from_secs(2);
+/// A limit of the vendor is not waited for any longer.
+const LONGEST_LIMIT: Duration = Duration::from_secs(60);
 /// A vendor is asked so often for one answer; after that it is connected anew.
 const MOST_ASKED: u32 = 2;
 const MOST_UNDECIDED: usize = 8;
@@ -35,6 +37,8 @@ pub(super) struct Turn {
     /// When the user was last heard to speak.
     pub(super) voiced: Option<Instant>,
     asked: Option<Asked>,
+    /// Before this the vendor allows nothing more.
+    limited_until: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -73,6 +77,10 @@ impl Turn {
     /// What was asked for then is still the last that was.
     pub(super) fn asked_at(&self, moment: Instant) -> bool {
         self.asked.is_some_and(|asked| asked.at == moment)
+    }
+
+    pub(super) fn limited(&mut self, reset: Duration, now: Instant) {
+        self.limited_until = Some(now + reset.min(LONGEST_LIMIT));
     }
 
     /// No answer is due before that.
@@ -139,7 +147,7 @@ impl Conversation {
         warn!(reason, "the live model could not answer; it is asked again");
         if let Some(asked) = &mut self.turn.asked {
             asked.begun = false;
-            asked.by = now + ASK_AGAIN;
+            asked.by = (now + ASK_AGAIN).max(self.turn.limited_until.unwrap_or(now));
         }
     }
 

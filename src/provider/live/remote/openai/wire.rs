@@ -90,10 +90,23 @@ pub(super) enum ServerEvent {
         name: String,
         arguments: String,
     },
+    #[serde(rename = "rate_limits.updated")]
+    Limits {
+        #[serde(default)]
+        rate_limits: Vec<Limit>,
+    },
     #[serde(rename = "response.done")]
     ResponseDone { response: Response },
     #[serde(other)]
     Other,
+}
+
+/// How much more is allowed, of requests or of tokens.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Limit {
+    pub(super) remaining: Option<f64>,
+    pub(super) reset_seconds: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]

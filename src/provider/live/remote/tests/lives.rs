@@ -159,6 +159,40 @@ async fn a_limit_of_the_vendor_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_limit_that_the_vendor_announces_is_waited_for_as_long_as_it_says() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("hello".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.expect("response.create").await;
+    call.send(json!({"type": "response.created", "response": {"id": "r1"}})).await;
+    let limits = json!([{"name": "requests", "limit": 9, "remaining": 9, "reset_seconds": 50.0},
+        {"name": "tokens", "limit": 9, "remaining": 0, "reset_seconds": 20.5}]);
+    call.send(json!({"type": "rate_limits.updated", "rate_limits": limits})).await;
+    call.done("r1", "failed").await;
+    let before = tokio::time::Instant::now();
+    call.expect("response.create").await;
+    assert!((20..25).contains(&before.elapsed().as_secs()), "{:?}", before.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_is_written_before_the_vendor_is_ready_is_read() {
+    let mut talk = talk();
+    for number in 0..40 {
+        talk.say(LiveInput::Text(number.to_string())).await;
+    }
+    let mut call = talk.vendor.answer().await;
+    let mut read = Vec::new();
+    while read.len() < 40 {
+        let event = call.next().await;
+        if event["type"] == "conversation.item.create" {
+            read.push(event["item"]["content"][0]["text"].as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(read, (0..40).map(|number| number.to_string()).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_vendor_that_goes_mute_is_asked_again_and_then_connected_again() {
     let mut talk = talk();
     talk.say(LiveInput::Text("hello".to_owned())).await;

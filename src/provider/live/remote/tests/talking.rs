@@ -387,3 +387,11 @@ async fn where_the_gateway_decides_a_short_word_interrupts_only_if_it_means_some
         assert_eq!(talk.said().await, user(word));
     }
 }
+
+#[test]
+fn sound_without_a_rate_goes_by_the_name_that_clients_know() {
+    for (name, rate) in [("openai_live", 24_000), ("first", 16_000), ("gemini_live", 16_000)] {
+        let config = LiveConfig::Remote(Remote { models: vec![model(name)], ..remote() });
+        assert_eq!(config.usual_rate(), rate, "{name}");
+    }
+}

@@ -130,6 +130,7 @@ impl Book {
                 | Deed::Handle(_)
                 | Deed::GoAway { .. }
                 | Deed::Remark(_)
+                | Deed::Limited { .. }
                 | Deed::Failed { .. } => (),
             }
         }

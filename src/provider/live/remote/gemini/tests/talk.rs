@@ -354,6 +354,19 @@ async fn a_slow_pong_is_no_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_vendor_that_says_nothing_for_more_than_a_minute_is_connected_anew() {
+    let mut talk = talk(Turns::Model);
+    let mut call = talk.answer().await;
+    talk.exchange(&mut call, "hello", "hi").await;
+    talk.nobody_calls_for(58 * SECOND).await;
+    let start = Instant::now();
+    let mut again = talk.answer().await;
+    assert!(start.elapsed() < 30 * SECOND, "{:?}", start.elapsed());
+    assert!(again.next().await["clientContent"].is_object());
+    talk.exchange(&mut again, "still there?", "yes").await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_vendor_that_never_gets_ready_is_given_up() {
     let mut talk = talk(Turns::Model);
     let mut kept = Vec::new();
