@@ -17,6 +17,7 @@ use super::recent::RecentFiles;
 use super::results::Results;
 use super::settings::Settled;
 use super::voice::{Voice, Wake};
+use super::warm::Warming;
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::files::Files;
 use crate::message::{
@@ -66,6 +67,7 @@ pub(super) struct Session {
     pub(super) voice: Voice,
     pub(super) recent: RecentFiles,
     pub(super) results: Results,
+    pub(super) warming: Warming,
     idle_since: Option<Instant>,
     /// Set when the session is to be deleted.
     pub(super) doom: Option<Doom>,
@@ -145,6 +147,7 @@ impl Session {
             last_run: record.last_run,
             recent: RecentFiles::restored(record.recent_files),
             results: Results::restored(record.summaries),
+            warming: Warming::default(),
             jobs: JoinSet::new(),
             idle_since: None,
             doom: None,

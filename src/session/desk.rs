@@ -256,6 +256,7 @@ impl Session {
                 }
             }
             JobDone::Followed { kind, before, list } => self.on_followed(kind, before, list),
+            JobDone::Placed { slot, project, site } => self.on_placed(slot, &project, site),
             JobDone::Prepared { channel, run, before } => self.on_prepared(channel, run, before),
             JobDone::Concluded { channel, run, conclusion } => {
                 self.on_concluded(channel, run, conclusion);

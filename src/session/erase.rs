@@ -74,6 +74,7 @@ impl Session {
                     JobDone::LookedUp { .. }
                     | JobDone::Listed { .. }
                     | JobDone::Followed { .. }
+                    | JobDone::Placed { .. }
                     | JobDone::Prepared { .. }
                     | JobDone::Concluded { .. }
                     | JobDone::Described { .. }

@@ -14,6 +14,7 @@ use crate::message::{
 use crate::store::{SessionKey, StoreError};
 use bytes::Bytes;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
@@ -104,6 +105,12 @@ pub(super) enum JobDone {
         kind: ListKind,
         before: Option<Arc<FileList>>,
         list: Arc<FileList>,
+    },
+    /// Where an agent would work that nobody has asked yet.
+    Placed {
+        slot: AgentSlot,
+        project: PathBuf,
+        site: Option<Site>,
     },
     /// The project is safe, as far as it can be made safe, and the agent has its place: the run may begin. Or why
     /// there is no place for it.

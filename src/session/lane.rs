@@ -309,6 +309,28 @@ impl Lane {
         }
     }
 
+    /// Whether the agent could be started before anybody asks it something.
+    pub(super) fn could_be_warm(&self) -> bool {
+        match &self.worker {
+            Worker::Chat { .. } => false,
+            Worker::Agent { config, link, .. } => {
+                link.is_none() && self.is_idle() && config.can_be_warm()
+            }
+        }
+    }
+
+    /// Starts the agent before anybody asks it something. One that is not asked ends like one that was.
+    pub(super) fn warm(&mut self, resume: Option<String>) {
+        if let Worker::Agent { config, place, link: link @ None } = &mut self.worker {
+            let fresh = agent::start(&config.resuming(resume), place);
+            // An agent that does not take it is started by its prompt.
+            let _ = fresh.input.try_send(AgentInput::Warm);
+            *link = Some(fresh);
+            self.stray_cancels = 0;
+            self.free_since = Instant::now();
+        }
+    }
+
     /// Starts the worker on a run that is still wanted; one that has no process goes on with the conversation
     /// `resume`. False: the worker does not take it.
     pub(super) fn begin(

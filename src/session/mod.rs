@@ -43,6 +43,7 @@ mod sound;
 mod spent;
 mod talk;
 mod voice;
+mod warm;
 mod work;
 
 pub use crate::files::{Backup, Content, ContentError, FileError, Moment, Restored};

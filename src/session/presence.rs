@@ -93,6 +93,9 @@ impl Session {
             self.tell_present_state(attach.channel, attach.connection);
         }
         self.note_use();
+        if let Channel::Agent(slot) = attach.channel {
+            self.warm_up(slot);
+        }
         Ok(Attached { greeting, start, lanes })
     }
 

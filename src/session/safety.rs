@@ -17,6 +17,9 @@ const UNASKED: &str =
 
 impl Session {
     pub(super) fn prepare(&mut self, slot: AgentSlot, run: RunId) {
+        if self.warming.defer(slot, run) {
+            return;
+        }
         let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
         self.jobs.spawn(job::prepare(self.env.clone(), Channel::Agent(slot), run, wish));
     }

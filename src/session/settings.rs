@@ -161,6 +161,7 @@ impl Session {
         self.lanes.iter_mut().for_each(|lane| lane.choose_chat(&chat));
         self.voice.choose(models::live(&self.env, &self.settings));
         self.choose_agents();
+        AgentSlot::ALL.into_iter().for_each(|slot| self.warm_up(slot));
         let stored = differences(&self.settings, &self.env.config);
         let (changes, effects) = (vec![Change::Settings(stored)], vec![Effect::Settled(done)]);
         self.journal.record(Step { changes, effects });

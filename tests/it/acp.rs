@@ -88,6 +88,10 @@ impl Agent {
         self.link.input.send(AgentInput::Prompt(prompt)).await.unwrap();
     }
 
+    async fn warm(&self) {
+        self.link.input.send(AgentInput::Warm).await.unwrap();
+    }
+
     async fn cancel(&self) {
         self.link.input.send(AgentInput::Cancel).await.unwrap();
     }
@@ -339,6 +343,75 @@ async fn a_prompt_to_a_process_that_is_dead_already_goes_to_a_new_one() {
     // One that dies of its prompt is not asked for ever.
     let reason = agent.failure("leave").await;
     assert_eq!(reason, "Test: it ended unexpectedly (exit status 0)");
+}
+
+/// The conversations that were begun here.
+fn conversations(place: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name());
+    let session = |name: std::ffi::OsString| Some(name.to_str()?.strip_suffix(".session")?.to_owned());
+    names.filter_map(session).collect()
+}
+
+#[tokio::test]
+async fn a_start_before_the_first_prompt_is_told_with_it() {
+    let place = Post::new(&["--noise"]);
+    let mut agent = place.start();
+    agent.warm().await;
+    agent.warm().await;
+    wait_for(PATIENCE, || !conversations(&place.path()).is_empty()).await;
+    assert!(agent.link.output.try_recv().is_err());
+    let outputs = agent.ask("session").await;
+    let [session] = &conversations(&place.path())[..] else { panic!("not one conversation") };
+    assert_eq!(answers(&outputs), *session);
+    for told in [
+        AgentOutput::Line("loading extensions".to_owned()),
+        AgentOutput::Opened { session: session.clone(), resumed: false },
+    ] {
+        assert_eq!(outputs.iter().filter(|output| **output == told).count(), 1, "{outputs:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_early_start_that_fails_is_told_with_the_prompt_and_only_then() {
+    let mut place = Post::new(&[]);
+    let script = "echo x >> tries; echo bad luck >&2; exit 7";
+    place.program.row.command = ["sh", "-c", script].map(Into::into).to_vec();
+    let mut agent = place.start();
+    agent.warm().await;
+    wait_for(PATIENCE, || place.path().join("tries").exists()).await;
+    let reason = agent.failure("hello").await;
+    assert_eq!(reason, "Test: it ended unexpectedly (exit status 7; it said: bad luck)");
+    agent.cancel().await;
+    assert_eq!(agent.done().await, [cancelled()]);
+}
+
+#[tokio::test]
+async fn where_nothing_was_said_nothing_is_forgotten() {
+    let place = Post::new(&[]);
+    let mut agent = place.start();
+    agent.warm().await;
+    wait_for(PATIENCE, || !conversations(&place.path()).is_empty()).await;
+    let pid = conversations(&place.path())[0].strip_prefix("session-").unwrap().parse().unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    wait_for(PATIENCE, || living_in(&place.path()).is_empty()).await;
+    let outputs = agent.ask("hello").await;
+    assert_eq!(answers(&outputs), "hello there");
+    let forgot = |output: &AgentOutput| matches!(output, AgentOutput::Line(line) if line.contains("remember"));
+    assert!(!outputs.iter().any(forgot), "{outputs:?}");
+}
+
+#[tokio::test]
+async fn a_cancel_ends_an_early_start_with_its_prompt() {
+    let place = Post::new(&["--slow", "1000"]);
+    let mut agent = place.start();
+    agent.warm().await;
+    agent.prompt("hello").await;
+    assert_eq!(agent.next().await, AgentOutput::State(AgentState::Starting));
+    agent.cancel().await;
+    assert_eq!(agent.done().await, [cancelled()]);
+    agent.cancel().await;
+    assert_eq!(agent.done().await, [cancelled()]);
 }
 
 #[tokio::test]

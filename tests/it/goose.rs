@@ -4,7 +4,7 @@
 use crate::model_server::{Asked, ModelServer, Reply};
 use crate::panes::{Panes, Told};
 use crate::process::Process;
-use crate::support::{BODY, Home, PATIENCE, eventually};
+use crate::support::{BODY, Home, PATIENCE, eventually, repository};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -91,14 +91,6 @@ fn call(tool: &str, arguments: &Value) -> Reply {
     let told = event(&json!({"role": "assistant", "tool_calls": [call]}), None);
     let end = event(&json!({}), Some("tool_calls"));
     Reply::events(&format!("{told}{end}data: [DONE]\n\n"))
-}
-
-/// With one commit.
-fn repository(project: &Path) {
-    let init = "git init -q . && git -c user.name=t -c user.email=t@example.com commit -q --allow-empty -m first";
-    let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", init]).current_dir(project);
-    assert!(shell.status().unwrap().success());
 }
 
 /// A gateway whose four agents are goose.

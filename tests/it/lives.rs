@@ -21,7 +21,7 @@ fn settings(arguments: &str) -> String {
     )
 }
 
-fn row(mark: &str) -> AgentRow {
+pub(crate) fn row(mark: &str) -> AgentRow {
     AgentRow {
         name: "test".to_owned(),
         label: "Test".to_owned(),
@@ -39,7 +39,7 @@ fn row(mark: &str) -> AgentRow {
 }
 
 /// The same within this process; the mark is among the agent's arguments.
-fn resting(config: &mut Config, mark: &str, patience: Duration) {
+pub(crate) fn resting(config: &mut Config, mark: &str, patience: Duration) {
     config.supervisor = env!("CARGO_BIN_EXE_kakehashi").into();
     config.agents = vec![row(mark)];
     config.limits.agent_idle = patience;
@@ -160,7 +160,7 @@ async fn an_agent_without_work_ends_and_comes_back_with_its_conversation() {
 }
 
 /// Changes a setting of a session and tells what the gateway says.
-async fn set(addr: SocketAddr, session: &str, name: &str, value: &str) -> Value {
+pub(crate) async fn set(addr: SocketAddr, session: &str, name: &str, value: &str) -> Value {
     let body = json!({SESSION: session, "モデル設定": {name: value}});
     http::post("/core/AIコア/モデル情報/設定", &body).local().send(addr).await.json()
 }

@@ -73,4 +73,5 @@ mod undo;
 mod users;
 mod voice;
 mod vue;
+mod warm;
 mod webhook;

@@ -323,3 +323,11 @@ pub(crate) fn seq(packet: &Value) -> u64 {
 pub(crate) fn cursor(init: &Value, seq: u64) -> Value {
     json!({EPOCH: init[EPOCH], "最終連番": seq})
 }
+
+/// Makes the project a git repository with one commit.
+pub(crate) fn repository(project: &Path) {
+    let init = "git init -q . && git -c user.name=t -c user.email=t@example.com commit -q --allow-empty -m first";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", init]).current_dir(project);
+    assert!(shell.status().unwrap().success());
+}

@@ -61,7 +61,9 @@ impl Agent {
             let end = match input {
                 Some(AgentInput::Prompt(prompt)) => self.work(&prompt).await,
                 Some(AgentInput::Cancel) => Ok(AgentEnd::Cancelled),
-                Some(AgentInput::CancelNow | AgentInput::Answer { .. }) => continue,
+                Some(AgentInput::Warm | AgentInput::CancelNow | AgentInput::Answer { .. }) => {
+                    continue;
+                }
                 None => break,
             };
             let Ok(end) = end else { break };
@@ -159,7 +161,7 @@ impl Agent {
                     }
                     Some(AgentInput::Cancel | AgentInput::CancelNow) => return Heard::Cancelled,
                     Some(AgentInput::Prompt(prompt)) => hold(&mut self.held, prompt),
-                    Some(AgentInput::Answer { .. }) => (),
+                    Some(AgentInput::Warm | AgentInput::Answer { .. }) => (),
                     None => return Heard::LinkDropped,
                 },
                 () = deadline => return Heard::Cancelled,
@@ -201,7 +203,7 @@ impl Agent {
                 input = self.inbox.recv(), if link_open => match input {
                     Some(AgentInput::Cancel | AgentInput::CancelNow) => process.kill(),
                     Some(AgentInput::Prompt(prompt)) => hold(&mut self.held, prompt),
-                    Some(AgentInput::Answer { .. }) => (),
+                    Some(AgentInput::Warm | AgentInput::Answer { .. }) => (),
                     None => link_open = false,
                 },
             }

@@ -26,6 +26,7 @@ pub use tool::{
     Ask, AskId, AskOption, AskOptionKind, FileDiff, Location, Tool, ToolKind, ToolStatus,
 };
 
+use crate::message::AgentKind;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,6 +63,14 @@ impl AgentConfig {
         }
     }
 
+    /// It is a program that is kept from prompt to prompt, so the first one need not wait for its start.
+    pub fn can_be_warm(&self) -> bool {
+        match self {
+            Self::Scripted { .. } | Self::BuiltIn(_) => false,
+            Self::Program(program) => program.row.kind == AgentKind::Acp,
+        }
+    }
+
     /// It asks before it does what needs approval; otherwise it must be kept where it can do no harm.
     pub fn has_approvals(&self) -> bool {
         match self {
@@ -80,6 +89,9 @@ pub struct AgentPrompt {
 
 #[derive(Debug)]
 pub enum AgentInput {
+    /// Somebody may ask something soon. Who takes long to start does so now; has no answer of its own, and trouble is
+    /// told with the prompt.
+    Warm,
     Prompt(AgentPrompt),
     /// Stop the current prompt and all it started; answered by `Done(Cancelled)`, also when nothing runs.
     Cancel,

@@ -58,7 +58,7 @@ impl Agent {
             let end = match input {
                 AgentInput::Prompt(prompt) => self.work(&prompt).await,
                 AgentInput::Cancel => self.cancel(Vec::new()).await,
-                AgentInput::CancelNow | AgentInput::Answer { .. } => continue,
+                AgentInput::Warm | AgentInput::CancelNow | AgentInput::Answer { .. } => continue,
             };
             if end.is_err() {
                 break;
@@ -163,7 +163,7 @@ impl Inbox {
                 Some(AgentInput::Answer { id, decision }) => {
                     let _ = self.decided.try_send((id, decision));
                 }
-                Some(AgentInput::CancelNow) => (),
+                Some(AgentInput::Warm | AgentInput::CancelNow) => (),
                 None => return Stop::LinkDropped,
             }
         }

@@ -1,5 +1,5 @@
 //! Agents that speak the Agent Client Protocol, version 1, over their stdin and stdout, or from within this process.
-//! They are started at the first prompt, kept for the next, and started again when they died; the conversation goes on
+//! They are started when somebody is about to ask something, at the latest with the first prompt, kept for the next, and started again when they died; the conversation goes on
 //! if it can.
 
 mod content;
@@ -9,6 +9,7 @@ mod peer;
 mod question;
 mod tools;
 mod turn;
+mod warmth;
 pub(super) mod wire;
 
 use super::builtin::BuiltIn;
@@ -31,6 +32,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use tools::Tools;
 use tracing::{debug, error, info};
+use warmth::Early;
 use wire::Incoming;
 
 /// Longer pieces of an answer are told in several.
@@ -65,6 +67,7 @@ fn link(program: Arc<Program>, inside: Option<Arc<BuiltIn>>, place: Place) -> Ag
         state: None,
         listening: Listening::WhenTold,
         passed_over: PassedOver::default(),
+        early: None,
     };
     task::spawn("agent-acp", agent.run());
     AgentLink { input, output: answers }
@@ -91,6 +94,8 @@ struct Agent {
     state: Option<AgentState>,
     listening: Listening,
     passed_over: PassedOver,
+    /// There while the process was started and nobody has asked it anything.
+    early: Option<Early>,
 }
 
 /// When the agent is listened to.
@@ -121,6 +126,10 @@ enum Happening {
     LinkDropped,
 }
 
+/// Nobody wants to know any more.
+#[derive(Debug)]
+struct LinkDropped;
+
 /// Why a prompt ended without an answer of the agent.
 #[derive(Debug)]
 enum Halt {
@@ -147,6 +156,10 @@ impl Agent {
                     self.settle();
                     self.outbox.push_back(AgentOutput::Done(end));
                 }
+                Happening::Input(AgentInput::Warm) => match self.warm_up().await {
+                    Ok(()) => (),
+                    Err(LinkDropped) => break,
+                },
                 Happening::Input(AgentInput::Cancel) => {
                     self.outbox.push_back(AgentOutput::Done(AgentEnd::Cancelled));
                 }
@@ -215,6 +228,7 @@ impl Agent {
                 info!(agent = self.program.row.name, %why, "an idle agent is gone; the next prompt starts it again");
                 // Without a prompt there is nobody to tell.
                 let _ = self.bury().await;
+                self.forget_early();
             }
         }
     }
@@ -244,6 +258,9 @@ impl Agent {
     }
 
     fn tell(&mut self, output: AgentOutput) {
+        if let Some(early) = &mut self.early {
+            return early.keep(output);
+        }
         // While a cancel is under way nobody may take anything; what there is, is enough.
         if self.listening == Listening::WhenTold || self.outbox.len() < AGENT_OUTPUT_CAPACITY {
             self.outbox.push_back(output);
@@ -264,7 +281,7 @@ impl Agent {
     }
 
     fn tell_state(&mut self, state: AgentState) {
-        if self.state != Some(state) {
+        if self.early.is_none() && self.state != Some(state) {
             self.state = Some(state);
             self.tell(AgentOutput::State(state));
         }
@@ -314,7 +331,7 @@ impl Agent {
                         host.kill();
                     }
                     Some(AgentInput::CancelNow) => host.kill(),
-                    Some(AgentInput::Answer { .. }) => (),
+                    Some(AgentInput::Warm | AgentInput::Answer { .. }) => (),
                     None => {
                         halt = Some(Halt::LinkDropped);
                         link_open = false;

@@ -245,12 +245,17 @@ impl Agent {
                 }
                 Happening::Said(Said::Message(message)) => self.on_other(message),
                 Happening::Said(Said::Ended(why)) => return Err(self.lost(&why).await.into()),
-                Happening::Input(AgentInput::Prompt(prompt)) => self.hold(prompt),
+                Happening::Input(AgentInput::Prompt(prompt)) => {
+                    self.hold(prompt);
+                    // Its own start is under way, whoever it was for.
+                    let _ = self.speak_up();
+                    self.tell_state(AgentState::Starting);
+                }
                 Happening::Input(AgentInput::Cancel | AgentInput::CancelNow) => {
                     self.bury().await?;
                     return Err(Halt::Cancelled.into());
                 }
-                Happening::Input(AgentInput::Answer { .. }) => (),
+                Happening::Input(AgentInput::Warm | AgentInput::Answer { .. }) => (),
                 Happening::Late => {
                     let (label, limit) = (&self.program.row.label, START_LIMIT.as_secs());
                     let reason = format!(

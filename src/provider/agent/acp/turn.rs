@@ -27,12 +27,16 @@ enum Acquaintance {
 
 impl Agent {
     pub(super) async fn turn(&mut self, prompt: &AgentPrompt) -> Result<AgentEnd, Halt> {
+        let early = self.speak_up();
         if self.peer.is_some() {
             if let Some(end) = self.attempt(prompt, Acquaintance::Kept).await? {
                 return Ok(end);
             }
             // It had died since the last prompt, and nobody had noticed yet.
             self.bury().await?;
+            if let Some(early) = early {
+                self.session = early.session;
+            }
         }
         self.open().await?;
         let end = self.attempt(prompt, Acquaintance::Fresh).await?;
@@ -60,7 +64,9 @@ impl Agent {
                 }
                 Happening::Said(Said::Ended(Silence::Closed)) if silent => return Ok(None),
                 // Remembered for the case that it dies.
-                Happening::Said(Said::Complaint(_)) | Happening::Late => (),
+                Happening::Said(Said::Complaint(_))
+                | Happening::Late
+                | Happening::Input(AgentInput::Warm) => (),
                 Happening::Said(Said::Ended(why)) => return Err(self.lost(&why).await),
                 Happening::Input(AgentInput::Prompt(prompt)) => self.hold(prompt),
                 Happening::Input(AgentInput::Answer { id, decision }) => self.decide(id, decision),
@@ -221,7 +227,7 @@ impl Agent {
                     }
                 }
                 Happening::Said(Said::Complaint(_))
-                | Happening::Input(AgentInput::Answer { .. }) => (),
+                | Happening::Input(AgentInput::Warm | AgentInput::Answer { .. }) => (),
                 Happening::Input(AgentInput::Prompt(prompt)) => self.hold(prompt),
                 Happening::Said(Said::Ended(_))
                 | Happening::Late

@@ -1,0 +1,116 @@
+//! Agents that take long to start are started when somebody comes to their channel, so that the first request finds
+//! them there. Whatever goes wrong is told when there is a request.
+
+use super::actor::Session;
+use super::job::JobDone;
+use super::lane::Lane;
+use super::site::{Site, SiteError, SiteWish};
+use crate::message::{AgentSlot, Channel, RunId, SettingValue};
+use std::path::Path;
+
+/// Places that are being made, by slot.
+#[derive(Debug, Default)]
+pub(super) struct Warming([Placing; AgentSlot::ALL.len()]);
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Placing {
+    #[default]
+    No,
+    Alone,
+    /// This run begins when the place is made: nothing may change there while it works.
+    Awaited(RunId),
+}
+
+impl Warming {
+    fn of(&mut self, slot: AgentSlot) -> &mut Placing {
+        &mut self.0[usize::from(slot.number()) - 1]
+    }
+
+    /// True: the run will be prepared when the place is made.
+    pub(super) fn defer(&mut self, slot: AgentSlot, run: RunId) -> bool {
+        let placing = self.of(slot);
+        match placing {
+            Placing::No => false,
+            Placing::Alone | Placing::Awaited(_) => {
+                *placing = Placing::Awaited(run);
+                true
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Nothing is started for a channel that nobody looks at.
+    pub(super) fn warm_up(&mut self, slot: AgentSlot) {
+        let is_placing = !matches!(self.warming.of(slot), Placing::No);
+        if is_placing || !self.is_watched(slot) || !self.lane_of(slot).could_be_warm() {
+            return;
+        }
+        *self.warming.of(slot) = Placing::Alone;
+        let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
+        let needs_own = self.needs_worktree(slot);
+        let project = wish.files().project().to_owned();
+        self.jobs.spawn(async move {
+            let found = tokio::task::spawn_blocking(move || site(&wish, needs_own)).await;
+            JobDone::Placed { slot, project, site: found.unwrap_or_default() }
+        });
+    }
+
+    pub(super) fn on_placed(&mut self, slot: AgentSlot, project: &Path, site: Option<Site>) {
+        match std::mem::take(self.warming.of(slot)) {
+            Placing::Awaited(run) => self.prepare(slot, run),
+            Placing::No | Placing::Alone if project != self.env.files.project() => {
+                self.warm_up(slot);
+            }
+            Placing::No | Placing::Alone => {
+                // Somebody may have left, asked or chosen meanwhile.
+                if let Some(site) = site
+                    && self.is_watched(slot)
+                    && self.lane_of(slot).could_be_warm()
+                {
+                    self.start_early(slot, &site);
+                }
+            }
+        }
+    }
+
+    fn start_early(&mut self, slot: AgentSlot, site: &Site) {
+        let place = self.quarters().place(site, self.lane_of(slot).row());
+        let lane = &mut self.lanes[usize::from(slot.number())];
+        lane.work_at(place);
+        let resume = self.conversations.of(lane);
+        lane.warm(resume);
+    }
+
+    fn is_watched(&self, slot: AgentSlot) -> bool {
+        self.audience.count(Channel::Agent(slot)) > 0
+    }
+
+    fn lane_of(&self, slot: AgentSlot) -> &Lane {
+        &self.lanes[usize::from(slot.number())]
+    }
+
+    fn needs_worktree(&self, slot: AgentSlot) -> bool {
+        let setting = format!("CODE_AI{}_PLACE", slot.number());
+        let chosen = SettingValue::Text("worktree".to_owned());
+        self.settings.iter().any(|(name, value)| **name == *setting && *value == chosen)
+    }
+}
+
+/// Where the next run would work, made if it is not there yet. Blocking.
+fn site(wish: &SiteWish, needs_own: bool) -> Option<Site> {
+    let own = match wish.worktree() {
+        Ok(_) | Err(SiteError::NoWork) => true,
+        Err(SiteError::IsShared) => false,
+        Err(_) => return None,
+    };
+    let repository = wish.repository().ok()?;
+    match repository {
+        Some(repository) if own => {
+            let place = repository.worktree_path(wish.session(), wish.slot());
+            repository.ensure(wish.session(), wish.slot(), &place).ok().map(Site::Worktree)
+        }
+        None if own || needs_own => None,
+        repository => Some(Site::Shared(repository)),
+    }
+}
