@@ -23,4 +23,5 @@ pub mod session;
 pub mod store;
 pub mod talk;
 pub mod task;
+pub mod which;
 pub mod workplace;

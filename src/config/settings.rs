@@ -4,6 +4,7 @@ use super::{Config, Models};
 use crate::message::{
     AgentKind, AgentRow, AgentSlot, ChatModel, LiveModel, SettingProblem, SettingValue, Settings,
 };
+use crate::which::which;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
 use std::path::Path;
@@ -245,7 +246,8 @@ fn agent(config: &Config, asked: &str) -> Result<String, SettingProblem> {
         Models::Scripted => &[SCRIPTED_NAME],
     };
     if asked == AUTO_NAME {
-        return Ok(own[0].to_owned());
+        let first = agents(config).iter().find(|row| takes_over(row));
+        return Ok(first.map_or(own[0], |row| row.name.as_str()).to_owned());
     }
     let known = agents(config).iter().map(|row| row.name.as_str()).chain(own.iter().copied());
     let known: Vec<&str> = known.collect();
@@ -254,6 +256,12 @@ fn agent(config: &Config, asked: &str) -> Result<String, SettingProblem> {
     }
     let known = known.join(", ");
     Err(SettingProblem::UnknownModel { value: asked.to_owned(), known })
+}
+
+/// Who asks nobody before it acts is never chosen by itself.
+fn takes_over(row: &AgentRow) -> bool {
+    let found = || row.command.first().and_then(|command| which(command));
+    row.kind == AgentKind::Acp && found().is_some()
 }
 
 fn agents(config: &Config) -> &[AgentRow] {

@@ -93,6 +93,31 @@ fn a_model_of_an_agent_is_one_that_some_agent_may_have() {
 }
 
 #[test]
+fn a_slot_without_a_name_gets_the_first_agent_that_is_there() {
+    let row = |name: &str, kind: &str, command: &str| {
+        format!(
+            "[[agents]]\nname = \"{name}\"\nkind = \"{kind}\"\ncommand = [\"{command}\", \"{{prompt}}\"]\n"
+        )
+    };
+    let missing = row("missing", "acp", "surely-not-installed");
+    let unasked = row("unasked", "command", "sh");
+    let (first, second) = (row("first", "acp", "sh"), row("second", "acp", "sh"));
+    for (file, expected) in [
+        (format!("{missing}{unasked}"), "builtin"),
+        (format!("{missing}{unasked}{first}{second}"), "first"),
+        (format!("{second}{first}"), "second"),
+        (format!("models = \"scripted\"\n{first}"), "scripted"),
+    ] {
+        let named = "[settings]\nCODE_AI2_NAME = \"scripted\"\n";
+        let settings = load(&format!("{file}{named}")).unwrap().settings;
+        for (name, expected) in [("CODE_AI1_NAME", expected), ("CODE_AI2_NAME", "scripted")] {
+            let value = SettingValue::Text(expected.to_owned());
+            assert!(settings.contains(&(name, value)), "{expected}: {settings:?}");
+        }
+    }
+}
+
+#[test]
 fn an_address_that_others_can_reach_is_refused() {
     check_refused("listen = \"0.0.0.0:8091\"", "0.0.0.0:8091 can be reached by others, and");
     check_refused(

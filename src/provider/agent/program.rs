@@ -3,9 +3,9 @@
 use super::process::PASSED_ON;
 use super::{AgentHome, AgentLink, Place, acp, command};
 use crate::message::{AgentKind, AgentRow};
-use rustix::fs::{Access, access};
+use crate::which::which;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// All that is needed to start an agent.
@@ -45,13 +45,7 @@ impl Program {
 
 /// Where the row's command is found, if it is there and may be run.
 pub fn installed(row: &AgentRow) -> Option<PathBuf> {
-    let name = Path::new(row.command.first()?);
-    let runs = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
-    if name.components().count() > 1 {
-        return Some(name.to_owned()).filter(runs);
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|directory| directory.join(name)).find(runs)
+    which(row.command.first()?)
 }
 
 pub(super) fn start(program: &Arc<Program>, place: &Place) -> AgentLink {
