@@ -238,6 +238,7 @@ impl Session {
             }
             AgentOutput::State(state) => self.on_state(slot, state),
             AgentOutput::Mode(_) => {}
+            AgentOutput::Picture(bytes) => self.keep_picture(index, bytes),
             AgentOutput::FileMade(path) => self.describe(index, path),
             AgentOutput::FilesChanged(paths) => {
                 if let Some(current) = &mut self.lanes[index].current {
@@ -287,7 +288,7 @@ impl Session {
         self.end_run(step, index, ending);
     }
 
-    /// Stores a picture that a model made.
+    /// Stores a picture that a model made or an agent shows.
     fn keep_picture(&mut self, index: usize, bytes: Bytes) {
         let channel = self.lanes[index].channel;
         let Some(current) = &mut self.lanes[index].current else { return };

@@ -18,6 +18,7 @@ mod chat_gemini;
 mod chat_openai;
 mod choice;
 mod comparison;
+mod content;
 mod core_api;
 mod cors;
 mod crash;

@@ -27,6 +27,7 @@ pub use tool::{
 };
 
 use crate::message::AgentKind;
+use bytes::Bytes;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -137,6 +138,8 @@ pub enum AgentOutput {
         session: String,
         resumed: bool,
     },
+    /// A picture that it shows, as bytes that begin like one.
+    Picture(Bytes),
     /// A picture or other result, as a path below the workplace with forward slashes.
     FileMade(String),
     /// Paths below the workplace that this prompt changed; at most once, before `Done`.

@@ -1,17 +1,75 @@
 //! A prompt as the protocol wants it: pictures as pictures and texts as texts if the agent takes them, other files by
-//! their address.
+//! their address. And back again: what an agent shows besides text.
 
 use super::super::AgentPrompt;
 use agent_client_protocol_schema::v1::{
     ContentBlock, EmbeddedResource, EmbeddedResourceResource, ImageContent, PromptCapabilities,
     ResourceLink, TextContent, TextResourceContents,
 };
+use bytes::Bytes;
 use std::path::Path;
 
 /// Larger pictures are named, not sent.
 const LARGEST_PICTURE: u64 = 8 * 1024 * 1024;
 /// The same for texts: more than this would fill a model's context.
 const LARGEST_TEXT: u64 = 256 * 1024;
+/// Of what is named, in letters.
+const LONGEST_NAME: usize = 1024;
+
+/// What a piece of an agent's message is to people.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    Text(String),
+    Picture(Bytes),
+    /// What cannot be shown is named.
+    Named(String),
+    Nothing,
+}
+
+pub(super) fn shown(content: ContentBlock) -> Shown {
+    match content {
+        ContentBlock::Text(text) => Shown::Text(text.text),
+        ContentBlock::Image(image) => decoded(&image.data, &image.mime_type, image.uri.as_deref()),
+        ContentBlock::Audio(audio) => Shown::Named(plain(&format!("({})", audio.mime_type))),
+        ContentBlock::ResourceLink(link) => {
+            Shown::Named(plain(&format!("{}: {}", link.name, link.uri)))
+        }
+        ContentBlock::Resource(resource) => match resource.resource {
+            EmbeddedResourceResource::TextResourceContents(text) => {
+                Shown::Named(named(&text.uri, text.mime_type.as_deref()))
+            }
+            EmbeddedResourceResource::BlobResourceContents(blob) => match blob.mime_type {
+                Some(mime) if mime.starts_with("image/") => {
+                    decoded(&blob.blob, &mime, Some(&blob.uri))
+                }
+                mime => Shown::Named(named(&blob.uri, mime.as_deref())),
+            },
+            _ => Shown::Nothing,
+        },
+        _ => Shown::Nothing,
+    }
+}
+
+/// A picture is one by what it is, not by what it is said to be.
+fn decoded(data: &str, mime: &str, address: Option<&str>) -> Shown {
+    let fits = u64::try_from(data.len()).is_ok_and(|length| length / 4 * 3 <= LARGEST_PICTURE);
+    let bytes = fits.then(|| base64_simd::STANDARD.decode_to_vec(data).ok()).flatten();
+    match bytes.filter(|bytes| image::guess_format(bytes).is_ok()) {
+        Some(bytes) => Shown::Picture(bytes.into()),
+        None => {
+            Shown::Named(named(address.unwrap_or("a picture that cannot be shown"), Some(mime)))
+        }
+    }
+}
+
+fn named(address: &str, mime: Option<&str>) -> String {
+    plain(&mime.map_or_else(|| address.to_owned(), |mime| format!("{address} ({mime})")))
+}
+
+/// One line that is not too long.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect()
+}
 
 pub(super) async fn blocks(prompt: &AgentPrompt, takes: &PromptCapabilities) -> Vec<ContentBlock> {
     let mut blocks = vec![ContentBlock::Text(TextContent::new(&prompt.text))];
@@ -108,5 +166,21 @@ mod tests {
         let named = blocks_for(false).await;
         assert_eq!(named[1]["type"], "resource_link");
         assert!(named[1]["uri"].as_str().unwrap().ends_with("/a%20b.PNG"), "{named}");
+    }
+
+    #[test]
+    fn only_pictures_are_shown_as_pictures() {
+        let png = base64_simd::STANDARD.encode_to_string(b"\x89PNG\r\n\x1a\n");
+        let image = |data: &str| shown(ContentBlock::Image(ImageContent::new(data, "image/png")));
+        assert_eq!(image(&png), Shown::Picture(b"\x89PNG\r\n\x1a\n".as_slice().into()));
+        let huge = png.clone() + &"A".repeat(12 * 1024 * 1024);
+        for wrong in ["", "%", "PCFET0NUWVBFIGh0bWw+", &huge] {
+            let line = "a picture that cannot be shown (image/png)".to_owned();
+            assert_eq!(image(wrong), Shown::Named(line));
+        }
+        let text = TextResourceContents::new("secret", "file:///a\n\u{1b}[2Jb.txt");
+        let resource = EmbeddedResourceResource::TextResourceContents(text);
+        let embedded = shown(ContentBlock::Resource(EmbeddedResource::new(resource)));
+        assert_eq!(embedded, Shown::Named("file:///a[2Jb.txt".to_owned()));
     }
 }

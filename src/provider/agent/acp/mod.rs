@@ -68,6 +68,7 @@ fn link(program: Arc<Program>, inside: Option<Arc<BuiltIn>>, place: Place) -> Ag
         listening: Listening::WhenTold,
         passed_over: PassedOver::default(),
         early: None,
+        pictures: 0,
     };
     task::spawn("agent-acp", agent.run());
     AgentLink { input, output: answers }
@@ -96,6 +97,8 @@ struct Agent {
     passed_over: PassedOver,
     /// There while the process was started and nobody has asked it anything.
     early: Option<Early>,
+    /// How many pictures this prompt has shown.
+    pictures: usize,
 }
 
 /// When the agent is listened to.
@@ -250,6 +253,7 @@ impl Agent {
             self.answer(&answer);
         }
         self.tools.clear();
+        self.pictures = 0;
         self.state = None;
         self.listening = Listening::WhenTold;
         if self.passed_over.late > 0 {

@@ -1,5 +1,6 @@
 //! One prompt: what the agent tells and asks until it has answered, and how it is stopped.
 
+use super::content::Shown;
 use super::peer::{Said, Silence};
 use super::wire::{self, Incoming, RpcError};
 use super::{Agent, Halt, Happening, Listening, content};
@@ -17,6 +18,9 @@ use tokio::time::Instant;
 
 /// How long an agent may take to stop when it is asked to, before its processes are ended.
 const CANCEL_LIMIT: Duration = Duration::from_secs(3);
+
+/// So many pictures of one prompt are shown.
+const MOST_PICTURES: usize = 8;
 
 /// Whether a process was there before the prompt that it is asked now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,15 +141,14 @@ impl Agent {
     }
 
     fn tell_content(&mut self, content: ContentBlock, kind: fn(String) -> AgentOutput) {
-        match content {
-            ContentBlock::Text(text) => self.tell_text(&text.text, kind),
-            ContentBlock::ResourceLink(link) => {
-                self.tell(AgentOutput::Line(format!("{}: {}", link.name, link.uri)));
+        match content::shown(content) {
+            Shown::Text(text) => self.tell_text(&text, kind),
+            Shown::Picture(bytes) if self.pictures < MOST_PICTURES => {
+                self.pictures += 1;
+                self.tell(AgentOutput::Picture(bytes));
             }
-            ContentBlock::Image(_) | ContentBlock::Audio(_) | ContentBlock::Resource(_) => {
-                self.passed_over.unknown += 1;
-            }
-            _ => self.passed_over.unknown += 1,
+            Shown::Named(line) => self.tell(AgentOutput::Line(line)),
+            Shown::Picture(_) | Shown::Nothing => self.passed_over.unknown += 1,
         }
     }
 

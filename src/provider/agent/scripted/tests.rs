@@ -270,6 +270,7 @@ fn text(output: &AgentOutput) -> Option<&str> {
         | AgentOutput::State(_)
         | AgentOutput::Mode(_)
         | AgentOutput::Opened { .. }
+        | AgentOutput::Picture(_)
         | AgentOutput::FileMade(_)
         | AgentOutput::FilesChanged(_)
         | AgentOutput::Done(_) => None,
