@@ -6,6 +6,7 @@ mod chat;
 mod check;
 mod confine;
 mod exposure;
+mod found;
 mod live;
 mod origin;
 mod project;
@@ -20,6 +21,7 @@ pub use agent::known_agents;
 pub use check::CheckCommand;
 pub use confine::{BoxRules, at_home, home};
 pub use exposure::{Exposed, Exposure};
+pub use found::FoundChat;
 pub use raw::{Listen, Models};
 pub use settings::{
     BUILT_IN_NAME, CHAT_SETTING, LIVE_SETTING, PROJECT_SETTING, SCRIPTED_NAME, agent_model_of,
@@ -63,6 +65,8 @@ pub struct Config {
     pub models: Models,
     /// Names differ.
     pub chat: Vec<ChatModel>,
+    /// Others that are on this machine now; who is configured goes before them.
+    pub found: Arc<FoundChat>,
     /// Names differ. In the order in which they stand in for each other.
     pub live: Vec<LiveModel>,
     /// How people and live models take turns.
@@ -241,6 +245,7 @@ impl Config {
             models: raw.models,
             auto_chat: settings::is_auto(&raw.settings.0, CHAT_SETTING),
             auto_live: settings::is_auto(&raw.settings.0, LIVE_SETTING),
+            found: Arc::default(),
             chat: raw.chat.into_iter().map(|row| row.model(&variable)).collect(),
             live: raw.live.into_iter().map(|row| row.model(&variable)).collect(),
             turn_rules: Arc::new(raw.voice.rules()),
@@ -268,12 +273,28 @@ impl Config {
         Ok(config)
     }
 
-    /// Adds models that were found on this machine. Who is configured goes before who is found.
-    pub fn add_chat(&mut self, found: Vec<ChatModel>) -> Result<(), ConfigError> {
+    /// Adds chat models behind those that there are.
+    pub fn add_chat(&mut self, rows: Vec<ChatModel>) -> Result<(), ConfigError> {
         let is_new = |model: &ChatModel| self.chat.iter().all(|known| known.name != model.name);
-        let fresh: Vec<_> = found.into_iter().filter(is_new).collect();
+        let fresh: Vec<_> = rows.into_iter().filter(is_new).collect();
         self.chat.extend(fresh);
         self.settle()
+    }
+
+    /// Takes in the models that are on this machine when the gateway starts.
+    pub fn add_found(&mut self, found: Vec<ChatModel>) -> Result<(), ConfigError> {
+        self.found.tell(found);
+        self.settle()
+    }
+
+    /// The chat models that can be chosen now. Who is configured goes before who is found.
+    pub fn chat_rows(&self) -> Vec<ChatModel> {
+        let there = match self.models {
+            Models::Auto => self.found.there(),
+            Models::Scripted => return Vec::new(),
+        };
+        let is_new = |model: &&ChatModel| self.chat.iter().all(|known| known.name != model.name);
+        self.chat.iter().chain(there.iter().filter(is_new)).cloned().collect()
     }
 
     /// Adds live models behind those that there are.
@@ -339,6 +360,7 @@ impl Config {
             auto_chat: true,
             auto_live: true,
             chat: Vec::new(),
+            found: Arc::default(),
             live: Vec::new(),
             turn_rules: Arc::new(raw.voice.rules()),
             ollama_host: None,

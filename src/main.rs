@@ -10,13 +10,15 @@ use kakehashi::command::backup::{self, BackupCommand};
 use kakehashi::command::talk::{self, TalkCommand};
 use kakehashi::command::user::{self, UserCommand};
 use kakehashi::command::{self, SessionCommand};
-use kakehashi::config::{self, Config, Models, Overrides};
+use kakehashi::config::{self, Config, FoundChat, Models, Overrides};
 use kakehashi::data_dir::{self, DataDir};
 use kakehashi::doctor::{self, Screen};
+use kakehashi::message::ChatModel;
 use kakehashi::provider::agent::{self, AgentStdin};
 use kakehashi::provider::chat::{self, Candidates};
 use kakehashi::sandbox;
 use kakehashi::server::{self, control};
+use kakehashi::task;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stderr, stdout};
@@ -24,6 +26,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -31,6 +34,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
+
+/// How often models of this machine are looked for.
+const LOOK_EVERY: Duration = Duration::from_secs(45);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -275,9 +281,9 @@ fn serve(flags: Flags) -> Result<()> {
     let _owned = DataDir::open(&config.data)?;
     let runtime = Runtime::new()?;
     let served = runtime.block_on(async {
-        if config.models == Models::Auto {
-            let candidates = Candidates::new(config.ollama_host.as_deref());
-            config.add_chat(chat::discover(&chat::Client::new(), &candidates).await)?;
+        let search = Search::new(&config);
+        if let Some(search) = &search {
+            config.add_found(search.look().await)?;
         }
         let config = Arc::new(config);
         let listener = TcpListener::bind(config.listen)
@@ -285,6 +291,9 @@ fn serve(flags: Flags) -> Result<()> {
             .with_context(|| format!("cannot listen on {}", config.listen))?;
         let stop = CancellationToken::new();
         stop_on_signals(&stop, &config)?;
+        if let Some(search) = search {
+            task::spawn("model-search", search.go_on(Arc::clone(&config.found), stop.clone()));
+        }
         start_logging(filter);
         let address = listener.local_addr()?;
         let announced = Arc::clone(&config);
@@ -294,6 +303,31 @@ fn serve(flags: Flags) -> Result<()> {
     // Everything that matters has been waited for; what still blocks a thread must not keep the process.
     runtime.shutdown_background();
     served
+}
+
+/// Looks for models of this machine that nobody configured.
+#[derive(Debug)]
+struct Search {
+    client: chat::Client,
+    candidates: Candidates,
+}
+
+impl Search {
+    fn new(config: &Config) -> Option<Self> {
+        let candidates = Candidates::new(config.ollama_host.as_deref());
+        (config.models == Models::Auto).then(|| Self { client: chat::Client::new(), candidates })
+    }
+
+    async fn look(&self) -> Vec<ChatModel> {
+        chat::discover(&self.client, &self.candidates).await
+    }
+
+    /// An Ollama that is started later is found too.
+    async fn go_on(self, found: Arc<FoundChat>, stop: CancellationToken) {
+        while stop.run_until_cancelled(found.wanted(LOOK_EVERY)).await.is_some() {
+            found.tell(self.look().await);
+        }
+    }
 }
 
 /// Without a box an agent of one user could read what every other has.
@@ -406,10 +440,7 @@ fn raise_file_limit() -> Option<usize> {
 fn stop_on_signals(stop: &CancellationToken, config: &Config) -> Result<()> {
     let owner = agent::owner(&config.data);
     for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
-        kakehashi::task::spawn(
-            "signals",
-            obey(signal(kind)?, kind, stop.clone(), Arc::clone(&owner)),
-        );
+        task::spawn("signals", obey(signal(kind)?, kind, stop.clone(), Arc::clone(&owner)));
     }
     Ok(())
 }

@@ -152,13 +152,11 @@ fn known_place(asked: &str) -> Result<String, SettingProblem> {
     Err(SettingProblem::UnknownModel { value: asked.to_owned(), known: PLACES.join(", ") })
 }
 
-/// The name of a model that is there.
+/// The name of a model that is there, or was there.
 fn chat(config: &Config, asked: &str) -> Result<String, SettingProblem> {
-    let rows = match config.models {
-        Models::Auto => config.chat.as_slice(),
-        Models::Scripted => &[],
-    };
-    if asked == SCRIPTED_NAME || rows.iter().any(|row| row.name == asked) {
+    let rows = config.chat_rows();
+    let was_there = || config.models == Models::Auto && config.found.known(asked).is_some();
+    if asked == SCRIPTED_NAME || rows.iter().any(|row| row.name == asked) || was_there() {
         return Ok(asked.to_owned());
     }
     if asked == AUTO_NAME {
@@ -231,7 +229,8 @@ pub fn chat_model(config: &Config, settings: &Settings) -> Option<ChatModel> {
         })
     };
     let chosen = text(CHAT_SETTING)?;
-    let mut model = config.chat.iter().find(|row| row.name == chosen)?.clone();
+    let configured = config.chat.iter().find(|row| row.name == chosen).cloned();
+    let mut model = configured.or_else(|| config.found.known(chosen))?;
     let own = KINDS.iter().find(|(_, kind)| matches!(kind, Kind::ChatModel(row) if *row == chosen));
     if let Some(other) = own.and_then(|(name, _)| text(name)).filter(|other| *other != AUTO_NAME) {
         other.clone_into(&mut model.model);

@@ -154,6 +154,7 @@ impl Ask {
     async fn models(&self, principal: &Principal) -> Result<Answer, Answer> {
         let id = http::read_session(self.locale, &self.body)?;
         let registry = &self.state.registry;
+        registry.refresh_offer().await;
         let settings = match id {
             None => registry.default_settings(),
             Some(id) => {

@@ -19,6 +19,11 @@ const LIVE: [&str; 3] = ["gemini_live", "freeai_live", "openai_live"];
 const CODE: [&str; 5] = ["claude_sdk", "claude_cli", "copilot_cli", "gemini_cli", "codex_cli"];
 
 impl Registry {
+    /// Looks whether there are other models on this machine by now, as long as nobody has to wait for that.
+    pub async fn refresh_offer(&self) {
+        self.env.config.found.refresh().await;
+    }
+
     /// What a session may choose from.
     pub fn offer(&self) -> ModelOffer {
         let config = &self.env.config;
@@ -37,11 +42,7 @@ impl Registry {
             empty.chain([offered("scripted", &[("auto", "Scripted")])]).collect::<Vec<_>>()
         };
         let mut chat = rows(&CHAT);
-        let configured = match config.models {
-            Models::Auto => config.chat.as_slice(),
-            Models::Scripted => &[],
-        };
-        for model in configured {
+        for model in config.chat_rows() {
             put(&mut chat, offered(&model.name, &[(&model.model, &model.label)]));
         }
         let (mut live, mut voices) = (rows(&LIVE), rows(&LIVE));

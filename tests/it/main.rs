@@ -22,6 +22,7 @@ mod content;
 mod core_api;
 mod cors;
 mod crash;
+mod discovery;
 mod docs;
 mod doctor;
 mod edge;
