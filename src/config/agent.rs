@@ -7,6 +7,7 @@ use serde::Deserialize;
 /// What every session has without any row, and what stands for one of them.
 const TAKEN: [&str; 3] = ["builtin", "scripted", "auto"];
 const PLACE: &str = "{prompt}";
+const FILE_PLACE: &str = "{prompt_file}";
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawAgent")]
@@ -50,6 +51,10 @@ enum RawKind {
 enum RawFormat {
     Text,
     Jsonl,
+}
+
+fn takes_prompt(part: &str) -> bool {
+    part.contains(PLACE) || part.contains(FILE_PLACE)
 }
 
 fn yes() -> bool {
@@ -121,8 +126,10 @@ impl RawAgent {
             (RawKind::Command, _) if chosen => Err(format!(
                 "agent `{name}`: mode, mode_option, model_option and models are for kind = \"acp\""
             )),
-            (RawKind::Command, _) if !self.command.iter().any(|part| part.contains(PLACE)) => {
-                Err(format!("agent `{name}`: its command needs {PLACE} where the prompt belongs"))
+            (RawKind::Command, _) if !self.command.iter().any(|part| takes_prompt(part)) => {
+                Err(format!(
+                    "agent `{name}`: its command needs {PLACE} or {FILE_PLACE} where the prompt belongs"
+                ))
             }
             (RawKind::Command, None | Some(RawFormat::Text)) if !mapped => {
                 Ok(AgentKind::Command(CommandFormat::Text))
@@ -199,7 +206,9 @@ mod tests {
         check("name = \"a\"\nkind = \"acp\"\ncommand = []", Err("has no command"));
         let command = "name = \"a\"\nkind = \"command\"\ncommand = [\"a\", \"{prompt}\"]\n";
         check(command, Ok(AgentKind::Command(CommandFormat::Text)));
-        check(&command.replace("{prompt}", "x"), Err("needs {prompt}"));
+        check(&command.replace("{prompt}", "x"), Err("needs {prompt} or {prompt_file}"));
+        let by_file = command.replace("{prompt}", "--file={prompt_file}");
+        check(&by_file, Ok(AgentKind::Command(CommandFormat::Text)));
         check(&format!("{command}mode = \"ask\""), Err("are for kind = \"acp\""));
         check(&format!("{command}models = [\"a\"]"), Err("are for kind = \"acp\""));
         check(&format!("{command}text = \"/a\""), Err("are for format = \"jsonl\""));

@@ -4,8 +4,8 @@ use crate::process::Process;
 use crate::support::{BODY, Frontend, Home};
 use kakehashi::message::{AgentKind, AgentRow, CommandFormat};
 use kakehashi::provider::agent::{
-    self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AgentState, Ask,
-    AskId, Decision, Place, PlanStepState, Program, Tool, ToolStatus,
+    self, AgentConfig, AgentEnd, AgentHome, AgentInput, AgentLink, AgentOutput, AgentPrompt,
+    AgentState, Ask, AskId, Decision, Place, PlanStepState, Program, Tool, ToolStatus,
 };
 use kakehashi::sandbox::Confinement;
 use serde_json::Value;
@@ -61,6 +61,11 @@ impl Post {
         self.directory.path().canonicalize().unwrap()
     }
 
+    /// What a command has for itself.
+    fn own(&self) -> PathBuf {
+        self.path().join("own")
+    }
+
     fn start(&self) -> Agent {
         let config = AgentConfig::Program(Arc::new(self.program.clone()));
         let mut place = Place::open(self.path());
@@ -68,6 +73,7 @@ impl Post {
             let mut confinement = Confinement::closed(&self.program.supervisor);
             confinement.writable.push(self.path());
             place.confinement = Some(Arc::new(confinement));
+            place.home = Some(AgentHome { directory: self.own(), links: Vec::new() });
         }
         Agent { link: agent::start(&config, &place) }
     }
@@ -348,7 +354,8 @@ async fn a_prompt_to_a_process_that_is_dead_already_goes_to_a_new_one() {
 /// The conversations that were begun here.
 fn conversations(place: &Path) -> Vec<String> {
     let names = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name());
-    let session = |name: std::ffi::OsString| Some(name.to_str()?.strip_suffix(".session")?.to_owned());
+    let session =
+        |name: std::ffi::OsString| Some(name.to_str()?.strip_suffix(".session")?.to_owned());
     names.filter_map(session).collect()
 }
 
@@ -724,6 +731,28 @@ async fn a_command_is_an_agent_without_approvals() {
     assert_eq!(answers(&outputs), "one: a 'b' $HOME\ntwo");
     let failing = command("echo sorry >&2; exit 4", CommandFormat::Text);
     assert_eq!(failing.start().failure("x").await, "Test: exit status 4; it said: sorry");
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_too_long_for_an_argument_is_refused_before_anything_starts() {
+    let place = command("touch ran; echo ${#1}", CommandFormat::Text);
+    let reason = place.start().failure(&"x".repeat(128 * 1024)).await;
+    assert!(reason.starts_with("Test: the prompt makes an argument of 129 KiB"), "{reason}");
+    assert!(reason.contains("at most 128 KiB") && reason.contains("{prompt_file}"), "{reason}");
+    assert!(!place.path().join("ran").exists());
+    assert_eq!(place.start().said(&"x".repeat(128 * 1024 - 1)).await, "131071");
+}
+
+#[tokio::test]
+async fn a_long_prompt_reaches_a_command_as_a_file_of_its_own() {
+    let mut place = command("wc -c < \"$1\"; head -c 10 \"$1\"; ls -l \"$1\"", CommandFormat::Text);
+    *place.program.row.command.last_mut().unwrap() = "{prompt_file}".to_owned();
+    let said = place.start().said(&"{prompt}..".repeat(40_000)).await;
+    let (size, rest) = said.split_once('\n').unwrap();
+    assert_eq!(size.trim(), "400000");
+    assert!(rest.starts_with("{prompt}..-rw-------"), "{rest}");
+    let left = std::fs::read_dir(place.own().join("tmp")).unwrap().count();
+    assert_eq!(left, 0);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
-//! Agents without the protocol: one process per prompt, which gets the prompt as an argument and asks nobody.
+//! Agents without the protocol: one process per prompt, which gets the prompt as an argument or a file and asks nobody.
 
+use super::argument::{self, Filled};
 use super::line::{LineError, Lines};
 use super::program::{Program, installed};
 use super::supervised::{self, Pipes, Stderr, Supervised, described};
@@ -19,8 +20,6 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tracing::error;
 
-/// Takes the place of the prompt in the row's command.
-const PLACE: &str = "{prompt}";
 const LONGEST_LINE: usize = 16 * 1024 * 1024;
 /// So much of plain text is repeated as the answer.
 const LONGEST_ANSWER: usize = 256 * 1024;
@@ -74,22 +73,14 @@ impl Agent {
     }
 
     async fn work(&mut self, prompt: &AgentPrompt) -> Result<AgentEnd, LinkDropped> {
-        let row = &self.program.row;
-        let command = row.command.iter().map(|part| part.replace(PLACE, &text(prompt)));
-        let command: Vec<String> = command.collect();
-        let started = if self.place.confinement.is_none() {
-            let why = self.place.notice.as_deref().unwrap_or("there is none");
-            Err(format!(
-                "{} asks nobody before it acts, so it works in a box only: {why}",
-                row.label
-            ))
-        } else if installed(row).is_some() {
-            supervised::spawn(&self.program, &command, &self.place, AgentStdin::Empty)
-                .map_err(|err| format!("{} cannot be started: {err}", row.label))
-        } else {
-            let command = row.command.first().map_or("", String::as_str);
-            Err(format!("{}: `{command}` is not installed. {}", row.label, row.install))
+        let filled = match self.filled(prompt).await {
+            Ok(filled) => filled,
+            Err(reason) => return Ok(AgentEnd::Failed { reason }),
         };
+        let label = &self.program.row.label;
+        let started =
+            supervised::spawn(&self.program, &filled.command, &self.place, AgentStdin::Empty)
+                .map_err(|err| format!("{label} cannot be started: {err}"));
         let (mut process, pipes) = match started {
             Ok(started) => started,
             Err(reason) => return Ok(AgentEnd::Failed { reason }),
@@ -111,6 +102,24 @@ impl Agent {
         };
         drop(stdin);
         end
+    }
+
+    /// The command with its prompt, or why it cannot be started.
+    async fn filled(&self, prompt: &AgentPrompt) -> Result<Filled, String> {
+        let row = &self.program.row;
+        if self.place.confinement.is_none() {
+            let why = self.place.notice.as_deref().unwrap_or("there is none");
+            return Err(format!(
+                "{} asks nobody before it acts, so it works in a box only: {why}",
+                row.label
+            ));
+        }
+        if installed(row).is_none() {
+            let command = row.command.first().map_or("", String::as_str);
+            return Err(format!("{}: `{command}` is not installed. {}", row.label, row.install));
+        }
+        let filled = argument::fill(&row.command, prompt, self.place.home.as_ref()).await;
+        filled.map_err(|err| format!("{}: {err}", row.label))
     }
 
     /// Tells what the command writes until it writes no more, or nobody wants it any more.
@@ -224,12 +233,6 @@ fn hold(held: &mut VecDeque<AgentPrompt>, prompt: AgentPrompt) {
     } else {
         error!("too many prompts at once; one is not carried out");
     }
-}
-
-/// The prompt with the files it is about.
-fn text(prompt: &AgentPrompt) -> String {
-    let files = prompt.attachments.iter().map(|path| format!("\n{}", path.display()));
-    std::iter::once(prompt.text.clone()).chain(files).collect()
 }
 
 /// What a command's lines mean.

@@ -2,6 +2,7 @@
 //! prompt at a time. Dropping the link ends the agent and every process it started.
 
 mod acp;
+mod argument;
 mod builtin;
 mod check;
 mod command;
