@@ -117,6 +117,15 @@ impl Files {
         self.temp(principal)
     }
 
+    /// The same, and there from now on: a box shows only what is there when it is entered, and files are sent later.
+    pub fn made_uploads(&self, principal: &Principal) -> PathBuf {
+        let uploads = self.temp(principal);
+        if let Err(err) = rights::make_directory(&uploads) {
+            warn!(%err, "agents will not see files that are sent to them");
+        }
+        uploads
+    }
+
     /// Where an agent that works for this user keeps its own things.
     pub fn agent_home(&self, principal: &Principal, agent: &str) -> PathBuf {
         self.data().join("agents").join(name::principal_dir(principal)).join(agent)

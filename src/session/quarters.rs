@@ -94,7 +94,7 @@ impl Quarters {
             // Hooks, settings and where its parts are: all of it is used by whoever uses git next, outside of the box.
             Site::Shared(_) => vec![directory.join(".git")],
         };
-        let mut seen = vec![self.env.files.uploads(&self.principal)];
+        let mut seen = vec![self.env.files.made_uploads(&self.principal)];
         if let Site::Worktree(worktree) = site {
             // Without the rest of it a worktree is no repository.
             seen.push(worktree.repository().common_dir().to_owned());
