@@ -3,8 +3,8 @@
 use crate::acp::AGENT;
 use crate::panes::Panes;
 use crate::process::Process;
-use crate::support::{BODY, Home, KIND};
-use serde_json::Value;
+use crate::support::{BODY, CHANNEL, Home, KIND};
+use serde_json::{Value, json};
 
 /// A gateway whose first slot is our agent.
 fn gateway(home: &Home) -> Process {
@@ -65,6 +65,36 @@ async fn what_is_no_picture_is_named_in_a_line() {
     assert_eq!(files(&packets).len(), 1, "{packets:?}");
     let text = serde_json::to_string(&packets).unwrap();
     assert!(!text.contains("all of it"), "{text}");
+}
+
+/// Sends a file to the first pane, as the existing client does, and waits until it is there.
+async fn send_file(front: &mut Panes, name: &str, content: &[u8]) {
+    let data = base64_simd::STANDARD.encode_to_string(content);
+    let packet = json!({CHANNEL: "1", KIND: "input_file", BODY: data, "ファイル名": name});
+    front.input.send(&packet).await;
+    front.pane(1).until("input_file").await;
+}
+
+#[tokio::test]
+async fn files_that_are_sent_to_a_channel_reach_its_agent_in_the_box() {
+    let home = Home::new();
+    let process = gateway(&home);
+    let mut front = Panes::open(process.addr, None).await;
+    // It is in a box, where nothing of the gateway's own is to be seen.
+    let token = home.data.path().join("token");
+    let look = format!("python attempt(lambda: open({token:?}).read())");
+    let told = front.ask(1, &look).await.answer;
+    assert!(told.starts_with("no "), "{told}");
+
+    send_file(&mut front, "dot.png", b"\x89PNG\r\n\x1a\nand so on").await;
+    let picture = base64_simd::STANDARD.encode_to_string(b"\x89PNG\r\n\x1a\nand so on");
+    assert_eq!(front.ask(1, "block").await.answer, format!("image {picture}"));
+    send_file(&mut front, "my notes.txt", b"remember the milk").await;
+    let told = front.ask(1, "block read-block").await.answer;
+    assert!(told.starts_with("resource_link file:///"), "{told}");
+    assert!(told.ends_with("remember the milk"), "{told}");
+    // A file goes with one text only.
+    assert_eq!(front.ask(1, "blocks").await.answer, "text");
 }
 
 fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {

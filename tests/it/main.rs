@@ -7,6 +7,7 @@
 #![expect(clippy::non_ascii_literal, reason = "frames of the packet dialect")]
 
 mod acp;
+mod activity;
 mod agreement;
 mod asyncapi;
 mod backups;

@@ -1,0 +1,126 @@
+//! What frontends are told about the work of an agent, packet by packet: plans, states, costs, and how it is stopped.
+
+use crate::acp::AGENT;
+use crate::process::Process;
+use crate::support::{BODY, CHANNEL, Client, Home, KIND, eventually};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// A gateway whose first slot is our agent, with these arguments.
+fn gateway(home: &Home, arguments: &str) -> Process {
+    let settings = format!(
+        "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\ncommand = [\"python3\", \"{AGENT}\"{arguments}]\n"
+    );
+    Process::start(home, &settings)
+}
+
+/// A frontend that knows everything about agents: the input socket and the first pane.
+async fn open(process: &Process) -> (Client, Client) {
+    let more = json!({"機能": ["agents", "confirm"]});
+    let input = Client::open_with(process.addr, "input", None, more.clone()).await;
+    let id = input.session().to_owned();
+    let mut pane = Client::open_with(process.addr, "1", Some(&id), more).await;
+    pane.until("welcome_text").await;
+    (input, pane)
+}
+
+async fn type_in(input: &mut Client, text: &str) {
+    input.send(&json!({CHANNEL: "1", KIND: "input_text", BODY: text})).await;
+}
+
+fn states(packets: &[Value]) -> Vec<&str> {
+    let told = packets.iter().filter(|packet| packet[KIND] == "state");
+    told.map(|packet| packet[BODY]["状態"].as_str().unwrap()).collect()
+}
+
+fn is_over(packet: &Value) -> bool {
+    packet[KIND] == "state" && packet[BODY]["状態"] == "waiting_for_input"
+}
+
+#[tokio::test]
+async fn plans_states_and_costs_are_packets_of_their_own() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let (mut input, mut pane) = open(&process).await;
+    type_in(&mut input, "silent-tool news ask").await;
+    let mut packets = pane.collect_until(|packet| packet[KIND] == "confirm_request").await;
+    let asked = packets.last().unwrap()[BODY]["id"].clone();
+    let waits = |packet: &Value| packet[BODY]["状態"] == "waiting_for_confirmation";
+    if !packets.iter().any(waits) {
+        packets.extend(pane.collect_until(waits).await);
+    }
+    input.send(&json!({KIND: "confirm_answer", BODY: {"id": asked, "承認": true}})).await;
+    packets.extend(pane.collect_until(is_over).await);
+
+    let of = |kind: &str| packets.iter().find(|packet| packet[KIND] == kind).unwrap();
+    assert_eq!(of("plan")[BODY], json!({"手順": [{"内容": "first", "状態": "started"}]}));
+    let cost = json!({"金額": 0.5, "通貨": "USD"});
+    assert_eq!(of("usage")[BODY], json!({"使用トークン": 10, "上限トークン": 100, "費用": cost}));
+    let run = &of("usage")["実行番号"];
+    assert!(run.is_u64(), "{packets:?}");
+    let mut seen = states(&packets);
+    seen.dedup();
+    let mut order = seen.iter();
+    for wanted in
+        ["thinking", "executing_tool", "thinking", "waiting_for_confirmation", "waiting_for_input"]
+    {
+        assert!(order.any(|state| *state == wanted), "no {wanted} in its place: {seen:?}");
+    }
+    for packet in packets.iter().filter(|packet| packet[KIND] == "state" && !is_over(packet)) {
+        assert_eq!(&packet["実行番号"], run, "{packet}");
+    }
+}
+
+#[tokio::test]
+async fn frontends_that_know_nothing_of_it_get_lines() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut input = Client::open(process.addr, "input", None).await;
+    let id = input.session().to_owned();
+    let mut pane = Client::open(process.addr, "1", Some(&id)).await;
+    type_in(&mut input, "news").await;
+    let packets = pane.collect_until(|packet| packet[KIND] == "output_text").await;
+    for kind in ["plan", "usage", "state"] {
+        assert!(!packets.iter().any(|packet| packet[KIND] == kind), "{kind}: {packets:?}");
+    }
+    let line =
+        |packet: &Value| packet[KIND] == "output_stream" && packet[BODY] == "[plan] [>] first";
+    assert!(packets.iter().any(line), "{packets:?}");
+}
+
+/// Whether an agent with this mark does not mind being asked to leave.
+fn ignores_term(mark: &str) -> bool {
+    const TERM: u64 = 1 << 14;
+    std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+        let line = std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
+        let status = std::fs::read_to_string(process.path().join("status")).unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        let is_agent = line.starts_with("python3") || line.contains("/python3");
+        let is_it = is_agent && line.split('\0').any(|one| one == mark);
+        is_it && !line.contains("supervise") && ignored.is_some_and(|mask| mask & TERM != 0)
+    })
+}
+
+#[tokio::test]
+async fn an_agent_that_minds_no_signal_is_killed_and_the_next_request_starts() {
+    let home = Home::new();
+    let mark = "stubborn-5120";
+    let process = gateway(&home, &format!(", \"{mark}\""));
+    let (mut input, mut pane) = open(&process).await;
+    type_in(&mut input, "stubborn").await;
+    eventually(|| ignores_term(mark)).await;
+    type_in(&mut input, "hello").await;
+    pane.until_where(|packet| packet[KIND] == "input_text" && packet[BODY] == "hello").await;
+    let began = Instant::now();
+    input.send(&json!({CHANNEL: "1", KIND: "cancel_run", BODY: "強制停止！"})).await;
+    // The user is told at once, whatever the agent does.
+    let mut packets = pane.collect_until(|packet| packet[KIND] == "cancel_run").await;
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    packets.extend(pane.collect_until(|packet| packet[BODY] == "<<< 処理中断 >>>").await);
+    assert!(states(&packets).contains(&"stopping"), "{packets:?}");
+    // Three seconds to stop by itself, two to leave, and then nobody is asked any more.
+    assert!(began.elapsed() >= Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(!ignores_term(mark));
+    pane.until_where(|packet| packet[KIND] == "output_text" && packet[BODY] == "hello there").await;
+}
