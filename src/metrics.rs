@@ -1,14 +1,17 @@
 //! What the gateway counts, for `/metrics`. One set of numbers per running gateway, cheap to clone.
 //! Labels come from closed sets: neither sessions nor users nor texts can appear here.
 
+mod page;
+
+use crate::audio::condition::Condition;
 use crate::message::{Channel, RunOutcome, TurnTimes};
-use prometheus_client::encoding::EncodeLabelSet;
+use page::{CodeLabel, ConditionLabel, DirectionLabel, OutcomeLabel, Page, ReasonLabel};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -61,6 +64,15 @@ impl Metrics {
 
     pub fn audio_dropped(&self, chunks: usize) {
         self.0.audio_dropped.inc_by(wide(chunks));
+    }
+
+    /// A piece of sound from the holder of the microphone.
+    #[inline]
+    pub fn sound_heard(&self, condition: Condition, uneven: Option<Uneven>) {
+        self.0.audio_heard[condition as usize].inc();
+        if let Some(uneven) = uneven {
+            self.0.audio_uneven[uneven as usize].inc();
+        }
     }
 
     /// How long the parts of a spoken exchange took.
@@ -160,9 +172,20 @@ pub enum RequestRefused {
     Origin,
 }
 
+/// How sound came that did not come as it was spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Uneven {
+    /// Nothing for a moment, and then more.
+    Gap,
+    /// Much more at once than anybody speaks.
+    Burst,
+}
+
 /// In the order of their enums, as are the arrays of counters made from them.
 const CONNECTION_REASONS: [&str; 2] = ["too_many", "too_many_from_address"];
 const REQUEST_REASONS: [&str; 2] = ["host", "origin"];
+const CONDITIONS: [&str; 3] = ["fine", "silent", "clipped"];
+const UNEVEN: [&str; 2] = ["gap", "burst"];
 const OUTCOMES: [&str; 4] = ["finished", "cancelled", "failed", "interrupted"];
 /// In the order of [`Metrics::turn_taken`].
 const TURN_PARTS: [&str; 5] =
@@ -198,6 +221,8 @@ struct Numbers {
     bytes_in: Counter,
     bytes_out: Counter,
     frames_refused: Family<CodeLabel, Counter>,
+    audio_heard: [Counter; 3],
+    audio_uneven: [Counter; 2],
     audio_dropped: Counter,
     turn: [Histogram; 5],
     underruns: Counter,
@@ -231,6 +256,16 @@ impl Numbers {
             bytes_in: page.counter("bytes_in", "Bytes of WebSocket frames received"),
             bytes_out: page.counter("bytes_out", "Bytes of WebSocket frames sent"),
             frames_refused: page.family("frames_refused", "WebSocket frames answered by an error"),
+            audio_heard: page.counters(
+                "audio_chunks_heard",
+                "Audio chunks of the one who holds the microphone",
+                CONDITIONS.map(|condition| ConditionLabel { condition }),
+            ),
+            audio_uneven: page.counters(
+                "audio_uneven",
+                "Times that sound did not come as it was spoken",
+                UNEVEN.map(|reason| ReasonLabel { reason }),
+            ),
             audio_dropped: page.counter("audio_chunks_dropped", "Audio chunks that were too late"),
             turn: page.turn(),
             underruns: page.counter("playback_underruns", "Times that a speaker ran dry"),
@@ -251,107 +286,6 @@ impl Numbers {
             registry: page.0,
         }
     }
-}
-
-/// Registers numbers in the order in which they are shown.
-struct Page(Registry);
-
-impl Page {
-    fn gauge(&mut self, name: &str, help: &str) -> Gauge {
-        let gauge = Gauge::default();
-        self.0.register(name, help, gauge.clone());
-        gauge
-    }
-
-    fn counter(&mut self, name: &str, help: &str) -> Counter {
-        let counter = Counter::default();
-        self.0.register(name, help, counter.clone());
-        counter
-    }
-
-    fn family<L: Label>(&mut self, name: &str, help: &str) -> Family<L, Counter> {
-        let family = Family::default();
-        self.0.register(name, help, family.clone());
-        family
-    }
-
-    fn counters<L: Label, const N: usize>(
-        &mut self,
-        name: &str,
-        help: &str,
-        labels: [L; N],
-    ) -> [Counter; N] {
-        let family = self.family(name, help);
-        labels.map(|label| family.get_or_create_owned(&label))
-    }
-
-    fn sockets(&mut self) -> [Gauge; Channel::COUNT] {
-        let family = Family::<ChannelLabel, Gauge>::default();
-        self.0.register("sockets", "Attached WebSockets", family.clone());
-        CHANNELS.map(|channel| family.get_or_create_owned(&ChannelLabel { channel }))
-    }
-
-    fn turn(&mut self) -> [Histogram; 5] {
-        // From 1 ms, a packet inside the gateway, to 16 s, where people hang up.
-        let family = Family::<PartLabel, Histogram>::new_with_constructor(|| {
-            Histogram::new(exponential_buckets(0.001, 2.0, 15))
-        });
-        let help = "Time between the parts of a spoken exchange";
-        self.0.register_with_unit("voice_turn", help, Unit::Seconds, family.clone());
-        TURN_PARTS.map(|part| family.get_or_create_owned(&PartLabel { part }))
-    }
-
-    fn commit(&mut self) -> Histogram {
-        // From 0.1 ms, a batch on a fast disk, to 3.3 s, where clients notice.
-        let histogram = Histogram::new(exponential_buckets(0.0001, 2.0, 16));
-        self.0.register_with_unit(
-            "commit",
-            "Time to write one batch",
-            Unit::Seconds,
-            histogram.clone(),
-        );
-        histogram
-    }
-}
-
-trait Label:
-    EncodeLabelSet + Clone + Eq + std::hash::Hash + std::fmt::Debug + Send + Sync + 'static
-{
-}
-
-impl Label for CodeLabel {}
-impl Label for ReasonLabel {}
-impl Label for OutcomeLabel {}
-impl Label for DirectionLabel {}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CodeLabel {
-    code: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReasonLabel {
-    reason: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OutcomeLabel {
-    outcome: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct PartLabel {
-    part: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct DirectionLabel {
-    direction: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ChannelLabel {
-    channel: &'static str,
 }
 
 #[cfg(test)]
@@ -380,6 +314,13 @@ mod tests {
         metrics.request_refused(RequestRefused::Origin);
         metrics.run_ended(RunOutcome::Cancelled);
         metrics.frame_refused("unknown_kind");
+        metrics.sound_heard(Condition::Clipped, Some(Uneven::Burst));
+        metrics.sound_heard(Condition::Silent, None);
+        check(&metrics, "kakehashi_audio_chunks_heard_total{condition=\"clipped\"} 1");
+        check(&metrics, "kakehashi_audio_chunks_heard_total{condition=\"silent\"} 1");
+        check(&metrics, "kakehashi_audio_chunks_heard_total{condition=\"fine\"} 0");
+        check(&metrics, "kakehashi_audio_uneven_total{reason=\"burst\"} 1");
+        check(&metrics, "kakehashi_audio_uneven_total{reason=\"gap\"} 0");
         check(&metrics, "kakehashi_connections_refused_total{reason=\"too_many_from_address\"} 1");
         check(&metrics, "kakehashi_requests_refused_total{reason=\"origin\"} 1");
         check(&metrics, "kakehashi_runs_ended_total{outcome=\"cancelled\"} 1");

@@ -1,5 +1,6 @@
-//! Pure PCM16: resampling, levels, speech gate, voices. No sockets, no tasks.
+//! Pure PCM16: resampling, levels, condition, speech gate, voices. No sockets, no tasks.
 
+pub mod condition;
 pub mod gate;
 pub mod resample;
 pub mod voice;

@@ -7,6 +7,7 @@ use super::conversations::Conversations;
 use super::desk::Desk;
 use super::erase::Doom;
 use super::gate::Gate;
+use super::hearing::Hearing;
 use super::job::{Asker, JobDone};
 use super::journal::{Diverged, Effect, Journal, Step};
 use super::lane::{self, LANES, Lane};
@@ -65,6 +66,7 @@ pub(super) struct Session {
     last_lane: usize,
     pub(super) last_run: u64,
     pub(super) voice: Voice,
+    pub(super) hearing: Hearing,
     pub(super) recent: RecentFiles,
     pub(super) results: Results,
     pub(super) warming: Warming,
@@ -80,6 +82,7 @@ pub(super) struct Inboxes {
     pub(super) commands: mpsc::Receiver<Submitted>,
     pub(super) urgent: mpsc::Receiver<Urgent>,
     pub(super) microphone: Microphone,
+    pub(super) hearing: Hearing,
     pub(super) speaker: Speaker,
 }
 
@@ -118,7 +121,7 @@ impl Session {
         workplace: watch::Sender<Files>,
         inboxes: Inboxes,
     ) -> Self {
-        let Inboxes { commands, urgent, microphone, speaker } = inboxes;
+        let Inboxes { commands, urgent, microphone, hearing, speaker } = inboxes;
         let providers = Providers::of(&env, &settled.settings);
         let agent = |slot| {
             let chosen = models::agent(&env, &settled.settings, &id, &record.principal, slot);
@@ -129,6 +132,7 @@ impl Session {
             lanes: [Lane::chat(providers.chat), one, two, three, four],
             audience: Audience::new(record.tops, microphone.clone(), speaker.clone()),
             voice: Voice::new(providers.live, microphone, speaker),
+            hearing,
             journal: Journal::new(env.store.writer(record.key)),
             presence: Presence::new(),
             desk: Desk::new(record.controls),

@@ -75,6 +75,10 @@ impl Microphone {
         self.lock().usual_rate = rate;
     }
 
+    pub(super) fn usual_rate(&self) -> u32 {
+        self.lock().usual_rate
+    }
+
     pub(super) fn hear(&self, connection: ConnectionId, sound: Recorded) -> Heard {
         let mut intake = self.lock();
         if intake.holder != Some(connection) {

@@ -13,6 +13,7 @@ mod erase;
 mod errand;
 mod follow;
 mod gate;
+mod hearing;
 mod inspect;
 mod job;
 mod journal;
@@ -72,6 +73,7 @@ use crate::store::{SessionKey, Store};
 use audience::{Lanes, LogLane};
 use choice::Inquiry;
 use erase::Doom;
+use hearing::Hearing;
 use microphone::{Fed, Heard, Microphone};
 use reader::{Source, Start};
 use settings::{NewSettings, Taken};
@@ -124,6 +126,7 @@ struct HandleInner {
     budget: Arc<Semaphore>,
     urgent: mpsc::Sender<Urgent>,
     microphone: Microphone,
+    hearing: Hearing,
     speaker: Speaker,
     /// The files of the project that it works on now.
     workplace: watch::Receiver<Files>,
@@ -200,6 +203,7 @@ impl SessionHandle {
                 Fed::Partly => Urgent::SoundWaits,
             },
             (None, Command::PressTalkKey(key)) => {
+                self.inner.hearing.forget();
                 match self.inner.microphone.press(connection, key) {
                     Fed::Everything => return Ok(()),
                     Fed::Partly => Urgent::SoundWaits,
@@ -226,7 +230,12 @@ impl SessionHandle {
 
     /// Straight to the model, as long as it takes it. What it leaves is the session's to do.
     fn hear(&self, connection: ConnectionId, sound: Recorded) -> Option<Urgent> {
-        match self.inner.microphone.hear(connection, sound) {
+        let look = self.inner.hearing.look(&sound);
+        let heard = self.inner.microphone.hear(connection, sound);
+        if !matches!(heard, Heard::NotHolder(_)) {
+            self.inner.hearing.count(connection, look);
+        }
+        match heard {
             Heard::Taken => None,
             Heard::Waiting { dropped } => {
                 self.inner.env.metrics.audio_dropped(dropped);

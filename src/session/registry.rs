@@ -1,6 +1,7 @@
 //! Finds sessions, and brings them to life: new ones, and those that only the store remembers.
 
 use super::actor::{Ended, Inboxes, Session};
+use super::hearing::Hearing;
 use super::keeping::EXPORTS;
 use super::library::{HANDED_OUT, READS, file_limits};
 use super::microphone::Microphone;
@@ -212,6 +213,7 @@ impl Registry {
         let (commands, command_queue) = mpsc::channel(COMMAND_CAPACITY);
         let (urgent, urgent_queue) = mpsc::channel(URGENT_CAPACITY);
         let (microphone, speaker) = (Microphone::default(), Speaker::default());
+        let hearing = Hearing::new(env.metrics.clone(), microphone.clone());
         let inner = HandleInner {
             id: id.clone(),
             key: record.key,
@@ -221,13 +223,14 @@ impl Registry {
             budget: Arc::new(Semaphore::new(COMMAND_BYTES)),
             urgent,
             microphone: microphone.clone(),
+            hearing: hearing.clone(),
             speaker: speaker.clone(),
             workplace,
             last_order: AtomicU64::new(0),
             last_use: AtomicU64::new(0),
         };
         let inboxes =
-            Inboxes { commands: command_queue, urgent: urgent_queue, microphone, speaker };
+            Inboxes { commands: command_queue, urgent: urgent_queue, microphone, hearing, speaker };
         let mut session = Session::new(env, id.clone(), record, settled, moved, inboxes);
         let place = Place { registry: Arc::clone(self), id: id.clone(), slot: Arc::clone(slot) };
         let stop = self.stop.clone();

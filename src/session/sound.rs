@@ -21,7 +21,12 @@ impl Session {
 
     /// False: this socket does not hold the microphone.
     pub(super) fn hear(&mut self, connection: ConnectionId, sound: Recorded) -> bool {
-        match self.voice.hear(connection, sound) {
+        let look = self.hearing.look(&sound);
+        let heard = self.voice.hear(connection, sound);
+        if !matches!(heard, Heard::NotHolder(_)) {
+            self.hearing.count(connection, look);
+        }
+        match heard {
             Heard::Taken => true,
             Heard::Waiting { dropped } => {
                 self.env.metrics.audio_dropped(dropped);
@@ -37,6 +42,7 @@ impl Session {
     }
 
     pub(super) fn on_talk_key(&mut self, asker: Asker, key: TalkKey) {
+        self.hearing.forget();
         self.voice.press(asker.connection, key);
         self.record_for(asker, Step::default());
     }

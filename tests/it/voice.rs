@@ -1,5 +1,6 @@
 //! Sound on its own socket: in, out, who holds it, and silence when asked for.
 
+use crate::http;
 use crate::support::{BODY, CHANNEL, Client, Frontend, Gateway, KIND};
 use serde_json::{Value, json};
 
@@ -251,4 +252,69 @@ async fn the_user_is_asked_about_a_live_models_errand_where_the_rules_say_so() {
     front.input.send(&json!({KIND: "confirm_answer", BODY: {"id": id, "承認": true}})).await;
     assert_eq!(front.agents[1].until("input_request").await[BODY], "look around");
     front.chat.until("output_request").await;
+}
+
+/// One number of `/metrics`, with its labels as they are written there.
+async fn metric(gateway: &Gateway, name: &str) -> u64 {
+    let page = http::get("/metrics").send(gateway.addr).await.body;
+    let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in {page}")).parse().unwrap()
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_microphone_is_counted_and_heard_all_the_same() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let cut_off: Vec<i16> =
+        tone(24_000, 960, 60_000.0).iter().map(|sample| sample.saturating_mul(3)).collect();
+    for sent in [tone(24_000, 960, 8_000.0), vec![0; 960], cut_off, vec![3, -3]] {
+        front.audio.send(&audio("audio/pcm;rate=24000", &sent)).await;
+        let back = front.audio.until("output_audio").await;
+        assert_eq!(samples(&back), sent);
+    }
+    let heard = async |condition: &str| {
+        metric(
+            &gateway,
+            &format!("kakehashi_audio_chunks_heard_total{{condition=\"{condition}\"}}"),
+        )
+        .await
+    };
+    assert_eq!([heard("fine").await, heard("silent").await, heard("clipped").await], [1, 2, 1]);
+    // Three seconds at once, in the rate of a microphone that does not say it, and with a number.
+    let mut long = audio("audio/pcm", &vec![100; 48_000]);
+    long["要求番号"] = json!("long");
+    let burst = "kakehashi_audio_uneven_total{reason=\"burst\"}";
+    let before = metric(&gateway, burst).await;
+    front.audio.send(&long).await;
+    front.audio.until("ack").await;
+    assert_eq!(metric(&gateway, burst).await, before + 1);
+    // Another socket of the session does not hold the microphone, and is not counted.
+    let session = front.input.session().to_owned();
+    let _holder = Client::open(gateway.addr, "audio", Some(&session)).await;
+    let fine = heard("fine").await;
+    front.audio.send(&audio("audio/pcm;rate=24000", &tone(24_000, 960, 8_000.0))).await;
+    front.audio.until("error").await;
+    assert_eq!(heard("fine").await, fine);
+}
+
+#[tokio::test]
+async fn sound_that_is_none_is_refused_and_counted() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let mut odd = audio("audio/pcm;rate=24000", &[]);
+    odd[FILE_NAME] = json!("AAAA");
+    for packet in [
+        odd,
+        audio("audio/ogg", &[1, 2]),
+        audio("audio/pcm;rate=7999", &[1, 2]),
+        audio("audio/pcm;rate=24000", &[]),
+    ] {
+        front.audio.send(&packet).await;
+        assert_eq!(front.audio.until("error").await["コード"], "bad_audio", "{packet}");
+    }
+    let refused = "kakehashi_frames_refused_total{code=\"bad_audio\"}";
+    assert_eq!(metric(&gateway, refused).await, 4);
+    // The line is as good as before.
+    front.audio.send(&audio("audio/pcm;rate=24000", &[5])).await;
+    assert_eq!(samples(&front.audio.until("output_audio").await), [5]);
 }
