@@ -3,12 +3,15 @@
 //!
 //! Every reply has a generation. Silence is one number: sound up to that generation is stale, wherever it is.
 
+mod intake;
 mod playout;
 
 pub use playout::{Cut, Pace, Played};
 
+use crate::audio::resample::ResampleError;
 use crate::message::{AudioChunk, ConnectionId, Generation, PlaybackAck, StopReason};
 use bytes::Bytes;
+use intake::Intake;
 use playout::{Next, Playout};
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -62,10 +65,16 @@ struct State {
 impl Speaker {
     /// A new reply begins, behind those that are not played yet.
     pub fn begin(&self, pace: Pace) -> Generation {
-        self.lock().playout.begin(pace)
+        self.lock().playout.begin(pace, Intake::default())
     }
 
-    /// The next piece of a reply, 24 kHz PCM16. Waits while too much of it is not played yet, so that a model that
+    /// The same for a model that does not speak at the speaker's rate.
+    pub fn begin_at(&self, pace: Pace, rate: u32) -> Result<Generation, ResampleError> {
+        let intake = Intake::of(rate)?;
+        Ok(self.lock().playout.begin(pace, intake))
+    }
+
+    /// The next piece of a reply, PCM16 at the rate it was begun with. Waits while too much of it is not played yet, so that a model that
     /// speaks faster than anybody can listen is not read any further.
     pub async fn push(&self, generation: Generation, pcm: Bytes) -> Result<(), Stale> {
         let Some(mut waiting) = self.offer(generation, pcm)? else { return Ok(()) };
@@ -101,14 +110,18 @@ impl Speaker {
 
     /// The reply is complete.
     pub fn finish(&self, generation: Generation) {
-        self.lock().playout.finish(generation);
-        self.0.heard.notify_waiters();
+        self.end(|playout| playout.finish(generation, Instant::now()));
     }
 
     /// The model is gone: what is there of its replies is all.
     pub fn abandon(&self) {
+        self.end(|playout| playout.abandon(Instant::now()));
+    }
+
+    /// The last of a reply may come out of its conversion only now.
+    fn end(&self, end: impl FnOnce(&mut Playout)) {
         let mut state = self.lock();
-        state.playout.abandon();
+        end(&mut state.playout);
         let listener = state.listener.take();
         drop(state);
         wake(listener);

@@ -1,5 +1,6 @@
 //! What is still to be played, and how far the user has heard it. Pure: the caller says what time it is.
 
+use super::intake::Intake;
 use super::{SPEAKER_RATE, Sound};
 use crate::message::{AudioChunk, Generation, PlaybackAck, StopReason};
 use bytes::Bytes;
@@ -98,6 +99,7 @@ enum Sink {
 struct Reply {
     generation: Generation,
     pace: Pace,
+    intake: Intake,
     waiting: VecDeque<Bytes>,
     held: u64,
     /// Sent, but perhaps not heard: another socket would have to play it again.
@@ -120,10 +122,11 @@ struct Reply {
 }
 
 impl Reply {
-    fn new(generation: Generation, pace: Pace) -> Self {
+    fn new(generation: Generation, pace: Pace, intake: Intake) -> Self {
         Self {
             generation,
             pace,
+            intake,
             waiting: VecDeque::new(),
             held: 0,
             unheard: VecDeque::new(),
@@ -141,7 +144,24 @@ impl Reply {
         }
     }
 
+    fn take(&mut self, pcm: Bytes, now: Instant) {
+        let pcm = self.intake.take(pcm);
+        self.push(pcm, now);
+        if self.finished {
+            self.finish(now);
+        }
+    }
+
+    fn finish(&mut self, now: Instant) {
+        self.finished = true;
+        let rest = self.intake.finish();
+        self.push(rest, now);
+    }
+
     fn push(&mut self, mut pcm: Bytes, now: Instant) {
+        if pcm.is_empty() {
+            return;
+        }
         self.first_made.get_or_insert(now);
         self.made += samples_in(&pcm);
         self.held += samples_in(&pcm);
@@ -221,6 +241,7 @@ impl Reply {
         self.silenced.get_or_insert(heard);
         self.waiting.clear();
         self.unheard.clear();
+        self.intake = Intake::default();
         // The next reply does not have to wait for the end of this one.
         (self.held, self.finished, self.ends) = (0, true, None);
     }
@@ -248,7 +269,7 @@ impl Reply {
 }
 
 impl Playout {
-    pub(super) fn begin(&mut self, pace: Pace) -> Generation {
+    pub(super) fn begin(&mut self, pace: Pace, intake: Intake) -> Generation {
         self.newest += 1;
         let generation = Generation(self.newest);
         while self.replies.len() >= REMEMBERED
@@ -256,7 +277,7 @@ impl Playout {
         {
             self.replies.pop_front();
         }
-        self.replies.push_back(Reply::new(generation, pace));
+        self.replies.push_back(Reply::new(generation, pace, intake));
         generation
     }
 
@@ -270,23 +291,21 @@ impl Playout {
     }
 
     pub(super) fn push(&mut self, generation: Generation, pcm: Bytes, now: Instant) {
-        if let Some(reply) = self.find(generation)
-            && !pcm.is_empty()
-        {
-            reply.push(pcm, now);
-        }
-    }
-
-    pub(super) fn finish(&mut self, generation: Generation) {
         if let Some(reply) = self.find(generation) {
-            reply.finished = true;
+            reply.take(pcm, now);
         }
     }
 
-    pub(super) fn abandon(&mut self) {
+    pub(super) fn finish(&mut self, generation: Generation, now: Instant) {
+        if let Some(reply) = self.find(generation) {
+            reply.finish(now);
+        }
+    }
+
+    pub(super) fn abandon(&mut self, now: Instant) {
         // Whoever paused it is not there to let it go on.
         self.paused = false;
-        self.replies.iter_mut().for_each(|reply| reply.finished = true);
+        self.replies.iter_mut().for_each(|reply| reply.finish(now));
     }
 
     /// `None` as the reason: the client has stopped by itself and need not be told.

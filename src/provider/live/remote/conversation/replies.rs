@@ -2,9 +2,8 @@
 
 use super::Conversation;
 use super::turn::Asked;
-use crate::audio::resample::Resampler;
 use crate::message::{Interruption, StopReason, TurnTimes};
-use crate::provider::live::remote::protocol::{ReplyEnd, Wish};
+use crate::provider::live::remote::protocol::{Deed, Fate, ReplyEnd, Wish};
 use crate::provider::live::remote::speech::{Speech, State};
 use crate::provider::live::{LiveOutput, Pace, Played, SPEAKER_RATE};
 use bytes::Bytes;
@@ -29,9 +28,7 @@ pub(super) struct Replies {
 #[derive(Debug)]
 struct Reply {
     speech: Speech,
-    /// Brings its sound to the rate of the speaker, where that is another.
-    resampler: Option<Resampler>,
-    /// Samples so far.
+    /// Samples so far, as the speaker plays them.
     made: u64,
     asked: Option<Asked>,
     /// On which it was made.
@@ -83,12 +80,15 @@ impl Replies {
 
 impl Conversation {
     pub(super) fn on_reply_began(&mut self, name: String) {
-        let generation = self.speaker.begin(Pace::Bursts);
+        let generation = match self.speaker.begin_at(Pace::Bursts, self.vendor.output_rate) {
+            Ok(generation) => generation,
+            Err(err) => {
+                let (reason, fate) = (err.to_string(), Fate::GiveUp);
+                return self.deeds.push_front(Deed::Failed { reason, fate });
+            }
+        };
         self.captions.reply_began(generation);
-        let rate = self.vendor.output_rate;
-        let other = rate != SPEAKER_RATE;
         let reply = Reply {
-            resampler: other.then(|| Resampler::new(rate, SPEAKER_RATE).ok()).flatten(),
             speech: Speech::new(name, generation),
             made: 0,
             asked: self.turn.answered(),
@@ -112,17 +112,9 @@ impl Conversation {
             }
             return;
         };
-        let pcm = match &mut reply.resampler {
-            Some(resampler) => resampler.push(&pcm),
-            None => pcm,
-        };
-        self.play(name, pcm);
-    }
-
-    fn play(&mut self, name: &str, pcm: Bytes) {
-        let Some(reply) = self.replies.named(name).filter(|_| !pcm.is_empty()) else { return };
         let generation = reply.speech.generation;
-        reply.made += (pcm.len() / 2) as u64;
+        let samples = (pcm.len() / 2) as u64;
+        reply.made += samples * u64::from(SPEAKER_RATE) / u64::from(self.vendor.output_rate);
         match self.speaker.push(generation, pcm.clone()).now_or_never() {
             Some(Ok(()) | Err(_)) => (),
             None => self.held = Some((generation, pcm)),
@@ -137,10 +129,6 @@ impl Conversation {
     }
 
     pub(super) fn on_reply_ended(&mut self, name: &str, end: ReplyEnd, now: Instant) {
-        let resampler = self.replies.named(name).and_then(|reply| reply.resampler.take());
-        if let Some(mut resampler) = resampler {
-            self.play(name, resampler.finish());
-        }
         let found = self.replies.named(name).map(|reply| {
             reply.speech.state = match end {
                 ReplyEnd::Complete => State::Complete,

@@ -23,9 +23,9 @@ impl Bench {
     }
 
     fn reply(&mut self, millis: u64) -> Generation {
-        let generation = self.playout.begin(Pace::Bursts);
+        let generation = self.playout.begin(Pace::Bursts, Intake::default());
         self.playout.push(generation, sound(0, millis), self.now);
-        self.playout.finish(generation);
+        self.playout.finish(generation, self.now);
         generation
     }
 
@@ -83,7 +83,7 @@ fn who_waits_is_told_for_how_long() {
 #[test]
 fn a_model_that_speaks_like_people_is_not_held_back() {
     let mut bench = Bench::new();
-    let generation = bench.playout.begin(Pace::Speech);
+    let generation = bench.playout.begin(Pace::Speech, Intake::default());
     for n in 0..100 {
         bench.playout.push(generation, sound(n, 90), bench.now);
     }
@@ -199,9 +199,9 @@ fn another_socket_plays_what_the_first_did_not() {
 fn an_empty_room_hears_it_all_the_same() {
     let mut playout = Playout::default();
     let begun = Instant::now();
-    let reply = playout.begin(Pace::Bursts);
+    let reply = playout.begin(Pace::Bursts, Intake::default());
     playout.push(reply, sound(0, 1_000), begun);
-    playout.finish(reply);
+    playout.finish(reply, begun);
     assert!(!playout.played(reply, begun + MS * 500).over);
     assert!(playout.played(reply, begun + MS * 1_400).over);
 }
@@ -236,7 +236,7 @@ fn a_pause_holds_what_is_not_sent() {
 #[test]
 fn two_minutes_are_held_and_no_more() {
     let mut bench = Bench::new();
-    let reply = bench.playout.begin(Pace::Bursts);
+    let reply = bench.playout.begin(Pace::Bursts, Intake::default());
     let minute = sound(0, 60_000);
     for _ in 0..2 {
         assert!(bench.playout.has_room(bench.now));
