@@ -15,18 +15,18 @@ use tokio_tungstenite::{WebSocketStream, accept_async};
 const LONG: Duration = Duration::from_secs(30);
 
 /// A server of the vendor, and its first connection.
-struct Vendor {
+pub(crate) struct Vendor {
     listener: TcpListener,
 }
 
-struct Call(WebSocketStream<TcpStream>);
+pub(crate) struct Call(WebSocketStream<TcpStream>);
 
 impl Vendor {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self { listener: TcpListener::bind("127.0.0.1:0").await.unwrap() }
     }
 
-    fn row(&self, name: &str) -> LiveModel {
+    pub(crate) fn row(&self, name: &str) -> LiveModel {
         let secret = Some(Secret::new("sk-live"));
         LiveModel {
             name: name.to_owned(),
@@ -40,22 +40,27 @@ impl Vendor {
         }
     }
 
-    async fn answer(&self) -> Call {
+    pub(crate) async fn answer(&self) -> Call {
+        self.answer_with_setup().await.0
+    }
+
+    /// The same, with how the conversation is wanted.
+    pub(crate) async fn answer_with_setup(&self) -> (Call, Value) {
         let (stream, _) = timeout(LONG, self.listener.accept()).await.unwrap().unwrap();
         let mut call = Call(accept_async(stream).await.unwrap());
         call.say(json!({"type": "session.created", "session": {}})).await;
-        call.until("session.update").await;
+        let wanted = call.until("session.update").await;
         call.say(json!({"type": "session.updated", "session": {}})).await;
-        call
+        (call, wanted)
     }
 }
 
 impl Call {
-    async fn say(&mut self, event: Value) {
+    pub(crate) async fn say(&mut self, event: Value) {
         self.0.send(Message::text(event.to_string())).await.unwrap();
     }
 
-    async fn until(&mut self, kind: &str) -> Value {
+    pub(crate) async fn until(&mut self, kind: &str) -> Value {
         loop {
             let next = timeout(LONG, self.0.next()).await.unwrap().unwrap().unwrap();
             if let Message::Text(text) = next {
@@ -67,8 +72,14 @@ impl Call {
         }
     }
 
+    /// The other side ends the conversation.
+    pub(crate) async fn hangs_up(&mut self) {
+        let end = async { while let Some(Ok(_)) = self.0.next().await {} };
+        timeout(LONG, end).await.expect("it goes on");
+    }
+
     /// A whole answer of so many tenths of a second.
-    async fn reply(&mut self, text: &str, tenths: usize) {
+    pub(crate) async fn reply(&mut self, text: &str, tenths: usize) {
         self.until("response.create").await;
         self.say(json!({"type": "response.created", "response": {"id": "r"}})).await;
         let part = |kind: &str, delta: &str| json!({"type": kind, "response_id": "r", "item_id": "i", "delta": delta});

@@ -71,6 +71,7 @@ mod talking_devices;
 mod talking_exactly;
 mod tidy;
 mod tls;
+mod turns;
 mod underway;
 mod undo;
 mod users;

@@ -1,16 +1,13 @@
 // A stand-in for the gateway that serves the page and speaks its wire, so that a test decides what is said, and when.
 
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import { KEYS } from "../../web/protocol/aicore.js";
+import { accept, frame } from "./websocket.mjs";
 
 const WEB = new URL("../../web/", import.meta.url);
-const MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const TYPES = { html: "text/html", css: "text/css", js: "text/javascript", svg: "image/svg+xml" };
 const SESSION = `ws-${"0".repeat(32)}`;
-const TEXT = 1;
-const CLOSE = 8;
 
 /** `features` and `models` are what the greeting says. */
 export async function openStandin({ features = ["playback"], models = { LIVE_AI_NAME: "scripted" } } = {}) {
@@ -18,12 +15,7 @@ export async function openStandin({ features = ["playback"], models = { LIVE_AI_
   const received = [];
   const waiting = new Set();
   const server = http.createServer(serveFile);
-  server.on("upgrade", (request, wire) => {
-    const accept = createHash("sha1").update(request.headers["sec-websocket-key"] + MAGIC).digest("base64");
-    wire.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
-    wire.on("error", () => wire.destroy());
-    wire.on("data", createReader((text) => hear(wire, JSON.parse(text)), () => wire.end()));
-  });
+  server.on("upgrade", (request, wire) => accept(request, wire, (text) => hear(wire, JSON.parse(text))));
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 
   function hear(wire, packet) {
@@ -89,42 +81,4 @@ function serveFile({ url }, response) {
   } catch {
     response.writeHead(404).end();
   }
-}
-
-function frame(text) {
-  const body = Buffer.from(text);
-  const head = Buffer.alloc(body.length < 126 ? 2 : body.length < 65_536 ? 4 : 10);
-  head[0] = 0x80 | TEXT;
-  head[1] = head.length === 2 ? body.length : head.length === 4 ? 126 : 127;
-  if (head.length === 4) head.writeUInt16BE(body.length, 2);
-  if (head.length === 10) head.writeBigUInt64BE(BigInt(body.length), 2);
-  return Buffer.concat([head, body]);
-}
-
-/** Takes a browser's bytes as they come, and gives its texts; browsers do not split ours. */
-function createReader(onText, onClose) {
-  let bytes = Buffer.alloc(0);
-  return (more) => {
-    bytes = Buffer.concat([bytes, more]);
-    for (let read = readFrame(bytes); read !== null; read = readFrame(bytes)) {
-      bytes = bytes.subarray(read.end);
-      if (read.code === TEXT) onText(read.body.toString());
-      if (read.code === CLOSE) onClose();
-    }
-  };
-}
-
-function readFrame(bytes) {
-  if (bytes.length < 14) return bytes.length >= 6 && (bytes[1] & 127) + 6 <= bytes.length ? unmask(bytes, 2, bytes[1] & 127) : null;
-  const short = bytes[1] & 127;
-  if (short < 126) return unmask(bytes, 2, short);
-  return short === 126 ? unmask(bytes, 4, bytes.readUInt16BE(2)) : unmask(bytes, 10, Number(bytes.readBigUInt64BE(2)));
-}
-
-function unmask(bytes, at, length) {
-  const end = at + 4 + length;
-  if (bytes.length < end) return null;
-  const mask = bytes.subarray(at, at + 4);
-  const body = Buffer.from(bytes.subarray(at + 4, end)).map((byte, index) => byte ^ mask[index % 4]);
-  return { code: bytes[0] & 15, body, end };
 }

@@ -1,0 +1,44 @@
+// A gateway of the test's own, for what needs settings of its own.
+// KAKEHASHI_PROGRAM names the program; the default is the one that cargo has built last.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const BUILT = fileURLToPath(new URL("../../target/debug/kakehashi", import.meta.url));
+const PROGRAM = process.env.KAKEHASHI_PROGRAM ?? BUILT;
+
+/** `settings` is its configuration file. */
+export async function startGateway(settings) {
+  const folder = mkdtempSync(join(tmpdir(), "kakehashi-own-"));
+  const [project, data, config] = ["project", "data", "kakehashi.toml"].map((name) => join(folder, name));
+  mkdirSync(project);
+  mkdirSync(data);
+  writeFileSync(config, settings);
+  const options = ["serve", "--no-open", "--listen", "127.0.0.1:0", "--project", project, "--data", data, "--config", config];
+  const gateway = spawn(PROGRAM, options, { stdio: ["ignore", "pipe", "pipe"] });
+  const ended = new Promise((resolve) => gateway.once("exit", resolve));
+  let log = "";
+  gateway.stderr.on("data", (bytes) => (log += bytes));
+  const url = await new Promise((resolve, reject) => {
+    let said = "";
+    gateway.stdout.on("data", (bytes) => {
+      said += bytes;
+      const found = /^open (.+)$/m.exec(said);
+      if (found !== null) resolve(found[1]);
+    });
+    gateway.once("error", reject);
+    ended.then((code) => reject(new Error(`the gateway ended with ${code}: ${log}`)));
+  });
+  return {
+    url,
+    async stop() {
+      gateway.kill("SIGTERM");
+      assert.equal(await ended, 0, log);
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
