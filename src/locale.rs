@@ -32,10 +32,20 @@ impl Locale {
         }
     }
 
-    /// A phrase of our own code, translated; a phrase of anybody else stays as it is.
+    /// A phrase of our own code, translated; a phrase of anybody else stays as it is. Phrases with `{names}` are known by
+    /// what is around them, and what stands there may be a phrase, too.
     pub fn word(self, english: &str) -> String {
-        let known = self.texts().get("words").and_then(|words| words.get(english));
-        known.map_or(english, String::as_str).to_owned()
+        let Some(words) = self.texts().get("words") else { return english.to_owned() };
+        if let Some(known) = words.get(english) {
+            return known.clone();
+        }
+        let filled = words.iter().find_map(|(phrase, known)| {
+            let parts = parts_of(english, phrase)?;
+            let parts: Vec<_> = parts.iter().map(|(name, part)| (*name, self.word(part))).collect();
+            let values: Vec<_> = parts.iter().map(|(name, part)| (*name, part.as_str())).collect();
+            Some(fill(known, &values))
+        });
+        filled.unwrap_or_else(|| english.to_owned())
     }
 
     /// How an agent fares, for people and for a live model that passes it on by voice.
@@ -69,6 +79,23 @@ type Texts = BTreeMap<String, BTreeMap<String, String>>;
 
 fn parse(text: &str) -> Texts {
     toml::from_str(text).unwrap_or_default()
+}
+
+/// What stands at the `{names}` of a phrase, if the text is made from it; `None` for a phrase without any.
+fn parts_of<'a>(text: &'a str, phrase: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+    let (before, mut phrase) = phrase.split_once('{')?;
+    let mut text = text.strip_prefix(before)?;
+    let mut parts = Vec::new();
+    loop {
+        let (name, after) = phrase.split_once('}')?;
+        let Some((between, next)) = after.split_once('{') else {
+            parts.push((name, text.strip_suffix(after)?));
+            return Some(parts);
+        };
+        let (part, rest) = text.split_once(between)?;
+        parts.push((name, part));
+        (text, phrase) = (rest, next);
+    }
 }
 
 /// Values are inserted as they are and never searched for placeholders themselves.
@@ -126,38 +153,99 @@ mod tests {
         assert_eq!(fill("{a} and {b}", &[("a", "{b}"), ("b", "x")]), "{b} and x");
     }
 
+    /// Texts right behind these words, as far as they are written there.
+    fn quoted(source: &str, before: &str) -> Vec<String> {
+        let source = source.split("#[cfg(test)]").next().unwrap();
+        let text = |part: &str| {
+            let text = part.trim_start().strip_prefix('"')?.split_once('"')?.0;
+            // A long one goes on in the next line.
+            Some(text.split("\\\n").map(str::trim_start).collect::<String>())
+        };
+        source.split(before).skip(1).filter_map(text).collect()
+    }
+
     /// Phrases that the code hands over in English, found where they are written.
     fn phrases() -> Vec<String> {
         let decode = include_str!("dialect/aicore/decode.rs");
         let connect = include_str!("dialect/aicore/connect.rs");
         let value = include_str!("dialect/aicore/value.rs");
-        let files = include_str!("files/error.rs").split("#[cfg(test)]").next().unwrap();
-        let quoted = |text: &str, before: &str| -> Vec<String> {
-            let parts = text.split(before).skip(1);
-            parts
-                .filter_map(|part| {
-                    Some(part.trim_start().strip_prefix('"')?.split_once('"')?.0.to_owned())
-                })
-                .collect()
-        };
+        let choice = include_str!("dialect/aicore/choice.rs");
         let mut found = Vec::new();
-        for text in [decode, connect, value] {
+        for text in [decode, connect, value, choice] {
             found.extend(quoted(text, "expected:"));
             found.extend(quoted(text, "BadAudio("));
         }
-        found.extend(quoted(files, "#[error("));
-        found.retain(|phrase| !phrase.contains('{'));
+        let chat = include_str!("provider/chat/error.rs");
+        for text in [
+            include_str!("files/error.rs"),
+            include_str!("workplace/error.rs"),
+            include_str!("session/site.rs"),
+            include_str!("audio/resample.rs"),
+            chat,
+        ] {
+            found.extend(quoted(text, "#[error("));
+        }
+        found.extend(quoted(chat, "format!("));
+        for (text, before) in [
+            (include_str!("session/choice.rs"), "TOO_MANY: &str ="),
+            (include_str!("session/choice.rs"), "let reason ="),
+            (include_str!("session/inspect.rs"), "FAILED: &str ="),
+            (include_str!("session/work.rs"), "Ending::Failed("),
+            (include_str!("session/sound.rs"), "on_live_down("),
+        ] {
+            let here = quoted(text, before);
+            assert!(!here.is_empty(), "nothing behind `{before}`");
+            found.extend(here);
+        }
+        // A text of somebody else is only passed on.
+        found.retain(|phrase| phrase.split(['{', '}']).step_by(2).any(|part| !part.is_empty()));
         found
     }
 
     #[test]
     fn every_phrase_has_its_japanese_word() {
         let phrases = phrases();
-        assert!(phrases.len() > 20, "{phrases:?}");
+        assert!(phrases.len() > 60, "{phrases:?}");
+        let words = &Locale::Ja.texts()["words"];
         for phrase in phrases {
-            assert_ne!(Locale::Ja.word(&phrase), phrase);
+            assert!(words.contains_key(&phrase), "no Japanese for: {phrase}");
             assert_eq!(Locale::En.word(&phrase), phrase);
         }
+    }
+
+    #[test]
+    fn words_are_japanese_and_lose_nothing_of_their_phrase() {
+        let names = |text: &str| -> std::collections::BTreeSet<String> {
+            text.split('{').skip(1).map(|part| part.split('}').next().unwrap().to_owned()).collect()
+        };
+        for (phrase, known) in &Locale::Ja.texts()["words"] {
+            assert!(!known.is_ascii(), "{phrase}: {known}");
+            assert_eq!(names(phrase), names(known), "{phrase}");
+        }
+    }
+
+    #[test]
+    fn a_phrase_is_known_by_what_is_around_its_values() {
+        let told = |english: &str| Locale::Ja.word(english);
+        assert_eq!(
+            told("there is no backup of run 12"),
+            Locale::Ja.word("there is no backup of run {0}").replace("{0}", "12")
+        );
+        let refused = told(
+            "the model's server refused with status 418: a teapot; check the model in the configuration",
+        );
+        assert!(refused.contains("418") && refused.contains("a teapot"), "{refused}");
+        assert!(!refused.contains("check the model"), "{refused}");
+        let quota = told(
+            "the quota of this model is used up, try again in 7 seconds: no; wait, or choose another model",
+        );
+        assert!(quota.contains('7') && !quota.contains("seconds"), "{quota}");
+        let quota = told("the quota of this model is used up: no; wait, or choose another model");
+        assert!(!quota.is_ascii() && !quota.contains("{}"), "{quota}");
+        for foreign in ["there is no backup", "permission denied", ""] {
+            assert_eq!(told(foreign), foreign);
+        }
+        assert_eq!(Locale::En.word("there is no backup of run 12"), "there is no backup of run 12");
     }
 
     #[test]
