@@ -291,9 +291,20 @@ impl Conversation {
                     self.outbox.push(Outgoing::Sound(pcm));
                 }
             }
+            Captured::Lost(time) => self.on_lost(time),
             Captured::Begun => self.press(true),
             Captured::Over => self.press(false),
         }
+    }
+
+    /// Said once; how much it has become is below the captions.
+    fn on_lost(&mut self, time: Duration) {
+        if self.status.lost.is_zero() {
+            self.screen.notice(
+                "the sound device delivers more at once than can be kept: some of what you say is lost",
+            );
+        }
+        self.status.lost += time;
     }
 
     /// A model has to hear silence to know that somebody has finished; only a key says it better.

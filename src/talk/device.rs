@@ -2,11 +2,13 @@
 
 use super::TalkError;
 use bytes::Bytes;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// Sound that the conversation has not looked at yet, one second. Full: the newest is dropped.
-pub(super) const CAPTURE_CAPACITY: usize = 50;
+/// Sound that the conversation has not looked at yet, three seconds: what a sound server may deliver at once. Full: the
+/// newest is dropped, and counted.
+pub(super) const CAPTURE_CAPACITY: usize = 150;
 /// Samples of one piece at 24 kHz: 20 ms, a compromise between delay and packets.
 pub(super) const PIECE: usize = 480;
 
@@ -17,6 +19,9 @@ pub(super) enum Captured {
     Begun,
     /// 24 kHz.
     Sound(Bytes),
+    /// So much could not be kept.
+    #[cfg_attr(not(feature = "mic"), expect(dead_code, reason = "files wait for us"))]
+    Lost(Duration),
     /// Only silence follows: the file is over.
     Over,
 }

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// Two seconds of microphone. Full: the oldest goes, because a conversation is about now.
-const SOUND_CAPACITY: usize = 100;
+/// Three seconds of microphone: what a sound server may deliver at once. Full: the oldest goes, because a conversation is about now.
+const SOUND_CAPACITY: usize = 150;
 /// Full: the oldest goes. The socket takes five seconds at most, so it never is.
 const CONTROL_CAPACITY: usize = 256;
 
@@ -83,11 +83,11 @@ mod tests {
         let outbox = Outbox::default();
         outbox.push(sound(0));
         outbox.push(Outgoing::Press(Press::Start));
-        for number in 1..=100 {
+        for number in 1..=150 {
             outbox.push(sound(number));
         }
         assert_eq!(outbox.next().await, Outgoing::Press(Press::Start));
-        for number in 1..=100 {
+        for number in 1..=150 {
             assert_eq!(outbox.next().await, sound(number));
         }
     }

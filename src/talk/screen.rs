@@ -23,6 +23,8 @@ pub(super) struct Status {
     pub(super) muted: bool,
     /// Whether the key for talking is held, where there is one.
     pub(super) talking: Option<bool>,
+    /// So much of the microphone could not be kept.
+    pub(super) lost: Duration,
 }
 
 #[derive(Debug)]
@@ -127,7 +129,11 @@ impl std::fmt::Display for Status {
             (true, false, None | Some(true)) => "listening",
             (true, false, Some(false)) => "space to talk",
         };
-        write!(f, "mic [{microphone}]  speaker [{speaker}]  {state}  |  m mute")?;
+        write!(f, "mic [{microphone}]  speaker [{speaker}]  {state}")?;
+        if !self.lost.is_zero() {
+            write!(f, "  lost {:.1} s", self.lost.as_secs_f64())?;
+        }
+        write!(f, "  |  m mute")?;
         if self.talking.is_some() {
             write!(f, "  space talk")?;
         }
@@ -159,5 +165,8 @@ mod tests {
         let muted = Status { muted: true, connected: true, ..Status::default() };
         assert!(muted.to_string().contains("muted"));
         assert!(!muted.to_string().contains("space"));
+        let behind = Status { lost: Duration::from_millis(520), ..muted };
+        assert!(behind.to_string().contains("muted  lost 0.5 s  |"), "{behind}");
+        assert!(!muted.to_string().contains("lost"));
     }
 }

@@ -10,13 +10,17 @@ use crate::talk::{Card, TalkError};
 use bytes::{Bytes, BytesMut};
 use rtrb::{Consumer, Producer};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 /// What waits for the speaker's callback: late threads are not heard, and a cancel is, soon.
 const AHEAD_MS: u32 = 30;
 /// Some cards take a lot at once, and some machines are busy: whenever it was too little it becomes more.
 const MORE_MS: u32 = 20;
 const MOST_AHEAD_MS: u32 = 250;
+/// How long one piece sounds.
+const PIECE_TIME: Duration = Duration::from_millis(20);
 const STEP: usize = 10 * MILLISECOND;
 
 pub(super) struct Rack {
@@ -37,6 +41,11 @@ pub(super) struct Rack {
     echo: Option<Echo>,
     to_wire: Resampler,
     piece: BytesMut,
+    input_rate: u32,
+    /// Samples of the microphone that the card had lost when that was looked at.
+    lost: u64,
+    /// What was lost and is not told yet.
+    untold: Duration,
 }
 
 /// A ring's samples as frames of 10 ms at the rate of the echo canceller.
@@ -70,6 +79,9 @@ impl Rack {
             echo: card.cancel_echo.then(Echo::new),
             to_wire: resampler(echo::RATE, RATE)?,
             piece: BytesMut::new(),
+            input_rate: ends.input_rate,
+            lost: 0,
+            untold: Duration::ZERO,
         })
     }
 
@@ -134,10 +146,32 @@ impl Rack {
             while self.piece.len() >= 2 * PIECE {
                 let piece = self.piece.split_to(2 * PIECE).freeze();
                 if listening {
-                    // Full: see CAPTURE_CAPACITY. Closed: the end is near.
-                    let _ = self.captured.try_send(Captured::Sound(piece));
+                    self.hand_over(piece);
                 }
             }
+        }
+        self.tell_lost(listening);
+    }
+
+    fn hand_over(&mut self, piece: Bytes) {
+        match self.captured.try_send(Captured::Sound(piece)) {
+            // See CAPTURE_CAPACITY.
+            Err(TrySendError::Full(_)) => self.untold += PIECE_TIME,
+            // Closed: the end is near.
+            Ok(()) | Err(TrySendError::Closed(_)) => (),
+        }
+    }
+
+    /// As soon as there is room for that.
+    fn tell_lost(&mut self, listening: bool) {
+        let lost = self.gauge.lost();
+        let more = lost - std::mem::replace(&mut self.lost, lost);
+        if listening {
+            let micros = more * 1_000_000 / u64::from(self.input_rate);
+            self.untold += Duration::from_micros(micros);
+        }
+        if !self.untold.is_zero() && self.captured.try_send(Captured::Lost(self.untold)).is_ok() {
+            self.untold = Duration::ZERO;
         }
     }
 }

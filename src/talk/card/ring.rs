@@ -13,6 +13,8 @@ pub(super) struct Gauge {
     taken: AtomicU64,
     /// Samples of silence that it got because nothing was there, after the first sound of all.
     starved: AtomicU64,
+    /// Samples of the microphone for which there was no room.
+    lost: AtomicU64,
     /// From a callback to the ear, in microseconds.
     latency: AtomicU64,
     /// From the mouth to a callback.
@@ -26,6 +28,10 @@ impl Gauge {
 
     pub(super) fn starved(&self) -> u64 {
         self.starved.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 
     pub(super) fn latency(&self) -> Duration {
@@ -66,7 +72,8 @@ pub(super) struct Ends {
     pub(super) output_rate: u32,
 }
 
-/// Each ring holds a second. Full: the newest is dropped, because nobody has read for a second.
+/// What is heard is kept for two and a half seconds, because some sound servers deliver much at once. Full: the newest is
+/// dropped, and counted. The other rings hold a second. Full: nobody has read for a second, and the newest is dropped.
 pub(super) fn rings(
     (input_rate, input_channels): (u32, usize),
     (output_rate, output_channels): (u32, usize),
@@ -74,7 +81,7 @@ pub(super) fn rings(
     let gauge = Arc::new(Gauge::default());
     let (sound, to_speaker) = RingBuffer::new(output_rate as usize);
     let (from_speaker, tap) = RingBuffer::new(output_rate as usize);
-    let (from_microphone, heard) = RingBuffer::new(input_rate as usize);
+    let (from_microphone, heard) = RingBuffer::new(input_rate as usize * 5 / 2);
     let pickup =
         Pickup { channels: input_channels, heard: from_microphone, gauge: Arc::clone(&gauge) };
     let loudspeaker = Loudspeaker {
@@ -117,11 +124,15 @@ impl Pickup {
     where
         i16: FromSample<T>,
     {
+        let mut lost = 0;
         for frame in input.chunks(self.channels) {
             let sum: i32 = frame.iter().map(|sample| i32::from(i16::from_sample(*sample))).sum();
             let mean = sum / i32::try_from(frame.len()).unwrap_or(1).max(1);
             // Full: see `rings`.
-            let _ = self.heard.push(i16::try_from(mean).unwrap_or(0));
+            lost += u64::from(self.heard.push(i16::try_from(mean).unwrap_or(0)).is_err());
+        }
+        if lost > 0 {
+            self.gauge.lost.fetch_add(lost, Ordering::Relaxed);
         }
         self.gauge.capture_latency.store(micros(latency), Ordering::Relaxed);
     }
@@ -155,12 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_that_nobody_reads_keeps_what_it_has() {
+    fn two_and_a_half_seconds_at_once_are_kept_and_what_is_more_is_counted() {
         let (mut pickup, _, mut ends) = rings((8_000, 1), (8_000, 1));
-        let second: Vec<i16> = (0..8_000).collect();
-        pickup.take(&second, Duration::ZERO);
+        let sound: Vec<i16> = (0..20_000).collect();
+        pickup.take(&sound, Duration::ZERO);
+        assert_eq!(ends.gauge.lost(), 0);
         pickup.take(&[-1_i16; 100], Duration::ZERO);
-        assert_eq!(all(&mut ends.heard), second);
+        assert_eq!(all(&mut ends.heard), sound);
+        assert_eq!(ends.gauge.lost(), 100);
     }
 
     #[test]

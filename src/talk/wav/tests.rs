@@ -49,7 +49,7 @@ async fn everything(device: &mut Device) -> Vec<Captured> {
 fn samples(captured: &[Captured]) -> Vec<i16> {
     let pieces = captured.iter().filter_map(|captured| match captured {
         Captured::Sound(pcm) => Some(pcm),
-        Captured::Begun | Captured::Over => None,
+        Captured::Begun | Captured::Lost(_) | Captured::Over => None,
     });
     pieces.flat_map(|pcm| pcm.as_chunks::<2>().0).map(|pair| i16::from_le_bytes(*pair)).collect()
 }

@@ -148,3 +148,37 @@ fn nobody_listens_before_the_beginning() {
     bench.rack.turn(false);
     assert!(bench.captured.try_recv().is_err());
 }
+
+#[test]
+fn what_a_sound_server_delivers_at_once_is_heard_and_the_rest_is_told() {
+    let mut bench = Bench::new(48_000, 48_000);
+    bench.pickup.take(&tone(48_000, 48_000 * 12 / 5), Duration::ZERO);
+    bench.rack.turn(true);
+    let pieces: Vec<_> = std::iter::from_fn(|| bench.captured.try_recv().ok()).collect();
+    assert!((115..=120).contains(&pieces.len()), "{}", pieces.len());
+    assert!(pieces.iter().all(|piece| matches!(piece, Captured::Sound(_))));
+    // Nobody misses what was lost before the beginning.
+    bench.pickup.take(&tone(48_000, 48_000 * 3), Duration::ZERO);
+    bench.rack.turn(false);
+    bench.pickup.take(&tone(48_000, 48_000 * 3), Duration::ZERO);
+    bench.rack.turn(true);
+    let told = std::iter::from_fn(|| bench.captured.try_recv().ok());
+    let lost: Vec<_> = told.filter(|told| !matches!(told, Captured::Sound(_))).collect();
+    assert_eq!(lost, [Captured::Lost(Duration::from_millis(500))]);
+}
+
+#[test]
+fn a_conversation_that_does_not_listen_is_told_what_it_missed() {
+    let mut bench = Bench::new(48_000, 48_000);
+    let (sender, mut captured) = mpsc::channel(3);
+    bench.rack.captured = sender;
+    bench.pickup.take(&tone(48_000, 48_000), Duration::ZERO);
+    bench.rack.turn(true);
+    let kept = std::iter::from_fn(|| captured.try_recv().ok()).count();
+    assert_eq!(kept, 3);
+    bench.rack.turn(true);
+    let Ok(Captured::Lost(time)) = captured.try_recv() else { panic!("it was not told") };
+    assert!((Duration::from_millis(860)..=Duration::from_millis(940)).contains(&time), "{time:?}");
+    bench.rack.turn(true);
+    assert!(captured.try_recv().is_err(), "once");
+}
