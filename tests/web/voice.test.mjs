@@ -424,6 +424,16 @@ test("a page that is not on a secure origin says so", () =>
     { address: (gateway) => `http://${FOREIGN}:${gateway.port}/?lang=en` },
   ));
 
+test("all buttons for talking are in the one line of the bar, and have their names", () =>
+  withStandin(async (page) => {
+    for (const width of [1366, 1440, 1600, 1920]) {
+      await page.setViewportSize({ width, height: 900 });
+      const tops = await page.locator(".bar > *").evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().top));
+      assert.ok(Math.max(...tops) < 40, `${width} pixels: ${tops}`);
+      for (const name of ["Microphone", "Speaker"]) assert.equal(await page.getByRole("button", { name, exact: true }).count(), 1, `${name} at ${width}`);
+    }
+  }));
+
 test("the figures of the last turn are shown, also those that nobody has told the page of", () =>
   withStandin(async (page, gateway) => {
     await page.locator("#microphone").click();
