@@ -38,15 +38,41 @@ const MOVED: [&str; 7] = ["source", "src", "destination", "dest", "dst", "from",
 const BY_PATH: [&str; 3] = ["changes", "edits", "files"];
 /// Inputs are flat or nearly so; what lies deeper is data.
 const DEEPEST: usize = 4;
-/// The system opens no longer one.
-const LONGEST_PATH: usize = 4096;
 
-/// All paths of an input.
+/// All paths of an input, which may also be a text that is one.
 pub(super) fn paths(kind: &str, input: &Value) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut collector = Collector { is_move: kind == "move", found: &mut found };
-    collector.look(input, DEEPEST);
+    let written = input.as_str().and_then(|text| serde_json::from_str(text).ok());
+    collector.look(written.as_ref().unwrap_or(input), DEEPEST);
     found
+}
+
+/// A path, also where it is written as the address of a file.
+pub fn as_path(text: &str) -> PathBuf {
+    let (scheme, rest) = text.split_at(text.find(':').map_or(0, |colon| colon + 1));
+    if !scheme.eq_ignore_ascii_case("file:") {
+        return PathBuf::from(text);
+    }
+    let path = match rest.strip_prefix("//") {
+        Some(rest) => &rest[rest.find('/').unwrap_or(rest.len())..],
+        None => rest,
+    };
+    PathBuf::from(decoded(path))
+}
+
+/// `%2e` is a dot. What does not become text stays as it is.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, others)) = rest.split_first() {
+        let digits = others.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let escaped = code.filter(|_| *first == b'%');
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &others[2..] } else { others };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 struct Collector<'a> {
@@ -70,7 +96,9 @@ impl Collector<'_> {
     }
 
     fn field(&mut self, key: &str, value: &Value) {
-        let words = risk::words(key);
+        // `path2` is one more of them.
+        let is_digit = |one: char| one.is_ascii_digit() || one == '_';
+        let words = risk::words(key.trim_end_matches(is_digit));
         match value {
             Value::String(text) if self.is_path_key(&words) => self.note(text),
             Value::Array(values) if self.is_path_key(&words) => {
@@ -96,15 +124,12 @@ impl Collector<'_> {
         is_one_of(&KEYS, last) || is_one_of(&KEYS, &two) || is_moved
     }
 
-    /// An address is no path, except that of a file.
+    /// An address in the web is no path of this machine.
     fn note(&mut self, text: &str) {
-        let path = match text.split_once("://") {
-            Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => path,
-            Some(_) => return,
-            None => text,
-        };
-        if !path.is_empty() && path.len() <= LONGEST_PATH {
-            self.found.push(PathBuf::from(path));
+        let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+        let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
+        if !text.is_empty() && !is_web {
+            self.found.push(as_path(text));
         }
     }
 }
@@ -152,8 +177,20 @@ mod tests {
             &json!({"edits": [{"path": "/a"}, {"arguments": {"file": "/b"}}]}),
             &["/a", "/b"],
         );
-        check("read", &json!({"uri": "file:///etc/passwd"}), &["/etc/passwd"]);
-        check("move", &json!({"from": "a", "destination": "/b"}), &["/b", "a"]);
+        for address in [
+            "file:///etc/passwd",
+            "file:/etc/passwd",
+            "FILE://localhost/etc/passwd",
+            "file:///etc/%70asswd",
+        ] {
+            check("read", &json!({"uri": address}), &["/etc/passwd"]);
+        }
+        check("read", &json!({"path1": "/a", "file_2": "/b"}), &["/a", "/b"]);
+        check("read", &json!(r#"{"path":"/etc/passwd"}"#), &["/etc/passwd"]);
+        check("read", &json!({"path": "a://../../etc"}), &["a://../../etc"]);
+        let long = format!("/{}etc", "./".repeat(4_000));
+        check("read", &json!({ "path": long }), &[&long]);
+        check("move", &json!({"destination": "/b", "from": "a"}), &["/b", "a"]);
     }
 
     #[test]
@@ -161,7 +198,7 @@ mod tests {
         for input in [
             json!({"command": "cat /etc/passwd", "content": "/a", "pattern": "/api/", "url": "/x"}),
             json!({"profile": "/a", "from": "/today", "path": 7, "file_text": "/a"}),
-            json!({"path": "https://example.com/a", "file": "x".repeat(5000), "dir": ""}),
+            json!({"path": "https://example.com/a", "dir": ""}),
             json!(["/a", "/b"]),
             json!("/a"),
             Value::Null,

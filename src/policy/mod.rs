@@ -10,6 +10,7 @@ mod rules;
 mod scope;
 
 pub use breaker::{Breaker, Limits, Tripped};
+pub use mention::as_path;
 pub use rules::{Rules, RulesError};
 pub use scope::Scope;
 

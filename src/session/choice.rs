@@ -332,8 +332,12 @@ impl Session {
         match (current, told) {
             (Some(current), _) => {
                 let (seconds, usage) = (current.started.elapsed().as_secs_f64(), &current.usage);
-                own.add(seconds, usage.as_ref());
-                shared.add(seconds, usage.as_ref());
+                if current.place != Some(PlaceKind::Shared) {
+                    own.add(seconds, usage.as_ref());
+                }
+                if current.place != Some(PlaceKind::Worktree) {
+                    shared.add(seconds, usage.as_ref());
+                }
             }
             (None, Some(last)) => shared.add(last.seconds, last.usage.as_ref()),
             (None, None) => {}

@@ -10,10 +10,12 @@ use crate::message::{
     AgentSlot, AuditEntry, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event, Problem,
     RunId, WarningLevel, WebhookCall,
 };
-use crate::policy::{Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Verdict};
+use crate::policy::{
+    Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Verdict, as_path,
+};
 use crate::provider::agent::{AskId, Decision, Tool, ToolKind, ToolStatus};
 use crate::store::Change;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
@@ -140,6 +142,12 @@ impl Gate {
             Judged::Ask => (None, verdict.reason),
         };
         Judgement { confirmed, level: verdict.level, reason }
+    }
+
+    /// Whether the user is asked this.
+    pub(super) fn is_asked(&self, slot: AgentSlot, ask: AskId) -> bool {
+        let mut open = self.open.iter().filter(|open| open.slot == slot);
+        open.any(|open| matches!(open.asker, Asker::Agent(asked) if asked == ask))
     }
 
     /// The limits of a run.
@@ -346,10 +354,7 @@ pub(super) fn call(tool: &Tool) -> Call {
         kind: kind(tool.kind).to_owned(),
         input: tool.input.as_deref().unwrap_or_default().to_owned(),
         unseen: tool.unseen,
-        paths: touched
-            .chain(changed)
-            .map(|path| Path::new(path).to_owned())
-            .collect::<Vec<PathBuf>>(),
+        paths: touched.chain(changed).map(as_path).collect(),
     }
 }
 

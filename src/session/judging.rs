@@ -73,15 +73,17 @@ impl Session {
 
     pub(super) fn on_judged(&mut self, case: Case) {
         let mut step = Step::default();
-        let (slot, index) = (case.slot, usize::from(case.slot.number()));
+        let (slot, ask, index) = (case.slot, case.ask, usize::from(case.slot.number()));
         if self.asking_run(index) == Some(case.run) {
             self.decide(&mut step, index, case);
         } else {
-            cancelled(&mut step, slot, case.ask);
+            cancelled(&mut step, slot, ask);
         }
         self.journal.record(step);
         // The agent said so before there was a question.
-        self.on_state(slot, AgentState::WaitingForConfirmation);
+        if self.gate.is_asked(slot, ask) {
+            self.on_state(slot, AgentState::WaitingForConfirmation);
+        }
     }
 
     /// What was on its way when the run was stopped is not asked any more.

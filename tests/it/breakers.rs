@@ -87,7 +87,7 @@ async fn stopped(front: &mut Panes, why: &str) {
 #[tokio::test]
 async fn a_run_that_takes_too_many_tokens_is_stopped() {
     let home = Home::new();
-    let process = frugal_gateway(&home, "tokens = 2000000", "tokens = 2500");
+    let process = frugal_gateway(&home, "tokens = 20000000", "tokens = 2500");
     let mut front = Panes::open(process.addr, None).await;
     // The conversation holds less than that, however often it is told.
     let told = front.ask(1, "usage 1000 0 usage 1200 0 usage 1200 0 usage 2500 0 hello").await;
