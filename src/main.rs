@@ -37,6 +37,10 @@ use tracing_subscriber::filter::LevelFilter;
 
 /// How often models of this machine are looked for.
 const LOOK_EVERY: Duration = Duration::from_secs(45);
+/// Nobody waits long for a gateway to start.
+const FIRST_LOOK: Duration = Duration::from_millis(300);
+/// An Ollama that loads a model is slow, and nobody waits for this one.
+const LATER_LOOK: Duration = Duration::from_secs(3);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -283,7 +287,8 @@ fn serve(flags: Flags) -> Result<()> {
     let served = runtime.block_on(async {
         let search = Search::new(&config);
         if let Some(search) = &search {
-            config.add_found(search.look().await)?;
+            config.found.search(search.candidates.families());
+            config.add_found(search.look(FIRST_LOOK).await)?;
         }
         let config = Arc::new(config);
         let listener = TcpListener::bind(config.listen)
@@ -318,14 +323,14 @@ impl Search {
         (config.models == Models::Auto).then(|| Self { client: chat::Client::new(), candidates })
     }
 
-    async fn look(&self) -> Vec<ChatModel> {
-        chat::discover(&self.client, &self.candidates).await
+    async fn look(&self, patience: Duration) -> Vec<ChatModel> {
+        chat::discover(&self.client, &self.candidates, patience).await
     }
 
     /// An Ollama that is started later is found too.
     async fn go_on(self, found: Arc<FoundChat>, stop: CancellationToken) {
         while stop.run_until_cancelled(found.wanted(LOOK_EVERY)).await.is_some() {
-            found.tell(self.look().await);
+            found.tell(self.look(LATER_LOOK).await);
         }
     }
 }

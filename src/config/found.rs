@@ -2,7 +2,7 @@
 //! else of the configuration they are looked for again and again.
 
 use crate::message::ChatModel;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
@@ -18,6 +18,8 @@ const MOST_REMEMBERED: usize = 256;
 pub struct FoundChat {
     seen: watch::Sender<Seen>,
     wanted: Notify,
+    /// A model of each server that is looked at, without a name of its own.
+    families: OnceLock<Vec<ChatModel>>,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +41,30 @@ impl FoundChat {
     pub(super) fn known(&self, name: &str) -> Option<ChatModel> {
         let seen = self.seen.borrow();
         seen.there.iter().chain(&seen.gone).find(|model| model.name == name).cloned()
+    }
+
+    /// Where models may be found, each by a nameless one.
+    pub fn search(&self, families: Vec<ChatModel>) {
+        // They are the same as long as the gateway runs.
+        let _ = self.families.set(families);
+    }
+
+    /// A session has chosen this one when it was there. Perhaps it comes back; until then it does not answer, and
+    /// nobody else does in its place.
+    pub fn expect(&self, name: &str) {
+        let families = self.families.get().map_or(&[][..], Vec::as_slice);
+        let own =
+            families.iter().find_map(|family| Some((family, name.strip_prefix(&*family.name)?)));
+        let Some((family, model)) = own.filter(|(_, model)| !model.is_empty()) else { return };
+        let (name, label, model) = (name.to_owned(), model.to_owned(), model.to_owned());
+        self.seen.send_if_modified(|seen| {
+            let mut known = seen.there.iter().chain(&seen.gone);
+            if seen.gone.len() < MOST_REMEMBERED && !known.any(|known| known.name == name) {
+                seen.gone.push(ChatModel { name, label, model, ..family.clone() });
+            }
+            // No look has found anything new.
+            false
+        });
     }
 
     /// What a look has found.
@@ -108,6 +134,24 @@ mod tests {
             found.tell(vec![model(&number.to_string())]);
         }
         assert!(found.seen.borrow().gone.len() <= MOST_REMEMBERED);
+    }
+
+    #[test]
+    fn what_a_session_has_chosen_is_known_before_it_is_found() {
+        let found = FoundChat::default();
+        found.expect("ollama:a");
+        assert_eq!(found.known("ollama:a"), None, "nobody looks there");
+        found.search(vec![model("ollama:")]);
+        for name in ["ollama:a", "ollama:", "other:a"] {
+            found.expect(name);
+        }
+        let known = found.known("ollama:a").unwrap();
+        assert_eq!((&*known.model, &*known.base_url), ("a", "http://127.0.0.1:1/v1"));
+        assert!(found.known("ollama:").is_none() && found.known("other:a").is_none());
+        assert!(found.there().is_empty());
+        found.tell(vec![ChatModel { tools: true, ..model("ollama:a") }]);
+        found.expect("ollama:a");
+        assert!(found.known("ollama:a").unwrap().tools, "it is there");
     }
 
     #[tokio::test(start_paused = true)]

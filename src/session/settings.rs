@@ -90,6 +90,9 @@ impl Registry {
         let mut settings = Settings::clone(&self.env.config.settings);
         let mut lost_project = None;
         for (name, value) in stored {
+            if let (config::CHAT_SETTING, SettingValue::Text(model)) = (&*name, &value) {
+                self.env.config.found.expect(model);
+            }
             match config::check_setting(&self.env.config, &name, Some(value.clone())) {
                 Ok(change) => apply(&mut settings, change),
                 Err(reason) => {

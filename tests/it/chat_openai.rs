@@ -338,7 +338,7 @@ async fn models_of_this_machine_are_found() {
     let local = ModelServer::start([Reply::json(200, &models)]).await;
     let at = |server: &ModelServer| format!("http://{}", server.addr);
     let candidates = Candidates { ollama: at(&ollama), local: at(&local) };
-    let mut found = discover(&Client::new(), &candidates).await;
+    let mut found = discover(&Client::new(), &candidates, crate::support::PATIENCE).await;
     // Which of the two questions about models came first is left to chance.
     let local_model = found.pop().unwrap();
     assert_eq!(found.len(), 1, "{found:?}");
@@ -363,6 +363,6 @@ async fn a_machine_without_models_holds_nothing_up() {
         local: format!("http://{}", other.addr),
     };
     let began = std::time::Instant::now();
-    assert_eq!(discover(&Client::new(), &candidates).await, []);
+    assert_eq!(discover(&Client::new(), &candidates, crate::support::PATIENCE).await, []);
     assert!(began.elapsed() < std::time::Duration::from_secs(3));
 }

@@ -12,8 +12,6 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Whoever has not answered by then is not there.
-const PATIENCE: Duration = Duration::from_millis(300);
 const LARGEST_LIST: usize = 1024 * 1024;
 /// Of each server.
 const MOST_MODELS: usize = 32;
@@ -33,12 +31,24 @@ impl Candidates {
     pub fn new(ollama_host: Option<&str>) -> Self {
         Self { ollama: ollama(ollama_host), local: "http://127.0.0.1:8080".to_owned() }
     }
+
+    /// A model of each, without a name of its own.
+    pub fn families(&self) -> Vec<ChatModel> {
+        let nameless = |family, base| found(family, base, "", String::new());
+        vec![nameless("ollama", &self.ollama), nameless("local", &self.local)]
+    }
 }
 
-/// Asks all of them at once. Whatever goes wrong, there is just nothing found.
-pub async fn discover(client: &Client, candidates: &Candidates) -> Vec<ChatModel> {
+/// Asks all of them at once. Whoever has not answered in this time is not there; whatever goes wrong, there is just
+/// nothing found.
+pub async fn discover(
+    client: &Client,
+    candidates: &Candidates,
+    patience: Duration,
+) -> Vec<ChatModel> {
+    let look = Look { client, patience };
     let (ollama, local) =
-        tokio::join!(of_ollama(client, &candidates.ollama), of_server(client, &candidates.local));
+        tokio::join!(look.of_ollama(&candidates.ollama), look.of_server(&candidates.local));
     ollama.into_iter().chain(local).collect()
 }
 
@@ -74,37 +84,66 @@ struct Shown {
     capabilities: Vec<String>,
 }
 
-async fn of_ollama(client: &Client, base: &str) -> Vec<ChatModel> {
-    let Some(Tags { models }) = get(client, &format!("{base}/api/tags"), None).await else {
-        return Vec::new();
-    };
-    let found = models.into_iter().take(MOST_MODELS).map(|Tag { name }| async move {
-        let question = serde_json::to_vec(&Show { model: &name }).ok();
-        // An older one does not tell what its models can do.
-        let shown: Option<Shown> = get(client, &format!("{base}/api/show"), question).await;
-        let can = |what: &str| {
-            shown.as_ref().is_some_and(|shown| shown.capabilities.iter().any(|can| can == what))
-        };
-        let known = shown.as_ref().is_some_and(|shown| !shown.capabilities.is_empty());
-        let (images, tools) = (can("vision"), can("tools"));
-        // Others are for searching, and do not answer.
-        let talks = !known || can("completion");
-        let label = format!("{name} (Ollama)");
-        talks.then(|| ChatModel { images, tools, ..found("ollama", base, &name, label) })
-    });
-    join_all(found).await.into_iter().flatten().collect()
+/// How it is asked.
+#[derive(Debug, Clone, Copy)]
+struct Look<'a> {
+    client: &'a Client,
+    patience: Duration,
 }
 
-async fn of_server(client: &Client, base: &str) -> Vec<ChatModel> {
-    let Some(Models { data }) = get(client, &format!("{base}/v1/models"), None).await else {
-        return Vec::new();
-    };
-    let found = data.iter().take(MOST_MODELS).map(|model| {
-        // A file's path is a name too, but not one for people.
-        let short = model.id.rsplit('/').next().unwrap_or(&model.id);
-        found("local", base, &model.id, format!("{short} (local)"))
-    });
-    found.collect()
+impl Look<'_> {
+    async fn of_ollama(&self, base: &str) -> Vec<ChatModel> {
+        let Some(Tags { models }) = self.get(&format!("{base}/api/tags"), None).await else {
+            return Vec::new();
+        };
+        let found = models.into_iter().take(MOST_MODELS).map(|Tag { name }| async move {
+            let question = serde_json::to_vec(&Show { model: &name }).ok();
+            // An older one does not tell what its models can do.
+            let shown: Option<Shown> = self.get(&format!("{base}/api/show"), question).await;
+            let can = |what: &str| {
+                shown.as_ref().is_some_and(|shown| shown.capabilities.iter().any(|can| can == what))
+            };
+            let known = shown.as_ref().is_some_and(|shown| !shown.capabilities.is_empty());
+            let (images, tools) = (can("vision"), can("tools"));
+            // Others are for searching, and do not answer.
+            let talks = !known || can("completion");
+            let label = format!("{name} (Ollama)");
+            talks.then(|| ChatModel { images, tools, ..found("ollama", base, &name, label) })
+        });
+        join_all(found).await.into_iter().flatten().collect()
+    }
+
+    async fn of_server(&self, base: &str) -> Vec<ChatModel> {
+        let Some(Models { data }) = self.get(&format!("{base}/v1/models"), None).await else {
+            return Vec::new();
+        };
+        let found = data.iter().take(MOST_MODELS).map(|model| {
+            // A file's path is a name too, but not one for people.
+            let short = model.id.rsplit('/').next().unwrap_or(&model.id);
+            found("local", base, &model.id, format!("{short} (local)"))
+        });
+        found.collect()
+    }
+
+    /// With a question it is asked by POST.
+    async fn get<T: DeserializeOwned>(&self, url: &str, question: Option<Vec<u8>>) -> Option<T> {
+        let request = match question {
+            Some(body) => Request::post(url)
+                .header("content-type", "application/json")
+                .body(Full::new(Bytes::from(body))),
+            None => Request::get(url).body(Full::new(Bytes::new())),
+        };
+        let answered = async {
+            let mut response = self.client.send(request.ok()?, self.patience).await.ok()?;
+            if !response.status().is_success() {
+                return None;
+            }
+            let body: Result<_, ChatError> =
+                client::whole(response.body_mut(), LARGEST_LIST, self.patience).await;
+            answer::parse(std::str::from_utf8(&body.ok()?).ok()?).ok()
+        };
+        timeout(self.patience, answered).await.ok().flatten()
+    }
 }
 
 fn found(family: &str, base: &str, model: &str, label: String) -> ChatModel {
@@ -121,30 +160,6 @@ fn found(family: &str, base: &str, model: &str, label: String) -> ChatModel {
         image_output: false,
         tools: false,
     }
-}
-
-/// With a question it is asked by POST.
-async fn get<T: DeserializeOwned>(
-    client: &Client,
-    url: &str,
-    question: Option<Vec<u8>>,
-) -> Option<T> {
-    let request = match question {
-        Some(body) => Request::post(url)
-            .header("content-type", "application/json")
-            .body(Full::new(Bytes::from(body))),
-        None => Request::get(url).body(Full::new(Bytes::new())),
-    };
-    let answered = async {
-        let mut response = client.send(request.ok()?, PATIENCE).await.ok()?;
-        if !response.status().is_success() {
-            return None;
-        }
-        let body: Result<_, ChatError> =
-            client::whole(response.body_mut(), LARGEST_LIST, PATIENCE).await;
-        answer::parse(std::str::from_utf8(&body.ok()?).ok()?).ok()
-    };
-    timeout(PATIENCE, answered).await.ok().flatten()
 }
 
 fn ollama(host: Option<&str>) -> String {
