@@ -15,9 +15,10 @@ pub(super) struct Early {
 }
 
 impl Early {
-    /// Nobody takes anything yet; what there is, is enough.
+    /// Nobody takes anything yet. Of what an agent writes while it starts the beginning is enough.
     pub(super) fn keep(&mut self, output: AgentOutput) {
-        if self.told.len() < AGENT_OUTPUT_CAPACITY {
+        let is_line = matches!(output, AgentOutput::Line(_));
+        if !is_line || self.told.len() < AGENT_OUTPUT_CAPACITY {
             self.told.push_back(output);
         }
     }
