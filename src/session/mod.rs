@@ -203,7 +203,9 @@ impl SessionHandle {
                 Fed::Partly => Urgent::SoundWaits,
             },
             (None, Command::PressTalkKey(key)) => {
-                self.inner.hearing.forget();
+                if self.inner.microphone.is_held_by(connection) {
+                    self.inner.hearing.forget();
+                }
                 match self.inner.microphone.press(connection, key) {
                     Fed::Everything => return Ok(()),
                     Fed::Partly => Urgent::SoundWaits,

@@ -42,7 +42,9 @@ impl Session {
     }
 
     pub(super) fn on_talk_key(&mut self, asker: Asker, key: TalkKey) {
-        self.hearing.forget();
+        if self.voice.is_held_by(asker.connection) {
+            self.hearing.forget();
+        }
         self.voice.press(asker.connection, key);
         self.record_for(asker, Step::default());
     }

@@ -16,7 +16,7 @@ const REST: Duration = Duration::from_secs(5);
 /// The same failure is told again after this long.
 const SAID_AGAIN: Duration = Duration::from_secs(60);
 /// So long a model that leaves is listened to: a client tells within 150 ms how much of the last reply it has played.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Voice {
@@ -130,9 +130,13 @@ impl Voice {
         heard
     }
 
+    pub(super) fn is_held_by(&self, connection: ConnectionId) -> bool {
+        self.microphone.is_held_by(connection)
+    }
+
     /// Silences the model, if this socket may.
     pub(super) fn interrupt(&mut self, connection: ConnectionId) {
-        if !self.microphone.is_held_by(connection) || self.speaker.hush() {
+        if !self.is_held_by(connection) || self.speaker.hush() {
             self.microphone.interrupt(connection);
             self.feed();
         }

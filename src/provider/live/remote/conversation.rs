@@ -154,7 +154,7 @@ impl Conversation {
                     Some(input) => self.on_input(input, Instant::now()),
                     None => break,
                 },
-                () = outputs.closed(), if !room => return,
+                () = outputs.closed(), if !room => break,
                 news = self.connection.news(), if reading => self.on_news(news),
                 room = outputs.reserve(), if !self.untold.is_empty() => match room {
                     Ok(room) => drop(self.untold.pop_front().map(|output| room.send(output))),

@@ -26,7 +26,7 @@ pub(super) struct Tool {
     pub(super) parameters: serde_json::Value,
 }
 
-/// What a vendor can do; the same for its whole life.
+/// What a vendor can do, under the rules by which turns are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Capabilities {
     pub(super) input_rate: u32,

@@ -102,7 +102,10 @@ impl Conversation {
         self.turn.undecided.remove(at);
         if !floor::is_backchannel(text, &self.remote.rules) {
             self.interrupt(Some(now), now);
-            self.end_turn(now);
+            // Who has gone on speaking meanwhile is not interrupted.
+            if !self.user_speaks() {
+                self.end_turn(now);
+            }
         }
     }
 }

@@ -44,6 +44,7 @@ impl Conversation {
             self.judge(heard.voice, model, now);
             self.pass_on_lead(heard.voice);
         } else {
+            self.forget_murmur();
             self.release_lead();
             self.hear(heard.pcm);
             self.judge(heard.voice, model, now);
@@ -71,9 +72,13 @@ impl Conversation {
         if self.floor.is_taken() {
             return self.release_lead();
         }
+        if self.floor.is_silent() {
+            self.forget_murmur();
+        }
         // Who finds the end of a turn by silence has to hear it.
         let silence = self.holds_back() && self.floor.is_silent() && voice.is_none();
-        let most = if self.floor.is_open() { LEAD } else { LONGEST_LEAD };
+        // A sound may be the first word of somebody who goes on.
+        let most = if self.floor.is_silent() { LEAD } else { LONGEST_LEAD };
         let rate = self.vendor.input_rate;
         while time_of(&self.lead, rate) > most
             && let Some(oldest) = self.lead.pop_front()
@@ -133,12 +138,22 @@ impl Conversation {
                 self.decide_later(None);
             }
             // Said when the reply was over, it is an answer to it.
-            Turns::Model if model != Model::Silent => self.lead.clear(),
+            Turns::Model if model != Model::Silent => self.turn.murmured = true,
             Turns::Gateway | Turns::Model => (),
         }
     }
 
+    /// Nobody went on, so it was nothing.
+    fn forget_murmur(&mut self) {
+        if std::mem::take(&mut self.turn.murmured) {
+            self.lead.clear();
+        }
+    }
+
     fn on_user_begins(&mut self) {
+        // What was said right before belongs to it, whatever it was.
+        self.turn.murmured = false;
+        self.turn.undecided.clear();
         self.turn.unanswered = true;
         if self.remote.rules.turns == Turns::Gateway {
             self.wish(Wish::SpeechBegins);

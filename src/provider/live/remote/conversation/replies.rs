@@ -28,7 +28,9 @@ pub(super) struct Replies {
 #[derive(Debug)]
 struct Reply {
     speech: Speech,
-    /// Samples so far, as the speaker plays them.
+    /// Samples so far, as the vendor sends them.
+    sounded: u64,
+    /// The same as the speaker plays them.
     made: u64,
     asked: Option<Asked>,
     /// On which it was made.
@@ -90,6 +92,7 @@ impl Conversation {
         self.captions.reply_began(generation);
         let reply = Reply {
             speech: Speech::new(name, generation),
+            sounded: 0,
             made: 0,
             asked: self.turn.answered(),
             connection: self.connection.number,
@@ -113,8 +116,8 @@ impl Conversation {
             return;
         };
         let generation = reply.speech.generation;
-        let samples = (pcm.len() / 2) as u64;
-        reply.made += samples * u64::from(SPEAKER_RATE) / u64::from(self.vendor.output_rate);
+        reply.sounded += (pcm.len() / 2) as u64;
+        reply.made = reply.sounded * u64::from(SPEAKER_RATE) / u64::from(self.vendor.output_rate);
         match self.speaker.push(generation, pcm.clone()).now_or_never() {
             Some(Ok(()) | Err(_)) => (),
             None => self.held = Some((generation, pcm)),
@@ -258,13 +261,11 @@ impl Conversation {
         let text = reply.speech.heard(played.samples, reply.made);
         let heard = Duration::from_micros(played.samples * 1_000_000 / u64::from(SPEAKER_RATE));
         let interrupted = (!all).then_some(Interruption { heard });
-        let nothing = text.is_empty();
         self.captions.reply_ended(reply.speech.generation, text, interrupted, now);
         let times = self.times(&reply, &played, cut.flatten());
         self.untold.push_back(LiveOutput::Turn(times));
         if !all && self.vendor.truncate && reply.connection == self.connection.number {
-            let played = if nothing { Duration::ZERO } else { heard };
-            self.wish(Wish::Heard { reply: reply.speech.name, played });
+            self.wish(Wish::Heard { reply: reply.speech.name, played: heard });
         }
     }
 

@@ -36,6 +36,8 @@ pub(super) struct Turn {
     pub(super) began: Option<Instant>,
     /// When the user was last heard to speak.
     pub(super) voiced: Option<Instant>,
+    /// The vendor has not heard the last sound, which was too short to interrupt it; it will if somebody goes on.
+    pub(super) murmured: bool,
     asked: Option<Asked>,
     /// Before this the vendor allows nothing more.
     limited_until: Option<Instant>,

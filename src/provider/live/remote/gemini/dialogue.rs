@@ -91,6 +91,12 @@ impl Dialogue {
     fn attend(&mut self) {
         self.asked = false;
         self.reply.take_if(|reply| reply.progress == Progress::Expected);
+        self.pass();
+    }
+
+    /// The vendor may have something new to say, without anybody having asked as far as we know. What it says from now
+    /// on is not said of the last reply: better too little is told of that than what nobody has heard.
+    pub(super) fn pass(&mut self) {
         if !self.cut {
             self.late = None;
         }
@@ -158,7 +164,7 @@ impl Dialogue {
         let rate = mime.find_map(|parameter| parameter.strip_prefix("rate="));
         if let Some(rate) = rate.filter(|rate| *rate != RATE) {
             let rate: String = rate.chars().take(16).collect();
-            let reason = format!("it speaks at {rate} Hz, but only {RATE} Hz can be played");
+            let reason = format!("it speaks at {rate} Hz, but {RATE} Hz were agreed");
             return deeds.push(Deed::Failed { reason, fate: Fate::GiveUp });
         }
         let Ok(pcm) = base64_simd::STANDARD.decode_to_vec(data.data.as_bytes()) else {
@@ -245,7 +251,9 @@ impl Dialogue {
     }
 
     fn turn_complete(&mut self, reason: &str, deeds: &mut Vec<Deed>) {
-        self.asked = false;
+        // Asked since the reply began: the question was on its way when the turn ended, and its answer is to come.
+        let crossed =
+            std::mem::take(&mut self.asked) && self.reply.as_ref().is_some_and(Reply::has_begun);
         if std::mem::take(&mut self.cut) && self.reply.is_none() {
             self.late = None;
             return;
@@ -258,6 +266,9 @@ impl Dialogue {
         };
         self.end_reply(end, deeds);
         self.end_utterance(deeds);
+        if crossed {
+            self.late = None;
+        }
     }
 
     fn end_reply(&mut self, end: ReplyEnd, deeds: &mut Vec<Deed>) {
@@ -269,6 +280,10 @@ impl Dialogue {
 }
 
 impl Reply {
+    fn has_begun(&self) -> bool {
+        self.progress != Progress::Expected
+    }
+
     /// A sample that was torn between two messages is put together again.
     fn whole_samples(&mut self, pcm: Vec<u8>) -> Bytes {
         let mut pcm = match self.half.take() {

@@ -55,6 +55,7 @@ impl Gemini {
     }
 
     fn hear_nothing(&mut self, deeds: &mut Vec<Deed>) {
+        self.dialogue.pass();
         if self.turns_are_ours() {
             return;
         }

@@ -388,6 +388,31 @@ async fn where_the_gateway_decides_a_short_word_interrupts_only_if_it_means_some
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_goes_on_after_a_short_word_is_not_answered_in_between() {
+    let rules = TurnRules { turns: crate::message::Turns::Gateway, ..rules() };
+    let mut talk = talk_with(rules, &["first"]);
+    talk.say(LiveInput::Text("go".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.reply("r1", "one two three four five six seven eight nine ten").await;
+    sleep(milliseconds(800)).await;
+    talk.microphone(9_000, 7).await;
+    talk.microphone(0, 10).await;
+    call.expect("input_audio_buffer.clear").await;
+    call.expect("input_audio_buffer.commit").await;
+    call.send(json!({"type": "input_audio_buffer.committed", "item_id": "u1"})).await;
+    talk.microphone(9_000, 20).await;
+    call.expect("input_audio_buffer.clear").await;
+    call.expect("conversation.item.truncate").await;
+    // Only now the vendor has understood the first word.
+    call.transcribed("u1", "Wait!").await;
+    talk.microphone(9_000, 5).await;
+    talk.microphone(0, 20).await;
+    call.expect("input_audio_buffer.commit").await;
+    call.expect("response.create").await;
+}
+
 #[test]
 fn sound_without_a_rate_goes_by_the_name_that_clients_know() {
     for (name, rate) in [("openai_live", 24_000), ("first", 16_000), ("gemini_live", 16_000)] {

@@ -26,6 +26,19 @@ fn a_reply_begins_with_its_first_sound_and_ends_with_its_turn() {
 }
 
 #[test]
+fn words_that_come_after_a_crossing_question_are_of_its_answer() {
+    let mut gemini = current();
+    content(&mut gemini, json!({"modelTurn": pcm(b"ab")}));
+    // On its way while the vendor ends its turn.
+    read(&mut gemini, "and this?");
+    content(&mut gemini, json!({"generationComplete": true, "turnComplete": true}));
+    assert_eq!(
+        content(&mut gemini, json!({"outputTranscription": {"text": "that"}})),
+        [began("reply-2"), said("reply-2", "that")]
+    );
+}
+
+#[test]
 fn everything_in_one_message_is_told_in_the_order_in_which_it_was_said() {
     let mut gemini = current();
     let parts: Vec<_> = [b"ab", b"cd"].map(|bytes| pcm(bytes)["parts"][0].take()).into();
