@@ -1,12 +1,14 @@
 //! An agent that speaks the Agent Client Protocol and does what a benchmark needs: it thinks in lines, waits to be
-//! stopped, or does not stop.
+//! stopped, or does not stop: not even by TERM.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(crate) fn serve() {
     let mut running: Option<Value> = None;
-    let mut deaf = false;
+    let (mut deaf, mut stubborn) = (false, None);
     for line in std::io::stdin().lock().lines() {
         let Ok(message) = serde_json::from_str::<Value>(&line.unwrap()) else { continue };
         let (id, params) = (message["id"].clone(), &message["params"]);
@@ -17,7 +19,10 @@ pub(crate) fn serve() {
                 let text = params["prompt"][0]["text"].as_str().unwrap_or_default();
                 let (word, count) = text.split_once(' ').unwrap_or((text, "1"));
                 think(count.parse().unwrap_or(1));
-                deaf = word == "deaf";
+                deaf = matches!(word, "deaf" | "stubborn");
+                if word == "stubborn" {
+                    stubborn.get_or_insert_with(ignore_term);
+                }
                 match word {
                     "think" => answer(&id, &json!({"stopReason": "end_turn"})),
                     _ => running = Some(id),
@@ -31,6 +36,13 @@ pub(crate) fn serve() {
             _ => {}
         }
     }
+}
+
+/// For as long as this is kept.
+fn ignore_term() -> (Runtime, Signal) {
+    let runtime = Runtime::new().unwrap();
+    let term = runtime.block_on(async { signal(SignalKind::terminate()).unwrap() });
+    (runtime, term)
 }
 
 fn think(lines: usize) {

@@ -72,7 +72,7 @@ pub(crate) async fn prompts_and_cancels(plan: &Plan, report: &mut Report) {
         format!("the backup of an empty project, commit and ACP included; cold {cold:.0} ms"),
     ));
     let mut stages = Vec::new();
-    for (what, rounds) in [("wait", plan.replays), ("deaf", 1)] {
+    for (what, rounds) in [("wait", plan.replays), ("deaf", 1), ("stubborn", 1)] {
         let (mut told, mut over) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
             input.send(&frame(&wire::text("1", what))).await;
@@ -89,8 +89,10 @@ pub(crate) async fn prompts_and_cancels(plan: &Plan, report: &mut Report) {
     let (told, over) = stages[0];
     report.add(&figure("cancel: client told", "ms", told, "from cancel_run to its echo".into()));
     report.add(&figure("cancel: agent that listens is over", "ms", over, "by ACP cancel".into()));
-    let how = "3 s for ACP cancel, then TERM to everything, and KILL 2 s later if needed".into();
+    let how = "3 s for ACP cancel, then TERM to everything".into();
     report.add(&figure("cancel: agent that does not listen is over", "ms", stages[1].1, how));
+    let how = "2 s more for TERM, then KILL to everything".into();
+    report.add(&figure("cancel: agent that ignores TERM is over", "ms", stages[2].1, how));
 }
 
 pub(crate) async fn four_streams(report: &mut Report) {
