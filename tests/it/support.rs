@@ -210,7 +210,10 @@ impl Client {
     }
 
     /// All packets up to and with the wanted one.
-    pub(crate) async fn collect_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
+    pub(crate) async fn collect_until(
+        &mut self,
+        mut wanted: impl FnMut(&Value) -> bool,
+    ) -> Vec<Value> {
         let mut packets = Vec::new();
         loop {
             let packet = self.next().await;

@@ -55,6 +55,7 @@ impl Line {
     }
 
     /// The samples of the next piece that the microphone has heard.
+    #[cfg(feature = "mic")]
     pub(crate) async fn hear(&mut self) -> Vec<i16> {
         loop {
             let packet = self.next().await;
