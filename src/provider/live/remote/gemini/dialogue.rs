@@ -24,6 +24,8 @@ pub(super) struct Dialogue {
     cut: bool,
     /// The vendor has something to answer.
     asked: bool,
+    /// What it may still answer, one reply each; more than there is, if it answers several at once or not at all.
+    open: u32,
 }
 
 #[derive(Debug)]
@@ -80,11 +82,13 @@ impl Dialogue {
     pub(super) fn ask(&mut self) {
         self.attend();
         self.asked = true;
+        self.open = self.open.saturating_add(1);
     }
 
     /// The user begins to speak, as far as we know.
     pub(super) fn listen(&mut self, deeds: &mut Vec<Deed>) {
         self.attend();
+        self.open = 0;
         self.end_utterance(deeds);
     }
 
@@ -94,9 +98,15 @@ impl Dialogue {
         self.pass();
     }
 
-    /// The vendor may have something new to say, without anybody having asked as far as we know. What it says from now
-    /// on is not said of the last reply: better too little is told of that than what nobody has heard.
-    pub(super) fn pass(&mut self) {
+    /// The vendor may have something to say to what it has heard so far.
+    pub(super) fn fall_silent(&mut self) {
+        self.pass();
+        self.open = self.open.saturating_add(1);
+    }
+
+    /// What the vendor says from now on is not said of the last reply: better too little is told of that than what
+    /// nobody has heard.
+    fn pass(&mut self) {
         if !self.cut {
             self.late = None;
         }
@@ -143,6 +153,7 @@ impl Dialogue {
     fn utterance(&mut self) -> &mut Utterance {
         if self.utterance.is_none() {
             self.attend();
+            self.open = 0;
             self.reply.take_if(|reply| reply.foreseen);
             self.utterances += 1;
         }
@@ -193,6 +204,7 @@ impl Dialogue {
         if reply.progress == Progress::Expected {
             reply.progress = Progress::Begun;
             (self.late, self.asked) = (None, false);
+            self.open = self.open.saturating_sub(1);
         }
         self.reply.insert(reply)
     }
@@ -251,9 +263,7 @@ impl Dialogue {
     }
 
     fn turn_complete(&mut self, reason: &str, deeds: &mut Vec<Deed>) {
-        // Asked since the reply began: the question was on its way when the turn ended, and its answer is to come.
-        let crossed =
-            std::mem::take(&mut self.asked) && self.reply.as_ref().is_some_and(Reply::has_begun);
+        self.asked = false;
         if std::mem::take(&mut self.cut) && self.reply.is_none() {
             self.late = None;
             return;
@@ -266,7 +276,8 @@ impl Dialogue {
         };
         self.end_reply(end, deeds);
         self.end_utterance(deeds);
-        if crossed {
+        // Its words may come ahead of its sound.
+        if self.open > 0 {
             self.late = None;
         }
     }
@@ -280,10 +291,6 @@ impl Dialogue {
 }
 
 impl Reply {
-    fn has_begun(&self) -> bool {
-        self.progress != Progress::Expected
-    }
-
     /// A sample that was torn between two messages is put together again.
     fn whole_samples(&mut self, pcm: Vec<u8>) -> Bytes {
         let mut pcm = match self.half.take() {

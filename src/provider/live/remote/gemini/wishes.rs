@@ -55,12 +55,12 @@ impl Gemini {
     }
 
     fn hear_nothing(&mut self, deeds: &mut Vec<Deed>) {
-        self.dialogue.pass();
         if self.turns_are_ours() {
             return;
         }
         self.hear_rest(deeds);
         if self.microphone.close() {
+            self.dialogue.fall_silent();
             deeds.push(frame::input(Input::AudioStreamEnd(true)));
         }
     }
@@ -123,6 +123,8 @@ impl Gemini {
     fn stop_pretending(&mut self, deeds: &mut Vec<Deed>) {
         if self.activity == Activity::Pretended {
             self.end_activity(deeds);
+            // It may take even that for something to answer.
+            self.dialogue.fall_silent();
         }
     }
 

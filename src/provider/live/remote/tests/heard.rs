@@ -69,7 +69,7 @@ fn manner() -> impl Strategy<Value = Manner> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
     fn nobody_is_said_to_have_heard_more_than_was_played(
@@ -96,20 +96,20 @@ async fn converse(actions: Vec<Action>, manners: Vec<Manner>, kind: LiveKind) {
         LiveKind::Gemini => task::spawn("vendor", serve_gemini(vendor, manners.clone(), hung_up)),
     };
     let mut connection = 1;
-    input.send(LiveInput::Text("begin".to_owned())).await.unwrap();
+    say(&input, LiveInput::Text("begin".to_owned())).await;
     for action in actions {
         match action {
             Action::Wait(time) => sleep(Duration::from_millis(time)).await,
             Action::Cancel => {
                 player.hush();
                 speaker.stop(None);
-                input.send(LiveInput::Interrupt).await.unwrap();
+                say(&input, LiveInput::Interrupt).await;
             }
-            Action::Write => input.send(LiveInput::Text("more".to_owned())).await.unwrap(),
+            Action::Write => say(&input, LiveInput::Text("more".to_owned())).await,
             Action::Key(chunks) => {
-                input.send(LiveInput::TalkKey(TalkKey::Pressed)).await.unwrap();
+                say(&input, LiveInput::TalkKey(TalkKey::Pressed)).await;
                 microphone(&input, chunks).await;
-                input.send(LiveInput::TalkKey(TalkKey::Released)).await.unwrap();
+                say(&input, LiveInput::TalkKey(TalkKey::Released)).await;
             }
             Action::Speak(chunks) => microphone(&input, chunks).await,
             Action::LoseAcks(lost) => player.deaf.store(lost, Ordering::Relaxed),
@@ -136,11 +136,16 @@ async fn converse(actions: Vec<Action>, manners: Vec<Manner>, kind: LiveKind) {
     }
 }
 
+/// A conversation may have been given up by then, which is no reason to tell too much of it.
+async fn say(input: &mpsc::Sender<LiveInput>, what: LiveInput) {
+    let _ = input.send(what).await;
+}
+
 async fn microphone(input: &mpsc::Sender<LiveInput>, chunks: usize) {
     for _ in 0..chunks {
         let pcm = 9_000_i16.to_le_bytes().repeat(640).into();
         let chunk = AudioChunk { rate: 16_000, pcm };
-        input.send(LiveInput::Audio { chunk, gap: false }).await.unwrap();
+        say(input, LiveInput::Audio { chunk, gap: false }).await;
         sleep(Duration::from_millis(40)).await;
     }
 }

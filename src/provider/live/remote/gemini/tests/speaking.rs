@@ -28,13 +28,19 @@ fn a_reply_begins_with_its_first_sound_and_ends_with_its_turn() {
 #[test]
 fn words_that_come_after_a_crossing_question_are_of_its_answer() {
     let mut gemini = current();
-    content(&mut gemini, json!({"modelTurn": pcm(b"ab")}));
-    // On its way while the vendor ends its turn.
+    read(&mut gemini, "what?");
     read(&mut gemini, "and this?");
-    content(&mut gemini, json!({"generationComplete": true, "turnComplete": true}));
+    for reply in ["reply-1", "reply-2"] {
+        content(&mut gemini, json!({"modelTurn": pcm(b"ab")}));
+        content(&mut gemini, json!({"generationComplete": true, "turnComplete": true}));
+        if reply == "reply-1" {
+            // One more is on its way while the vendor ends the second turn.
+            read(&mut gemini, "and that?");
+        }
+    }
     assert_eq!(
         content(&mut gemini, json!({"outputTranscription": {"text": "that"}})),
-        [began("reply-2"), said("reply-2", "that")]
+        [began("reply-3"), said("reply-3", "that")]
     );
 }
 
