@@ -302,8 +302,10 @@ mod tests {
         fixture.add("src/a.txt", "then");
         fixture.files.back_up(&fixture.files.survey().unwrap()).unwrap();
         fixture.add("src/a.txt", "now");
-        let day = fs::read_dir(fixture.data().join("backup/project")).unwrap().next().unwrap();
-        let day = day.unwrap().file_name().into_string().unwrap();
+        let mut days = fs::read_dir(fixture.data().join("backup/project")).unwrap();
+        let is_day = |entry: &fs::DirEntry| entry.path().is_dir();
+        let day = days.find_map(|entry| entry.ok().filter(is_day)).unwrap();
+        let day = day.file_name().into_string().unwrap();
         let base = fixture.data().canonicalize().unwrap().join("backup/project").join(&day);
         let names = fs::read_dir(&base).unwrap().map(|entry| entry.unwrap().file_name());
         let names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
