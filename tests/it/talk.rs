@@ -160,7 +160,7 @@ async fn a_daily_budget_ends_in_words() {
     front.chat.until_where(|packet| packet[BODY] == "one").await;
     front.type_in("0", "second").await;
     let told = front.chat.until_where(|packet| packet[KIND] == "output_text").await;
-    assert!(told[BODY].as_str().unwrap().contains("1000 tokens"), "{told}");
+    assert!(told[BODY].as_str().unwrap().contains("1000 トークン"), "{told}");
     assert_eq!(server.asked().len(), 1);
     gateway.stop().await;
 }

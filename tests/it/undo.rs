@@ -117,7 +117,7 @@ async fn what_is_no_backup_of_this_session_is_refused_and_changes_nothing() {
     let long = "x".repeat(4000);
     for name in [own.as_str(), "nothing", "../1", "HEAD", "refs/heads/main", &long] {
         let why = refused(&mut scene, 1, json!({"控え": name})).await;
-        assert!(why.contains("no backup of this name"), "{name}: {why}");
+        assert!(why.contains("その名前の控えはありません"), "{name}: {why}");
     }
     let why = refused(&mut scene, 2, json!({"控え": theirs})).await;
     assert!(why.contains("agent 1"), "{why}");
@@ -144,7 +144,7 @@ async fn the_project_does_not_change_under_an_agent_that_works_in_it() {
     scene.front.type_in("2", "sleep 30").await;
     scene.panes[1].until_where(|packet| packet[BODY] == "<<< 処理開始 >>>").await;
     let why = refused(&mut scene, 1, json!({"控え": accepted["控え"]})).await;
-    assert!(why.contains("work in the project"), "{why}");
+    assert!(why.contains("プロジェクトの中で作業中"), "{why}");
     assert_eq!(read(scene.project(), "main.txt"), "better");
     scene.front.input.send(&json!({KIND: "cancel_run", CHANNEL: "2"})).await;
     scene.panes[1].until_where(|packet| packet[BODY] == "<<< 処理中断 >>>").await;
@@ -169,7 +169,7 @@ async fn a_project_without_git_has_the_backups_of_its_files() {
     let (before, of, oldest) = rows.last().unwrap();
     assert_eq!((before, of), (&Value::Null, &Value::Null));
     let why = refused(&mut scene, 1, json!({"実行番号": result["実行番号"]})).await;
-    assert!(why.contains("no git repository"), "{why}");
+    assert!(why.contains("git リポジトリの中にない"), "{why}");
     for name in ["nothing", "20000101/000000", "../20000101/000000"] {
         let why = refused(&mut scene, 1, json!({"控え": name})).await;
         assert!(why.contains("その控えはありません"), "{name}: {why}");
@@ -231,7 +231,7 @@ async fn only_so_many_looks_at_once_and_the_next_is_refused() {
         scene.send(kind, 1, json!({})).await;
         let error = scene.front.input.until("error").await;
         assert_eq!(error[CODE], "no_choice");
-        assert!(error[BODY].as_str().unwrap().contains("others are being looked at"), "{error}");
+        assert!(error[BODY].as_str().unwrap().contains("ほかの成果を調べている"), "{error}");
     }
     // A choice is no look.
     assert_eq!(scene.choose("discard", 1, json!({})).await["結果"], "done");
