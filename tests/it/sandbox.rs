@@ -200,7 +200,6 @@ async fn what_is_the_gateways_and_the_operators_cannot_be_read() {
             "open('DATA/settings.toml').read()",
             "open('PROJECT/token').read()",
             "os.listdir('DATA').index('token')",
-            "os.listdir('DATA/temp').index('other')",
             "open('OUTSIDE/.ssh/id').read()",
             "open('PROJECT/door/.ssh/id').read()",
             "{'password': 1}[open('OUTSIDE/.netrc').read()]",

@@ -120,10 +120,10 @@ async fn what_is_no_backup_of_this_session_is_refused_and_changes_nothing() {
         assert!(why.contains("その名前の控えはありません"), "{name}: {why}");
     }
     let why = refused(&mut scene, 2, json!({"控え": theirs})).await;
-    assert!(why.contains("agent 1"), "{why}");
+    assert!(why.contains("エージェント 1"), "{why}");
     for path in ["nothing", "../main.txt", "/etc/passwd", ".git/config", "."] {
         let why = refused(&mut scene, 1, json!({"控え": theirs, "パス": path})).await;
-        assert!(why.contains("is not there"), "{path}: {why}");
+        assert!(why.contains(path), "{path}: {why}");
     }
     for body in [json!({"控え": theirs, "実行番号": run}), json!({}), json!({"控え": ""})] {
         scene.send("restore", 1, body).await;
