@@ -1,23 +1,23 @@
-//! What a live model is told of what was said in the session before it came, by voice and in the chat.
+//! What was said in the session so far, by voice and in the chat: models are told of it what they have room for.
 
 use crate::message::{Channel, Event, Seq, Speaker};
 use crate::provider::live::Said;
 use crate::store::{SessionKey, Store, StoreError};
 use tracing::warn;
 
-/// How many packets of the chat are looked at; the model takes of them what it has room for.
-const LOOKED_BACK: usize = 120;
+/// How many packets of the chat are looked at; a model takes of them what it has room for.
+const LOOKED_BACK: usize = 200;
 /// In characters: one long answer must not push everything else out.
 const LONGEST: usize = 1_000;
 
-/// Up to this event, oldest first. What the model is asked right now is no past, although it is in the log already.
+/// For a live model: up to this event, oldest first. What the model is asked right now is no past, although it is in the log already.
 pub(super) async fn said(
     store: Store,
     key: SessionKey,
     upto: Seq,
     asked: Vec<String>,
 ) -> Vec<Said> {
-    match read(&store, key, upto).await {
+    match recent(&store, key, upto, words).await {
         Ok(said) => without(said, &asked),
         Err(err) => {
             warn!(%err, "a live model is not told what was said before");
@@ -26,15 +26,21 @@ pub(super) async fn said(
     }
 }
 
-async fn read(store: &Store, key: SessionKey, upto: Seq) -> Result<Vec<Said>, StoreError> {
+/// What is wanted of the newest packets of the chat up to this one, oldest first.
+pub(super) async fn recent<T>(
+    store: &Store,
+    key: SessionKey,
+    upto: Seq,
+    wanted: fn(&Event) -> Option<T>,
+) -> Result<Vec<T>, StoreError> {
     let mut after = store.before_last(key, Channel::Chat, upto, LOOKED_BACK).await?;
-    let mut said = Vec::new();
+    let mut found = Vec::new();
     while after < upto {
         let page = store.page(key, Channel::Chat, after, upto).await?;
-        said.extend(page.entries.iter().filter_map(|entry| words(&entry.event)));
+        found.extend(page.entries.iter().filter_map(|entry| wanted(&entry.event)));
         after = page.reached;
     }
-    Ok(said)
+    Ok(found)
 }
 
 fn words(event: &Event) -> Option<Said> {

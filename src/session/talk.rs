@@ -1,9 +1,9 @@
 //! One turn with a chat model: what was said before goes along as far as it fits, and what it costs is written down.
 //! Runs beside the actor, which only sees the pieces of the answer.
 
-use super::Env;
+use super::{Env, past};
 use crate::locale::Locale;
-use crate::message::{Channel, ChatModel, Event, Principal, Seq};
+use crate::message::{ChatModel, Event, Principal, Seq};
 use crate::provider::chat::{
     self, CHAT_OUTPUT_CAPACITY, ChatConfig, ChatError, ChatMessage, ChatOutput, ChatRequest,
     ChatTurn,
@@ -14,8 +14,6 @@ use std::collections::VecDeque;
 use tokio::sync::mpsc;
 use tracing::warn;
 
-/// How many packets of the chat are looked at.
-const LOOKED_BACK: usize = 200;
 /// What a model is taken to read when nobody said.
 const USUAL_CONTEXT: u32 = 8192;
 /// What is left for the answer when nobody said.
@@ -154,15 +152,7 @@ impl Turn {
     /// What both sides have said, oldest first.
     async fn said(&self) -> Result<Vec<ChatMessage>, StoreError> {
         let Place { key, upto, .. } = self.place;
-        let store = &self.purse.env.store;
-        let mut after = store.before_last(key, Channel::Chat, upto, LOOKED_BACK).await?;
-        let mut said = Vec::new();
-        while after < upto {
-            let page = store.page(key, Channel::Chat, after, upto).await?;
-            said.extend(page.entries.iter().filter_map(|entry| message(&entry.event)));
-            after = page.reached;
-        }
-        Ok(said)
+        past::recent(&self.purse.env.store, key, upto, message).await
     }
 }
 
