@@ -2,26 +2,21 @@
 
 use crate::server::Server;
 use crate::wire;
-use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::io::{ErrorKind, Read};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{Instant as Tick, interval_at};
 
 #[derive(Debug)]
 pub(crate) struct Client {
     stream: TcpStream,
-    buffer: Vec<u8>,
-    filled: usize,
+    inbox: Inbox,
 }
 
-/// What one session saw of a paced conversation.
-#[derive(Debug, Default)]
-pub(crate) struct Paced {
-    /// From writing a packet to its answer.
-    pub(crate) latencies: Vec<Duration>,
-    /// How much later than planned packets were sent; the machine's fault, not the server's.
-    pub(crate) lateness: Vec<Duration>,
+/// What has come and was not taken yet.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    buffer: Vec<u8>,
+    filled: usize,
 }
 
 impl Client {
@@ -58,7 +53,7 @@ impl Client {
     ) -> (Self, String) {
         let stream = TcpStream::connect(server.addr).await.unwrap();
         stream.set_nodelay(true).unwrap();
-        let mut client = Self { stream, buffer: vec![0; 16 * 1024], filled: 0 };
+        let mut client = Self { stream, inbox: Inbox::new() };
         client.upgrade(server).await;
         if !server.is_gateway {
             return (client, String::new());
@@ -106,58 +101,35 @@ impl Client {
         self
     }
 
-    /// Sends `frame` every `period` from `start` on, so many times, whether or not answers come.
-    pub(crate) async fn pace(
-        mut self,
-        frame: &[u8],
-        start: Instant,
-        period: Duration,
-        count: usize,
-    ) -> (Self, Paced) {
-        let mut seen = Paced::default();
-        let mut unanswered = VecDeque::new();
-        let mut sent = 0;
-        let mut ticks = interval_at(Tick::from_std(start), period);
-        while seen.latencies.len() < count {
-            tokio::select! {
-                planned = ticks.tick(), if sent < count => {
-                    let now = Instant::now();
-                    seen.lateness.push(now.saturating_duration_since(planned.into_std()));
-                    self.send(frame).await;
-                    unanswered.push_back(now);
-                    sent += 1;
-                }
-                read = self.stream.read(&mut self.buffer[self.filled..]) => {
-                    self.filled += checked(read);
-                    while self.take_frame().is_some() {
-                        seen.latencies.extend(unanswered.pop_front().map(|at| at.elapsed()));
-                    }
-                }
-            }
-        }
-        (self, seen)
+    /// For who reads and writes without a runtime.
+    pub(crate) fn into_parts(self) -> (std::net::TcpStream, Inbox) {
+        (self.stream.into_std().unwrap(), self.inbox)
+    }
+
+    pub(crate) fn from_parts(stream: std::net::TcpStream, inbox: Inbox) -> Self {
+        Self { stream: TcpStream::from_std(stream).unwrap(), inbox }
     }
 
     /// Takes one text and drops it.
     pub(crate) async fn receive(&mut self) {
         self.fill_until_text().await;
-        self.take_frame();
+        self.inbox.take_frame();
     }
 
     pub(crate) async fn receive_text(&mut self) -> String {
         let length = self.fill_until_text().await;
-        let header = header(&self.buffer).0;
-        let text = String::from_utf8(self.buffer[header..length].to_vec()).unwrap();
-        self.take_frame();
+        let header = header(&self.inbox.buffer).0;
+        let text = String::from_utf8(self.inbox.buffer[header..length].to_vec()).unwrap();
+        self.inbox.take_frame();
         text
     }
 
-    /// Passes over texts until one of this kind, and tells how many there were before it.
     /// Passes over texts until one with this in it.
     pub(crate) async fn receive_text_with(&mut self, part: &str) {
         while !self.receive_text().await.contains(part) {}
     }
 
+    /// Passes over texts until one of this kind, and tells how many there were before it.
     pub(crate) async fn receive_kind(&mut self, kind: &str) -> (String, usize) {
         let wanted = wire::kind(kind);
         for before in 0.. {
@@ -172,20 +144,38 @@ impl Client {
     /// Length of the first frame with its header, once it is a whole text; pings are passed over.
     async fn fill_until_text(&mut self) -> usize {
         loop {
-            self.drop_pings();
-            if let Some(length) = whole(&self.buffer[..self.filled]) {
+            self.inbox.drop_pings();
+            if let Some(length) = whole(&self.inbox.buffer[..self.inbox.filled]) {
                 return length;
             }
-            if self.filled == self.buffer.len() {
-                self.buffer.resize(self.filled * 2, 0);
-            }
-            let read = self.stream.read(&mut self.buffer[self.filled..]).await;
+            let read = self.stream.read(self.inbox.room()).await;
+            self.inbox.filled += checked(read);
+        }
+    }
+}
+
+impl Inbox {
+    fn new() -> Self {
+        Self { buffer: vec![0; 16 * 1024], filled: 0 }
+    }
+
+    /// Takes what the stream has at this moment.
+    pub(crate) fn read_from(&mut self, stream: &mut std::net::TcpStream) {
+        let read = stream.read(self.room());
+        if !matches!(&read, Err(err) if err.kind() == ErrorKind::WouldBlock) {
             self.filled += checked(read);
         }
     }
 
+    fn room(&mut self) -> &mut [u8] {
+        if self.filled == self.buffer.len() {
+            self.buffer.resize(self.filled * 2, 0);
+        }
+        &mut self.buffer[self.filled..]
+    }
+
     /// Takes the first text out of the buffer if it is complete.
-    fn take_frame(&mut self) -> Option<()> {
+    pub(crate) fn take_frame(&mut self) -> Option<()> {
         self.drop_pings();
         let length = whole(&self.buffer[..self.filled])?;
         self.drop_first(length);
@@ -210,7 +200,7 @@ impl Client {
 
 fn checked(read: std::io::Result<usize>) -> usize {
     let read = read.unwrap();
-    assert!(read > 0, "the server has closed, or the buffer is too small");
+    assert!(read > 0, "the server has closed");
     read
 }
 

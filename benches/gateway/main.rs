@@ -13,6 +13,7 @@ mod client;
 mod echo;
 mod files;
 mod memory;
+mod microphones;
 mod model;
 mod paced;
 mod report;

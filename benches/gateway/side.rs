@@ -1,6 +1,7 @@
 //! One server with many clients that talk to it at the same time.
 
 use crate::client::Client;
+use crate::microphones;
 use crate::report::quantile;
 use crate::server::Server;
 use std::sync::Arc;
@@ -51,29 +52,18 @@ impl Side {
     pub(crate) async fn paced(&mut self, packet: &Arc<[u8]>, each: usize) -> Pace {
         let period = Duration::from_secs(1) / PACE;
         let (count, cpu) = (self.clients.len(), self.server.cpu());
-        let begin = Instant::now() + period;
-        let talks = self.clients.drain(..).enumerate().map(|(index, client)| {
-            let packet = Arc::clone(packet);
-            let start = begin + period.mul_f64(index as f64 / count as f64);
-            tokio::spawn(async move { client.pace(&packet, start, period, each).await })
-        });
-        let talks: Vec<_> = talks.collect();
-        let (mut latencies, mut lateness) = (Vec::new(), Vec::new());
-        for talk in talks {
-            let (client, seen) = talk.await.unwrap();
-            self.clients.push(client);
-            latencies.extend(seen.latencies);
-            lateness.extend(seen.lateness);
-        }
+        let clients = std::mem::take(&mut self.clients);
+        let (clients, seen) = microphones::talk(clients, Arc::clone(packet), period, each).await;
+        self.clients = clients;
         let cpu = self.server.cpu().since(&cpu).as_secs_f64() * 1e6 / (count * each) as f64;
         let millis = |times: &[Duration], part| {
             1e3 * quantile(times.iter().map(Duration::as_secs_f64), part)
         };
         Pace {
             cpu,
-            p50_ms: millis(&latencies, 0.5),
-            p99_ms: millis(&latencies, 0.99),
-            late: millis(&lateness, 0.99) > LATEST_MS,
+            p50_ms: millis(&seen.latencies, 0.5),
+            p99_ms: millis(&seen.latencies, 0.99),
+            late: millis(&seen.lateness, 0.99) > LATEST_MS,
         }
     }
 }
