@@ -1,21 +1,25 @@
 //! Many microphones in one thread. Each packet leaves in its own moment, as those of people would: a runtime's timers
-//! have milliseconds, and everything that is due within one would leave as a burst.
+//! have milliseconds, and everything that is due within one would leave as a burst. While an answer is on its way the
+//! thread does not sleep: to wake it would cost as much as the answer, and be counted as a part of it.
 
 use crate::client::{Client, Inbox};
+use crate::cores;
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
-use rustix::time::{timerfd_create, timerfd_settime};
+use rustix::thread::set_current_timer_slack;
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
+use std::num::NonZeroU64;
 use std::sync::Arc;
+use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
 
 /// Events that are looked at together.
 const EVENTS: usize = 64;
-/// The alarm's mark among the sockets' numbers.
-const ALARM: u64 = u64::MAX;
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// An answer that takes longer will not come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -37,6 +41,7 @@ struct Microphone {
 struct Microphones {
     all: Vec<Microphone>,
     poll: OwnedFd,
+    events: Vec<Event>,
     seen: Seen,
 }
 
@@ -50,10 +55,10 @@ pub(crate) async fn talk(
     let parts: Vec<_> = clients.into_iter().map(Client::into_parts).collect();
     let talk = tokio::task::spawn_blocking(move || {
         let mut microphones = Microphones::new(parts);
-        microphones.talk(&frame, period, each);
-        microphones
+        cores::of_client(|| microphones.talk(&frame, period, each));
+        (microphones.all, microphones.seen)
     });
-    let Microphones { all, seen, .. } = talk.await.unwrap();
+    let (all, seen) = talk.await.unwrap();
     let clients = all.into_iter().map(|one| Client::from_parts(one.stream, one.inbox));
     (clients.collect(), seen)
 }
@@ -66,43 +71,44 @@ impl Microphones {
             epoll::add(&poll, &stream, data, EventFlags::IN).unwrap();
             Microphone { stream, inbox, unanswered: VecDeque::new() }
         });
-        Self { all: all.collect(), seen: Seen::default(), poll }
+        Self { all: all.collect(), events: Vec::with_capacity(EVENTS), seen: Seen::default(), poll }
     }
 
     fn talk(&mut self, frame: &[u8], period: Duration, each: usize) {
         let (count, total) = (self.all.len(), self.all.len() * each);
         let step = period / u32::try_from(count).unwrap();
-        let alarm = alarm(step);
-        epoll::add(&self.poll, &alarm, EventData::new_u64(ALARM), EventFlags::IN).unwrap();
+        // Ready to the microsecond, where the system would allow itself fifty.
+        set_current_timer_slack(NonZeroU64::new(1)).unwrap();
         let begin = Instant::now();
         let mut sent = 0;
-        let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         while self.seen.latencies.len() < total {
-            assert!(begin.elapsed() < period * each as u32 + PATIENCE, "answers are missing");
-            events.clear();
-            epoll::wait(&self.poll, rustix::buffer::spare_capacity(&mut events), None).unwrap();
-            for event in &events {
-                if event.data.u64() != ALARM {
-                    self.hear(event.data.u64() as usize);
-                    continue;
-                }
-                rustix::io::read(&alarm, &mut [0; 8]).unwrap();
-                while sent < total && begin.elapsed() >= step * sent as u32 {
-                    let late = begin.elapsed() - step * sent as u32;
-                    self.seen.lateness.push(late);
-                    self.all[sent % count].speak(frame);
-                    sent += 1;
-                }
+            let due = begin + step * sent as u32;
+            let now = Instant::now();
+            assert!(now < due + PATIENCE, "answers are missing");
+            if sent < total && now >= due {
+                self.seen.lateness.push(now - due);
+                self.all[sent % count].speak(frame);
+                sent += 1;
+            } else if sent > self.seen.latencies.len() {
+                self.hear();
+            } else {
+                sleep(due - now);
             }
         }
     }
 
-    fn hear(&mut self, number: usize) {
-        let microphone = &mut self.all[number];
-        microphone.inbox.read_from(&mut microphone.stream);
-        while microphone.inbox.take_frame().is_some() {
-            let sent = microphone.unanswered.pop_front();
-            self.seen.latencies.extend(sent.map(|at| at.elapsed()));
+    /// Takes the answers that are there.
+    fn hear(&mut self) {
+        self.events.clear();
+        let room = spare_capacity(&mut self.events);
+        epoll::wait(&self.poll, room, Some(&AT_ONCE)).unwrap();
+        for event in &self.events {
+            let microphone = &mut self.all[event.data.u64() as usize];
+            microphone.inbox.read_from(&mut microphone.stream);
+            while microphone.inbox.take_frame().is_some() {
+                let sent = microphone.unanswered.pop_front();
+                self.seen.latencies.extend(sent.map(|at| at.elapsed()));
+            }
         }
     }
 }
@@ -115,18 +121,9 @@ impl Microphone {
             match self.stream.write(rest) {
                 Ok(written) => rest = &rest[written..],
                 // A server that does not read makes its clients wait.
-                Err(err) if err.kind() == ErrorKind::WouldBlock => std::thread::yield_now(),
+                Err(err) if err.kind() == ErrorKind::WouldBlock => yield_now(),
                 Err(err) => panic!("the server has closed: {err}"),
             }
         }
     }
-}
-
-/// Rings once a step.
-fn alarm(step: Duration) -> OwnedFd {
-    let step = Timespec { tv_sec: 0, tv_nsec: step.as_nanos() as _ };
-    let alarm = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).unwrap();
-    let times = Itimerspec { it_interval: step, it_value: step };
-    timerfd_settime(&alarm, TimerfdTimerFlags::empty(), &times).unwrap();
-    alarm
 }

@@ -1,9 +1,9 @@
 //! Audio packets through both servers, at the pace of microphones.
 
-use crate::Plan;
 use crate::report::{Of, Report, Row, Target, median, ratio};
 use crate::server::{Home, Server};
 use crate::side::{PACE, Pace, Side};
+use crate::{Plan, cores};
 use std::sync::Arc;
 
 /// Microphones that talk at the same time.
@@ -18,8 +18,8 @@ pub(crate) struct Pair {
 impl Pair {
     pub(crate) async fn new(home: &Home) -> Self {
         Self {
-            echo: Side::new(Server::echo(), SESSIONS).await,
-            gateway: Side::new(Server::gateway(home), SESSIONS).await,
+            echo: Side::new(cores::of_servers(Server::echo), SESSIONS).await,
+            gateway: Side::new(cores::of_servers(|| Server::gateway(home)), SESSIONS).await,
         }
     }
 
@@ -73,17 +73,12 @@ pub(crate) async fn compare(plan: &Plan, packet: &Arc<[u8]>, pair: &mut Pair, re
 }
 
 fn add_rows(rounds: &[(Pace, Pace)], how: &str, report: &mut Report) {
-    let latency = vec![Target::AtMost(1.5)];
-    add_row("p99 latency of paced packets", "ms", rounds, |pace| pace.p99_ms, latency, how, report);
-    add_row(
-        "median latency of paced packets",
-        "ms",
-        rounds,
-        |pace| pace.p50_ms,
-        vec![],
-        how,
-        report,
-    );
+    let p99 = vec![Target::AtMost(1.5)];
+    add_row("p99 latency of paced packets", "ms", rounds, |pace| pace.p99_ms, p99, how, report);
+    // What a busy machine adds is mostly beyond this one.
+    add_row("p95 latency of paced packets", "ms", rounds, |pace| pace.p95_ms, vec![], how, report);
+    let median = "median latency of paced packets";
+    add_row(median, "ms", rounds, |pace| pace.p50_ms, vec![], how, report);
     add_row("CPU per paced audio packet", "us", rounds, |pace| pace.cpu, vec![], how, report);
 }
 

@@ -62,6 +62,7 @@ impl Side {
         Pace {
             cpu,
             p50_ms: millis(&seen.latencies, 0.5),
+            p95_ms: millis(&seen.latencies, 0.95),
             p99_ms: millis(&seen.latencies, 0.99),
             late: millis(&seen.lateness, 0.99) > LATEST_MS,
         }
@@ -73,6 +74,7 @@ pub(crate) struct Pace {
     /// Microseconds for each packet.
     pub(crate) cpu: f64,
     pub(crate) p50_ms: f64,
+    pub(crate) p95_ms: f64,
     pub(crate) p99_ms: f64,
     /// The client could not keep the pace.
     pub(crate) late: bool,
