@@ -1,7 +1,7 @@
 //! Paths that a tool's input names. Not every agent says apart what a call touches, and the input is what the tool
 //! itself goes by: a key that is called after a file or a directory holds a path, whatever the rest of it is called.
 
-use super::risk;
+use super::{Call, glob, risk};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -34,18 +34,44 @@ const KEYS: [&str; 24] = [
 ];
 /// The same for what is moved.
 const MOVED: [&str; 7] = ["source", "src", "destination", "dest", "dst", "from", "to"];
+/// The same for patterns of file names.
+const GLOBS: [&str; 7] =
+    ["glob", "globs", "include", "includes", "filepattern", "filepatterns", "pathpattern"];
+/// What is looked for: names of files, or what is in them.
+const PATTERNS: [&str; 2] = ["pattern", "patterns"];
 /// Objects whose keys are the paths, such as `{"changes": {"/a.txt": {"add": ...}}}`.
 const BY_PATH: [&str; 3] = ["changes", "edits", "files"];
 /// Inputs are flat or nearly so; what lies deeper is data.
 const DEEPEST: usize = 4;
 
-/// All paths of an input, which may also be a text that is one.
-pub(super) fn paths(kind: &str, input: &Value) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut collector = Collector { is_move: kind == "move", found: &mut found };
+/// What the text under a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Means {
+    Path,
+    Names,
+    /// Names of files or anything else.
+    Perhaps,
+    Nothing,
+}
+
+/// What an input, which may also be a text that is one, says about places on the disk.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Mentioned {
+    pub(super) paths: Vec<PathBuf>,
+    /// What reads like a path, and may be something else.
+    pub(super) guesses: Vec<PathBuf>,
+}
+
+pub(super) fn find(call: &Call, input: &Value) -> Mentioned {
+    let is_glob = |name: &str| risk::words(name).iter().any(|word| word == "glob");
+    let mut collector = Collector {
+        is_move: call.kind == "move",
+        is_glob: call.names().any(is_glob),
+        found: Mentioned::default(),
+    };
     let written = input.as_str().and_then(|text| serde_json::from_str(text).ok());
     collector.look(written.as_ref().unwrap_or(input), DEEPEST);
-    found
+    collector.found
 }
 
 /// A path, also where it is written as the address of a file.
@@ -75,12 +101,13 @@ fn decoded(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-struct Collector<'a> {
+struct Collector {
     is_move: bool,
-    found: &'a mut Vec<PathBuf>,
+    is_glob: bool,
+    found: Mentioned,
 }
 
-impl Collector<'_> {
+impl Collector {
     fn look(&mut self, value: &Value, deeper: usize) {
         let Some(deeper) = deeper.checked_sub(1) else { return };
         match value {
@@ -99,37 +126,51 @@ impl Collector<'_> {
         // `path2` is one more of them.
         let is_digit = |one: char| one.is_ascii_digit() || one == '_';
         let words = risk::words(key.trim_end_matches(is_digit));
+        let means = self.means(&words);
         match value {
-            Value::String(text) if self.is_path_key(&words) => self.note(text),
-            Value::Array(values) if self.is_path_key(&words) => {
-                values.iter().filter_map(Value::as_str).for_each(|text| self.note(text));
+            Value::String(text) => self.note(means, text),
+            Value::Array(values) => {
+                values.iter().filter_map(Value::as_str).for_each(|text| self.note(means, text));
             }
             Value::Object(fields) if words.last().is_some_and(|last| is_one_of(&BY_PATH, last)) => {
-                fields.keys().for_each(|text| self.note(text));
+                fields.keys().for_each(|text| self.note(Means::Path, text));
             }
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_)
-            | Value::Object(_) => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
         }
     }
 
     /// `fileName` and `working_dir` are known by their last two words.
-    fn is_path_key(&self, words: &[String]) -> bool {
-        let Some(last) = words.last() else { return false };
+    fn means(&self, words: &[String]) -> Means {
+        let Some(last) = words.last() else { return Means::Nothing };
         let two = words[words.len().saturating_sub(2)..].concat();
-        let is_moved = self.is_move && is_one_of(&MOVED, last);
-        is_one_of(&KEYS, last) || is_one_of(&KEYS, &two) || is_moved
+        let is_in = |keys: &[&str]| is_one_of(keys, last) || is_one_of(keys, &two);
+        if is_in(&KEYS) || (self.is_move && is_one_of(&MOVED, last)) {
+            Means::Path
+        } else if is_in(&GLOBS) || (self.is_glob && is_in(&PATTERNS)) {
+            Means::Names
+        } else if is_in(&PATTERNS) {
+            Means::Perhaps
+        } else {
+            Means::Nothing
+        }
     }
 
     /// An address in the web is no path of this machine.
-    fn note(&mut self, text: &str) {
+    fn note(&mut self, means: Means, text: &str) {
         let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
         let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
-        if !text.is_empty() && !is_web {
-            self.found.push(as_path(text));
+        let text = match means {
+            Means::Path => text,
+            Means::Names => glob::base(text),
+            Means::Perhaps if glob::leads_away(text) => glob::base(text),
+            Means::Perhaps | Means::Nothing => return,
+        };
+        if text.is_empty() || is_web {
+            return;
+        }
+        match means {
+            Means::Path | Means::Names => self.found.paths.push(as_path(text)),
+            Means::Perhaps | Means::Nothing => self.found.guesses.push(as_path(text)),
         }
     }
 }
@@ -146,7 +187,25 @@ mod tests {
     #[track_caller]
     fn check(kind: &str, input: &Value, expected: &[&str]) {
         let expected: Vec<_> = expected.iter().map(PathBuf::from).collect();
-        assert_eq!(paths(kind, input), expected, "{input}");
+        assert_eq!(found("Tool", kind, input).paths, expected, "{input}");
+    }
+
+    fn found(tool: &str, kind: &str, input: &Value) -> Mentioned {
+        let (tool, kind, input_text) = (tool.to_owned(), kind.to_owned(), input.to_string());
+        let call = Call { tool, name: None, kind, input: input_text, unseen: 0, paths: Vec::new() };
+        find(&call, input)
+    }
+
+    #[test]
+    fn the_place_of_a_pattern_of_names_is_known() {
+        check("search", &json!({"glob": "/etc/*", "include": ["~/**", "*.rs"]}), &["/etc/", "~/"]);
+        check("search", &json!({"file_pattern": "src/*.rs"}), &["src/"]);
+        let input = json!({"pattern": "/etc/*"});
+        let by_name = found("Glob", "search", &input);
+        assert_eq!((by_name.paths.len(), by_name.guesses.len()), (1, 0));
+        let guess = found("Search", "search", &input);
+        assert_eq!((guess.paths, guess.guesses), (Vec::new(), vec![PathBuf::from("/etc/")]));
+        assert_eq!(found("Search", "search", &json!({"pattern": "/api/.*"})), Mentioned::default());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! them, in a fixed order. Pure: knows neither agents nor sockets, and touches the disk only to follow links.
 
 mod breaker;
+mod command;
+mod glob;
 mod mention;
 mod pattern;
 mod placement;
@@ -22,8 +24,10 @@ use std::path::PathBuf;
 /// What an agent wants to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// What the agent calls the tool; for shells the command line itself is part of it.
+    /// What people read of it; for shells the command line itself is part of it.
     pub tool: String,
+    /// What the agent calls the tool, where it tells that besides.
+    pub name: Option<String>,
     /// ACP's word for what it does: `read`, `edit`, `execute` and so on.
     pub kind: String,
     /// As the agent wrote it, mostly JSON.
@@ -32,6 +36,23 @@ pub struct Call {
     pub unseen: usize,
     /// What it says it touches. What its input names counts as well.
     pub paths: Vec<PathBuf>,
+}
+
+impl Call {
+    /// All that rules may call it by.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        [Some(&self.tool), self.name.as_ref(), Some(&self.kind)]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+    }
+}
+
+/// The input as data. Some agents write JSON into a text.
+fn read(input: &str) -> Value {
+    let value = serde_json::from_str(input).unwrap_or(Value::Null);
+    let within = value.as_str().and_then(|text| serde_json::from_str(text).ok());
+    within.filter(Value::is_object).unwrap_or(value)
 }
 
 /// The texts within an input that is JSON, one after another: in JSON a line break is `\\n`, which looks like the
@@ -103,6 +124,8 @@ impl Remembered {
 fn wording(call: &Call) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(&call.tool);
+    digest.update([0]);
+    digest.update(call.name.as_deref().unwrap_or_default());
     match call.kind.as_str() {
         "read" | "search" | "edit" | "delete" | "move" | "fetch" | "think" => {}
         _ => {
@@ -117,9 +140,9 @@ impl Rules {
     /// The first rule that fits decides; what no rule knows is asked.
     pub fn judge(&self, call: &Call, scope: &Scope, remembered: &Remembered) -> Verdict {
         let verdict = |decision, level, reason: String| Verdict { decision, level, reason };
-        let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
-        let words = words(&input);
-        if let Some(rule) = self.denied(call, &words) {
+        let input = read(&call.input);
+        let everything = command::everything(call, &input);
+        if let Some(rule) = self.denied(call, &input, &everything) {
             return verdict(Decision::Deny, Level::Critical, rule.to_owned());
         }
         if let Some(misplaced) = placement::misplaced(call, &input, scope) {
@@ -132,7 +155,7 @@ impl Rules {
         }
         let risk = self.risk(call);
         let level = risk.map_or(Level::Warn, |risk| risk.level);
-        if self.always_asked(call, &words) {
+        if self.always_asked(&everything) {
             return verdict(Decision::Ask, level, "this is always asked".to_owned());
         }
         if self.never_asked(call) {

@@ -23,16 +23,22 @@ enum Heard {
     Told,
     /// A key of the input is called like one.
     Named,
+    /// It reads like one.
+    Guessed,
 }
 
 /// What is said about paths that are not in the place of work, if there are any.
 pub(super) fn misplaced(call: &Call, input: &Value, scope: &Scope) -> Option<Verdict> {
-    let named = mention::paths(&call.kind, input);
+    let mentioned = mention::find(call, input);
     let ruled = |paths, heard| {
         let (lies, path): (Lies, &Path) = scope.farthest(paths)?;
         Some((decided(lies, does(&call.kind), heard)?, path))
     };
-    let found = [ruled(&call.paths, Heard::Told), ruled(&named, Heard::Named)];
+    let found = [
+        ruled(&call.paths, Heard::Told),
+        ruled(&mentioned.paths, Heard::Named),
+        ruled(&mentioned.guesses, Heard::Guessed),
+    ];
     let mut found = found.into_iter().flatten();
     let first = found.next()?;
     let (decision, path) = found.find(|(decision, _)| *decision == Decision::Deny).unwrap_or(first);
@@ -45,8 +51,10 @@ fn decided(lies: Lies, does: Does, heard: Heard) -> Option<Decision> {
     match (lies, does, heard) {
         (Lies::Inside, _, _) | (Lies::Readable, Does::Read, _) => None,
         (Lies::Readable, Does::Run | Does::Unknown, _) => Some(Decision::Ask),
-        // It may be a path on a server; the user can tell.
-        (Lies::Outside, Does::Unknown, Heard::Named) => Some(Decision::Ask),
+        // It may be a path on a server, or none at all; the user can tell.
+        (Lies::Outside, Does::Unknown, Heard::Named) | (_, _, Heard::Guessed) => {
+            Some(Decision::Ask)
+        }
         (Lies::Readable, Does::Change, _) | (Lies::Outside, _, _) => Some(Decision::Deny),
     }
 }

@@ -1,11 +1,12 @@
 //! `policy.toml`, read and checked once.
 
-use super::Call;
 use super::breaker::Limits;
 use super::pattern::Pattern;
 use super::risk::{self, Risk};
+use super::{Call, command, mention};
 use regex::Regex;
 use serde::Deserialize;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 const BUILT_IN: &str = include_str!("../../config/policy.toml");
@@ -23,7 +24,20 @@ pub struct Rules {
 struct Deny {
     tool: Pattern,
     pattern: Regex,
+    within: Vec<Part>,
     reason: String,
+}
+
+/// Where in a call a pattern is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    /// What runs, or may run.
+    Commands,
+    /// What it touches.
+    Paths,
+    /// Its title, its name and all of its input.
+    Everything,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +67,13 @@ struct RawRules {
 struct RawDeny {
     tool: Pattern,
     pattern: String,
+    #[serde(default = "everywhere", rename = "in")]
+    within: Vec<Part>,
     reason: String,
+}
+
+fn everywhere() -> Vec<Part> {
+    vec![Part::Everything, Part::Paths]
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -81,7 +101,8 @@ impl Rules {
         let raw: RawRules = toml::from_str(text).map_err(|err| invalid(err.to_string()))?;
         let deny = raw.deny.into_iter().map(|rule| {
             let pattern = Regex::new(&rule.pattern).map_err(|err| invalid(err.to_string()))?;
-            Ok(Deny { tool: rule.tool, pattern, reason: rule.reason })
+            let RawDeny { tool, within, reason, .. } = rule;
+            Ok(Deny { tool, pattern, within, reason })
         });
         if let Some(row) = raw.risk.iter().find(|row| row.allows_by_words()) {
             return Err(invalid(format!(
@@ -99,22 +120,30 @@ impl Rules {
     }
 
     /// Why the call is refused whatever the user says.
-    pub(super) fn denied(&self, call: &Call, words: &str) -> Option<&str> {
+    pub(super) fn denied(&self, call: &Call, input: &Value, everything: &[String]) -> Option<&str> {
+        let commands = command::texts(call, input);
+        let paths = call.paths.iter().cloned().chain(mention::find(call, input).paths);
+        let paths: Vec<_> = paths.map(|path| path.to_string_lossy().into_owned()).collect();
+        let texts = |part: &Part| match part {
+            Part::Commands => commands.as_slice(),
+            Part::Paths => paths.as_slice(),
+            Part::Everything => everything,
+        };
         let fits = |rule: &&Deny| {
-            (rule.tool.fits(&call.tool) || rule.tool.fits(&call.kind))
-                && [&call.input, &call.tool, words].iter().any(|text| rule.pattern.is_match(text))
+            let mut texts = rule.within.iter().flat_map(texts);
+            call.names().any(|name| rule.tool.fits(name))
+                && texts.any(|text| rule.pattern.is_match(text))
         };
         self.deny.iter().find(fits).map(|rule| rule.reason.as_str())
     }
 
     /// Commands are in the input, and not every agent says that its tool is a shell.
-    pub(super) fn always_asked(&self, call: &Call, words: &str) -> bool {
-        let texts = [&call.tool, &call.input, words];
-        self.ask.iter().any(|tool| texts.iter().any(|text| tool.fits(text)))
+    pub(super) fn always_asked(&self, everything: &[String]) -> bool {
+        self.ask.iter().any(|tool| everything.iter().any(|text| tool.fits(text)))
     }
 
     pub(super) fn never_asked(&self, call: &Call) -> bool {
-        self.allow.iter().any(|tool| tool.fits(&call.tool) || tool.fits(&call.kind))
+        self.allow.iter().any(|tool| call.names().any(|name| tool.fits(name)))
     }
 
     pub(super) fn risk(&self, call: &Call) -> Option<&Risk> {
@@ -134,6 +163,7 @@ mod tests {
             (&format!("{BUILT_IN}\n[web]\n"), "unknown field `web`"),
             (&BUILT_IN.replace("decision = \"allow\"", "decision = \"perhaps\""), "perhaps"),
             (&BUILT_IN.replacen("(?i)", "(", 1), "regex parse error"),
+            (&BUILT_IN.replacen("[\"commands\"]", "[\"titles\"]", 1), "unknown variant `titles`"),
             (
                 &BUILT_IN.replace("kinds = [\"think\"]", "words = [\"think\"]"),
                 "risk `informational` allows by words",

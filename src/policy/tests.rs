@@ -8,7 +8,7 @@ fn rules() -> Rules {
 
 fn call(tool: &str, kind: &str, input: &str) -> Call {
     let (tool, kind, input) = (tool.into(), kind.into(), input.into());
-    Call { tool, kind, input, unseen: 0, paths: Vec::new() }
+    Call { tool, name: None, kind, input, unseen: 0, paths: Vec::new() }
 }
 
 #[track_caller]
@@ -134,6 +134,99 @@ fn denied_patterns_go_before_everything() {
         r#"{"command":"dd if=/dev/zero of=image bs=1M"}"#,
     ] {
         check(&call("shell", "execute", input), Decision::Ask);
+    }
+}
+
+#[test]
+fn a_word_is_denied_where_it_runs_and_not_where_it_is_written() {
+    // Writing about it, looking for it, reading a file of that name.
+    for (kind, input, decision) in [
+        ("edit", r#"{"path":"README.md","content":"sudo apt install x"}"#, Decision::Ask),
+        ("edit", r#"{"path":"a","old":"rm -rf /","new":"doas ls"}"#, Decision::Ask),
+        (
+            "edit",
+            r#"{"path":"a","edits":[{"old_text":"x","new_text":"kakehashi.db"}]}"#,
+            Decision::Ask,
+        ),
+        ("search", r#"{"pattern":"sudo","path":""}"#, Decision::Allow),
+        ("search", r#"{"query":"control.sock"}"#, Decision::Allow),
+        ("read", r#"{"path":"docs/sudo.md"}"#, Decision::Allow),
+        ("fetch", r#"{"url":"https://www.sudo.ws/"}"#, Decision::Ask),
+        ("think", r#"{"thought":"sudo would help"}"#, Decision::Allow),
+        ("errand", r#"{"request":"explain what sudo does"}"#, Decision::Allow),
+    ] {
+        check(&call("Search sudo in .", kind, input), decision);
+    }
+    // Running it, whatever the call is said to be.
+    for kind in ["execute", "read", "search", "edit", "other", "", "telepathy"] {
+        for input in [
+            r#"{"command":"sudo ls"}"#,
+            r#"{"options":{"shellCommand":"sudo ls"}}"#,
+            r#"{"command_line":"sudo ls"}"#,
+            r#"{"argv":["sudo","ls"]}"#,
+            r#"["sudo","ls"]"#,
+            r#""sudo ls""#,
+            r#""{\"command\":\"sudo ls\"}""#,
+            r#"{"cmd":"cat kakehashi.db"}"#,
+        ] {
+            check(&call("Tool", kind, input), Decision::Deny);
+        }
+        // All that is known of it.
+        check(&call("sudo ls", kind, ""), Decision::Deny);
+        check(&call("sudo ls", kind, "{}"), Decision::Deny);
+    }
+    // Nobody knows what this does with its input.
+    for kind in ["other", "", "switch_mode", "telepathy", "execute"] {
+        check(&call("Tool", kind, r#"{"content":"sudo ls"}"#), Decision::Deny);
+        check(&call("sudo", kind, r#"{"content":"ls"}"#), Decision::Deny);
+    }
+    // A path is one wherever it is named.
+    let told = Call { paths: vec!["/tmp/kakehashi.db".into()], ..call("Read", "read", "{}") };
+    check(&told, Decision::Deny);
+    check(&call("Edit", "edit", r#"{"file":"kakehashi.db","content":"x"}"#), Decision::Deny);
+}
+
+#[test]
+fn a_rule_knows_a_tool_by_title_name_and_kind() {
+    let shipped = include_str!("../../config/policy.toml");
+    let more = "\n[[deny]]\ntool = \"shell\"\npattern = 'curl'\nreason = \"no shell\"\n";
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("policy.toml");
+    std::fs::write(&path, format!("{shipped}{more}")).unwrap();
+    let rules = Rules::load(Some(&path)).unwrap();
+    let scope = Scope::new(std::path::Path::new("/tmp"), &[]);
+    let judged = |call: &Call| rules.judge(call, &scope, &Remembered::default());
+    // Without `in`, a pattern of the operator's own is looked for in everything.
+    let named =
+        Call { name: Some("shell".into()), ..call("Fetch it", "edit", r#"{"text":"curl x"}"#) };
+    assert_eq!(judged(&named).reason, "no shell");
+    assert_eq!(judged(&Call { name: None, ..named.clone() }).decision, Decision::Ask);
+    assert_eq!(judged(&call("shell", "other", "curl")).reason, "no shell");
+    // The words of a name count for its risk.
+    let risky = Call { name: Some("delete_all".into()), ..call("Tidy up", "other", "{}") };
+    let verdict = judged(&risky);
+    assert_eq!((verdict.level, verdict.reason.as_str()), (Level::Critical, "risk: destructive"));
+    // What was said about one name says nothing about another.
+    let mut remembered = Remembered::default();
+    remembered.always(&named);
+    assert!(remembered.knows(&named));
+    assert!(!remembered.knows(&Call { name: Some("other".into()), ..named }));
+}
+
+#[test]
+fn a_pattern_of_names_is_judged_by_what_is_fixed_of_it() {
+    for (tool, input, decision) in [
+        ("Glob", r#"{"pattern":"/etc/*"}"#, Decision::Deny),
+        ("Find", r#"{"glob":"~/**"}"#, Decision::Deny),
+        ("Find", r#"{"include":["*.rs","/**/*.pem"]}"#, Decision::Deny),
+        ("Glob", r#"{"pattern":"/tmp/**/*.rs"}"#, Decision::Allow),
+        ("Glob", r#"{"pattern":"**/*.rs"}"#, Decision::Allow),
+        // It may be a text that is looked for.
+        ("Search", r#"{"pattern":"/etc/*"}"#, Decision::Ask),
+        ("Search", r#"{"pattern":"../../*"}"#, Decision::Ask),
+        ("Search", r#"{"pattern":"/api/.*"}"#, Decision::Allow),
+    ] {
+        check(&call(tool, "search", input), decision);
     }
 }
 

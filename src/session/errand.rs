@@ -25,6 +25,7 @@ impl Session {
             Ok(Errand { agent, request }) => {
                 let call = Call {
                     tool: name.to_owned(),
+                    name: None,
                     kind: ERRAND.to_owned(),
                     input: arguments.to_owned(),
                     unseen: 0,

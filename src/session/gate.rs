@@ -351,6 +351,7 @@ pub(super) fn call(tool: &Tool) -> Call {
     let changed = tool.diffs.iter().map(|diff| diff.path.as_str());
     Call {
         tool: name.clone(),
+        name: tool.name.clone(),
         kind: kind(tool.kind).to_owned(),
         input: tool.input.as_deref().unwrap_or_default().to_owned(),
         unseen: tool.unseen,

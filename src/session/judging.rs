@@ -34,10 +34,10 @@ impl Case {
     /// For a gate that breaks over a call: whatever it is, the answer is no.
     fn broken(slot: AgentSlot, run: RunId, ask: &Ask) -> Self {
         let tool = ask.tool.title.clone();
-        let (kind, input, unseen, paths) = Default::default();
+        let (name, kind, input, unseen, paths) = Default::default();
         let reason = "the gate cannot judge this".to_owned();
         let verdict = Verdict { decision: Judged::Deny, level: Level::Critical, reason };
-        let call = Call { tool, kind, input, unseen, paths };
+        let call = Call { tool, name, kind, input, unseen, paths };
         Self { slot, run, ask: ask.id, call, diff: None, verdict }
     }
 }

@@ -1,6 +1,8 @@
 //! Questions of agents: asked of the right user, answered once, refused in doubt, and kept.
 
+use crate::acp::AGENT;
 use crate::findings::{audit, decided};
+use crate::panes::Panes;
 use crate::process::Process;
 use crate::support::{BODY, CODE, Client, Frontend, Gateway, Home, KIND};
 use serde_json::{Value, json};
@@ -185,5 +187,28 @@ async fn a_question_does_not_stay_open_over_a_restart() {
             assert_eq!(audit(&home), [decided("refused", "end")]);
             process.kill();
         }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_is_denied_by_its_name_whatever_its_title_says() {
+    let home = Home::new();
+    let rules = home.data.path().join("rules.toml");
+    let all = include_str!("../../config/policy.toml");
+    let more = "[[deny]]\ntool = \"shell\"\npattern = ''\nreason = \"no shells\"\n";
+    std::fs::write(&rules, format!("{more}{all}")).unwrap();
+    let settings = format!(
+        "language = \"en\"\npolicy = \"{}\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\n\
+         command = [\"python3\", \"{AGENT}\"]\n[settings]\nCODE_AI1_NAME = \"test\"\n",
+        rules.display()
+    );
+    let process = Process::start(&home, &settings);
+    let mut front = Panes::open(process.addr, None).await;
+    for (call, answer) in [
+        (json!({"name": "shell", "title": "List", "kind": "read"}), "the-reject_once"),
+        (json!({"_meta": {"vendor": {"toolName": "shell"}}, "kind": "read"}), "the-reject_once"),
+        (json!({"name": "look", "title": "List", "kind": "read"}), "the-allow_once"),
+    ] {
+        assert_eq!(front.ask(1, &format!("ask-call {call}")).await.answer, answer, "{call}");
     }
 }

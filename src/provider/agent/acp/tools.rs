@@ -117,13 +117,14 @@ impl Tools {
     fn merge(
         &mut self,
         id: &str,
-        fields: ToolCallUpdateFields,
+        mut fields: ToolCallUpdateFields,
         meta: Option<&Map<String, Value>>,
     ) -> &mut Entry {
         let at = self.position(id);
         let kept: usize = self.known.iter().map(Entry::size).sum();
         let entry = &mut self.known[at];
-        entry.take(fields, KEPT_WHOLE.saturating_sub(kept - entry.size()));
+        let name = fields.name.take().or_else(|| meta.and_then(told_name));
+        entry.take(fields.name(name), KEPT_WHOLE.saturating_sub(kept - entry.size()));
         if let Some(more) = meta.and_then(|meta| meta.get("terminal_output_delta")).and_then(delta)
         {
             entry.lengthen(more);
@@ -305,6 +306,11 @@ fn read(content: Vec<ToolCallContent>, mut room: usize) -> (Option<String>, Vec<
 
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Some agents tell the name of a tool in a corner of their own, such as `{"claudeCode": {"toolName": "Bash"}}`.
+fn told_name(meta: &Map<String, Value>) -> Option<String> {
+    meta.values().find_map(|own| own.get("toolName")?.as_str()).map(str::to_owned)
 }
 
 /// A piece of a terminal's output, as text or within an object.
