@@ -10,11 +10,13 @@ mod placement;
 mod risk;
 mod rules;
 mod scope;
+mod seal;
 
 pub use breaker::{Breaker, Limits, Tripped};
 pub use mention::as_path;
 pub use rules::{Rules, RulesError};
 pub use scope::Scope;
+pub use seal::Seal;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -18,7 +18,8 @@ const REMEMBERED: usize = 256;
 impl Session {
     /// A tool is told when it starts, when it ends and when it gets its name; what it says meanwhile is told at its end.
     pub(super) fn tell_tool(&mut self, step: &mut Step, index: usize, tool: &Tool) {
-        let note = note(tool);
+        let Channel::Agent(slot) = self.lanes[index].channel else { return };
+        let note = note(tool, self.gate.watch(slot).calls.ungated(tool).is_some());
         let Some(current) = &mut self.lanes[index].current else { return };
         let news = (note.id.clone(), note.state, note.name.clone());
         match current.tools.iter_mut().find(|told| told.0 == news.0) {
@@ -69,13 +70,11 @@ impl Session {
     }
 }
 
-fn note(tool: &Tool) -> ToolNote {
-    let title = Some(&tool.title).filter(|title| !title.is_empty());
-    let name = title.or(tool.name.as_ref()).unwrap_or(&tool.id);
+pub(super) fn note(tool: &Tool, ungated: bool) -> ToolNote {
     let short = |text: &str| gate::shortened(text, LONGEST_TEXT).to_owned();
     ToolNote {
         id: tool.id.clone(),
-        name: short(name),
+        name: short(gate::title(tool)),
         kind: gate::kind(tool.kind).to_owned(),
         state: match tool.status {
             ToolStatus::Started => ToolState::Started,
@@ -86,6 +85,6 @@ fn note(tool: &Tool) -> ToolNote {
         output: tool.output.as_deref().map(short),
         error: tool.error.as_deref().map(short),
         paths: tool.locations.iter().map(|location| location.path.clone()).collect(),
-        ungated: gate::is_ungated(tool),
+        ungated,
     }
 }

@@ -1,39 +1,34 @@
 //! Breakers of runs: each call of a tool counts once, however often it is told, and a run that goes too far is stopped
 //! and says why.
 
+use super::activity;
 use super::actor::Session;
+use super::calls::Calls;
 use super::gate;
 use super::journal::Step;
 use super::lane::Ending;
 use crate::locale::Locale;
-use crate::message::{AgentSlot, Channel, Confirmed, DecidedBy};
+use crate::message::{AgentSlot, Channel, Confirmed, DecidedBy, Event, RunId};
 use crate::policy::{Breaker, Call, Tripped};
 use crate::provider::agent::{Tool, ToolStatus};
-use std::collections::HashMap;
 
 /// What is counted of one agent's run.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// `None`: nothing runs, or what runs is being stopped.
     breaker: Option<Breaker>,
-    /// Whether a call is over, by its id. The breaker bounds how many there are.
-    calls: HashMap<String, bool>,
+    pub(super) calls: Calls,
     tripped: Option<Tripped>,
 }
 
 impl Watch {
-    /// Whether the call is over now and was not before.
-    fn is_just_over(&self, tool: &Tool) -> bool {
-        tool.status != ToolStatus::Started && self.calls.get(&tool.id) != Some(&true)
-    }
-
     fn count(&mut self, tool: &Tool, call: &Call) -> Result<(), Tripped> {
-        let just_over = self.is_just_over(tool);
-        let Some(breaker) = &mut self.breaker else { return Ok(()) };
-        let is_new = !self.calls.contains_key(&tool.id);
-        if is_new || just_over {
-            self.calls.insert(tool.id.clone(), just_over);
+        let (is_new, just_over) = (!self.calls.knows(tool), self.calls.is_just_over(tool));
+        // Who goes on after a stop must not fill the memory.
+        if self.breaker.is_some() || !is_new {
+            self.calls.note(tool);
         }
+        let Some(breaker) = &mut self.breaker else { return Ok(()) };
         if is_new {
             breaker.called()?;
         }
@@ -60,15 +55,45 @@ impl Session {
         let run = self.lanes[index].current.as_ref().map(|current| current.run.id);
         let Some(run) = run else { return };
         let call = gate::call(tool);
-        if self.gate.watch(slot).is_just_over(tool) {
+        if self.gate.watch(slot).calls.is_just_over(tool) {
             self.lanes[index].meter.called();
-            if gate::is_ungated(tool) {
-                let (confirmed, by) = (Confirmed::Approved, DecidedBy::Nobody);
-                self.audit(step, slot, run, &call, confirmed, by, "ungated");
-            }
+            self.audit_ungated(step, index, slot, run, tool);
         }
         if let Err(tripped) = self.gate.watch(slot).count(tool, &call) {
             self.trip(step, index, slot, tripped);
+        }
+    }
+
+    /// What nobody has allowed is written down; and told in words, where somebody had been asked.
+    fn audit_ungated(
+        &mut self,
+        step: &mut Step,
+        index: usize,
+        slot: AgentSlot,
+        run: RunId,
+        tool: &Tool,
+    ) {
+        let Some(ungated) = self.gate.watch(slot).calls.ungated(tool) else { return };
+        let (confirmed, by) = (Confirmed::Approved, DecidedBy::Nobody);
+        self.audit(step, slot, run, &gate::call(tool), confirmed, by, ungated.reason());
+        if let Some(alarm) = ungated.alarm() {
+            let why = self.env.config.language.say("ungated", alarm, &[]);
+            self.tell_line(step, index, format!("[tool] CRITICAL {}: {why}", gate::title(tool)));
+        }
+    }
+
+    /// A run is over: calls of which its agent has not told the end have none.
+    pub(super) fn close_tools(&mut self, step: &mut Step, index: usize) {
+        let Channel::Agent(slot) = self.lanes[index].channel else { return };
+        let Some(current) = &self.lanes[index].current else { return };
+        let run = current.run.id;
+        for mut tool in self.gate.watch(slot).calls.unfinished() {
+            tool.status = ToolStatus::Failed;
+            tool.error = Some(self.env.config.language.say("ungated", "unfinished", &[]));
+            let ungated = self.gate.watch(slot).calls.ungated(&tool).is_some();
+            self.tell(step, index, Event::Tool(activity::note(&tool, ungated)));
+            self.audit_ungated(step, index, slot, run, &tool);
+            self.gate.watch(slot).calls.note(&tool);
         }
     }
 

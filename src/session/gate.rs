@@ -11,9 +11,9 @@ use crate::message::{
     RunId, WarningLevel, WebhookCall,
 };
 use crate::policy::{
-    Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Verdict, as_path,
+    Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Seal, Verdict, as_path,
 };
-use crate::provider::agent::{AskId, Decision, Tool, ToolKind, ToolStatus};
+use crate::provider::agent::{AskId, Decision, Tool, ToolKind};
 use crate::store::Change;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,9 +56,18 @@ struct Memory {
 #[derive(Debug)]
 pub(super) enum Asker {
     /// The agent itself, in the middle of its run.
-    Agent(AskId),
+    Agent(Asked),
     /// A live model that wants the agent to do something.
     Live(LiveWish),
+}
+
+/// A question of an agent about one of its calls.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) id: AskId,
+    /// The agent's name for the call.
+    pub(super) tool: String,
+    pub(super) seal: Seal,
 }
 
 /// A question that waits for the user.
@@ -147,7 +156,7 @@ impl Gate {
     /// Whether the user is asked this.
     pub(super) fn is_asked(&self, slot: AgentSlot, ask: AskId) -> bool {
         let mut open = self.open.iter().filter(|open| open.slot == slot);
-        open.any(|open| matches!(open.asker, Asker::Agent(asked) if asked == ask))
+        open.any(|open| matches!(&open.asker, Asker::Agent(asked) if asked.id == ask))
     }
 
     /// The limits of a run.
@@ -268,12 +277,15 @@ impl Session {
         }
     }
 
-    /// The gateway ends, and with it whoever waits for an answer.
+    /// The gateway ends, and with it whoever waits for an answer and whatever agents do.
     pub(super) fn settle_all(&mut self) {
         let mut step = Step::default();
         while let Some(open) = self.gate.take(|_| true) {
             let why = "the gateway has ended";
             self.settle(&mut step, open, Confirmed::Refused, DecidedBy::End, why);
+        }
+        for index in 0..self.lanes.len() {
+            self.close_tools(&mut step, index);
         }
         if !step.changes.is_empty() {
             self.journal.record(step);
@@ -291,10 +303,7 @@ impl Session {
         let Open { id, slot, number, asker, call, .. } = open;
         let index = usize::from(slot.number());
         match asker {
-            Asker::Agent(ask) => {
-                let decision = decision(confirmed, by);
-                step.effects.push(Effect::Decide { slot, ask, decision });
-            }
+            Asker::Agent(asked) => self.answer_agent(step, slot, asked, confirmed, by),
             Asker::Live(wish) => self.answer_wish(step, slot, wish, confirmed, why),
         }
         let run = self.lanes[index].current.as_ref().map_or(RunId(0), |current| current.run.id);
@@ -304,6 +313,21 @@ impl Session {
             let settled = Event::ConfirmSettled { id, agent: slot, number, confirmed, by };
             self.append(step, channel, settled);
         }
+    }
+
+    /// What was decided is known before the agent is: whatever it does then is measured by it.
+    pub(super) fn answer_agent(
+        &mut self,
+        step: &mut Step,
+        slot: AgentSlot,
+        asked: Asked,
+        confirmed: Confirmed,
+        by: DecidedBy,
+    ) {
+        let Asked { id, tool, seal } = asked;
+        self.gate.watch(slot).calls.decide(&tool, confirmed, seal);
+        let decision = decision(confirmed, by);
+        step.effects.push(Effect::Decide { slot, ask: id, decision });
     }
 
     #[expect(clippy::too_many_arguments, reason = "one row of the audit")]
@@ -329,7 +353,7 @@ impl Session {
     }
 }
 
-pub(super) fn decision(confirmed: Confirmed, by: DecidedBy) -> Decision {
+fn decision(confirmed: Confirmed, by: DecidedBy) -> Decision {
     match (confirmed, by) {
         (Confirmed::Approved, _) => Decision::AllowOnce,
         (Confirmed::Refused, DecidedBy::End) => Decision::Cancelled,
@@ -345,12 +369,10 @@ fn place(slot: AgentSlot) -> usize {
 }
 
 pub(super) fn call(tool: &Tool) -> Call {
-    let title = Some(&tool.title).filter(|title| !title.is_empty());
-    let name = title.or(tool.name.as_ref()).unwrap_or(&tool.id);
     let touched = tool.locations.iter().map(|location| location.path.as_str());
     let changed = tool.diffs.iter().map(|diff| diff.path.as_str());
     Call {
-        tool: name.clone(),
+        tool: title(tool).to_owned(),
         name: tool.name.clone(),
         kind: kind(tool.kind).to_owned(),
         input: tool.input.as_deref().unwrap_or_default().to_owned(),
@@ -359,11 +381,10 @@ pub(super) fn call(tool: &Tool) -> Call {
     }
 }
 
-/// Whether it did something without asking. Many agents tell a call first and ask then, so that is known at its end.
-pub(super) fn is_ungated(tool: &Tool) -> bool {
-    let harmless = matches!(tool.kind, ToolKind::Think | ToolKind::SwitchMode);
-    let over = matches!(tool.status, ToolStatus::Completed | ToolStatus::Failed);
-    over && !tool.asked && !harmless
+/// What people read of a call.
+pub(super) fn title(tool: &Tool) -> &str {
+    let title = Some(&tool.title).filter(|title| !title.is_empty());
+    title.or(tool.name.as_ref()).unwrap_or(&tool.id)
 }
 
 pub(super) fn kind(kind: ToolKind) -> &'static str {

@@ -2,11 +2,11 @@
 //! has other things to do, so it is judged off its own time.
 
 use super::actor::Session;
-use super::gate::{Asker, Judgement, call, decision};
+use super::gate::{Asked, Asker, Judgement, call};
 use super::job::JobDone;
 use super::journal::{Effect, Step};
 use crate::message::{AgentSlot, AgentState, Confirmed, DecidedBy, RunId};
-use crate::policy::{Call, Decision as Judged, Level, Scope, Verdict};
+use crate::policy::{Call, Decision as Judged, Level, Scope, Seal, Verdict};
 use crate::provider::agent::{Ask, AskId, Decision, FileDiff};
 use similar::TextDiff;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const DIFF_TIME: Duration = Duration::from_millis(20);
 pub(super) struct Case {
     slot: AgentSlot,
     run: RunId,
-    ask: AskId,
+    asked: Asked,
     call: Call,
     diff: Option<String>,
     verdict: Verdict,
@@ -38,7 +38,8 @@ impl Case {
         let reason = "the gate cannot judge this".to_owned();
         let verdict = Verdict { decision: Judged::Deny, level: Level::Critical, reason };
         let call = Call { tool, name, kind, input, unseen, paths };
-        Self { slot, run, ask: ask.id, call, diff: None, verdict }
+        let asked = Asked { id: ask.id, tool: ask.tool.id.clone(), seal: Seal::of(&call) };
+        Self { slot, run, asked, call, diff: None, verdict }
     }
 }
 
@@ -60,7 +61,8 @@ impl Session {
             let verdict = rules.judge(&call, &scope, &remembered);
             let is_asked = verdict.decision == Judged::Ask;
             let diff = if is_asked { diff(&ask.tool.diffs) } else { None };
-            Case { slot, run, ask: ask.id, call, diff, verdict }
+            let asked = Asked { id: ask.id, tool: ask.tool.id, seal: Seal::of(&call) };
+            Case { slot, run, asked, call, diff, verdict }
         };
         if is_short {
             self.decide(step, index, judge());
@@ -73,7 +75,7 @@ impl Session {
 
     pub(super) fn on_judged(&mut self, case: Case) {
         let mut step = Step::default();
-        let (slot, ask, index) = (case.slot, case.ask, usize::from(case.slot.number()));
+        let (slot, ask, index) = (case.slot, case.asked.id, usize::from(case.slot.number()));
         if self.asking_run(index) == Some(case.run) {
             self.decide(&mut step, index, case);
         } else {
@@ -93,14 +95,13 @@ impl Session {
     }
 
     fn decide(&mut self, step: &mut Step, index: usize, case: Case) {
-        let Case { slot, run, ask, call, diff, verdict } = case;
+        let Case { slot, run, asked, call, diff, verdict } = case;
         let Judgement { confirmed, level, reason } = self.gate.judged(verdict);
         let Some(confirmed) = confirmed else {
             let diff = diff.map(|text| self.shown(&text, LONGEST_DIFF, 0));
-            return self.ask_user(step, slot, Asker::Agent(ask), call, diff, level, reason);
+            return self.ask_user(step, slot, Asker::Agent(asked), call, diff, level, reason);
         };
-        let decision = decision(confirmed, DecidedBy::Rule);
-        step.effects.push(Effect::Decide { slot, ask, decision });
+        self.answer_agent(step, slot, asked, confirmed, DecidedBy::Rule);
         self.audit(step, slot, run, &call, confirmed, DecidedBy::Rule, &reason);
         if confirmed == Confirmed::Refused {
             self.tell_line(step, index, format!("[tool] {}: {reason}", call.tool));

@@ -6,6 +6,7 @@ mod actor;
 mod archive;
 mod audience;
 mod breakers;
+mod calls;
 mod choice;
 mod conversations;
 mod desk;

@@ -340,6 +340,7 @@ impl Session {
     pub(super) fn end_run(&mut self, step: &mut Step, index: usize, ending: Ending) {
         let ending = self.why_ended(index, ending);
         self.void_confirmations(step, index);
+        self.close_tools(step, index);
         self.conclude(index);
         if let Some(current) = &mut self.lanes[index].current
             && current.looking > 0

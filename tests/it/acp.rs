@@ -243,7 +243,9 @@ async fn permission_before_the_tool_call_is_asked_and_the_call_is_told() {
         assert_eq!(answers(&outputs), option, "{decision:?}");
         if word != "ask-always" {
             let tool = *tools(&outputs).last().unwrap();
-            assert_eq!((tool.status, &*tool.diffs[0].new), (ToolStatus::Completed, "new"));
+            let done = option.contains("allow");
+            let status = if done { ToolStatus::Completed } else { ToolStatus::Failed };
+            assert_eq!((tool.status, &*tool.diffs[0].new), (status, "new"));
         }
     }
 }

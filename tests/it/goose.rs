@@ -247,6 +247,8 @@ async fn what_is_refused_does_not_happen_and_the_model_is_told() {
     let results = shop.tool_results();
     assert!(results.len() == 1 && results[0].contains("declined"), "{results:?}");
     assert!(!place.join("a.txt").exists());
+    // It keeps to what was decided, and nobody is alarmed.
+    assert!(!told.lines.iter().any(|line| line.contains("CRITICAL")), "{told:?}");
     // What the rules refuse is not even asked.
     front.type_in(1, "SHELL sudo touch b.txt").await;
     let told = front.told(1).await;

@@ -74,6 +74,7 @@ mod tls;
 mod turns;
 mod underway;
 mod undo;
+mod ungated;
 mod users;
 mod voice;
 mod vue;

@@ -1,0 +1,126 @@
+//! The calls of one run: what was decided about each of them, and whether the agent kept to it.
+
+use super::gate;
+use crate::message::Confirmed;
+use crate::policy::Seal;
+use crate::provider::agent::{Tool, ToolKind, ToolStatus};
+use std::collections::HashMap;
+
+/// By their ids. The breaker bounds how many there are.
+#[derive(Debug, Default)]
+pub(super) struct Calls(HashMap<String, Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    decided: Option<(Confirmed, Seal)>,
+    stage: Stage,
+}
+
+#[derive(Debug, Default)]
+enum Stage {
+    /// There was a question, and nothing else yet.
+    #[default]
+    Untold,
+    /// As it was told last.
+    Open(Box<Tool>),
+    Over(Option<Ungated>),
+}
+
+/// Why a call counts as one that nobody has allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ungated {
+    Unasked,
+    /// It was refused and went on all the same.
+    Refused,
+    /// It did not wait for the answer.
+    Unanswered,
+    /// It went on with another input than the one that was judged.
+    Changed,
+}
+
+impl Ungated {
+    /// For the audit.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Unasked => "ungated",
+            Self::Refused => "ungated: it was refused and went on all the same",
+            Self::Unanswered => "ungated: it did not wait for an answer",
+            Self::Changed => "ungated: it went on with another input than was judged",
+        }
+    }
+
+    /// What people are told in so many words; that nobody was asked is seen at the call itself.
+    pub(super) fn alarm(self) -> Option<&'static str> {
+        match self {
+            Self::Unasked => None,
+            Self::Refused => Some("refused"),
+            Self::Unanswered => Some("unanswered"),
+            Self::Changed => Some("changed"),
+        }
+    }
+}
+
+impl Calls {
+    pub(super) fn knows(&self, tool: &Tool) -> bool {
+        self.0.get(&tool.id).is_some_and(|known| !matches!(known.stage, Stage::Untold))
+    }
+
+    /// Whether the call is over now and was not before.
+    pub(super) fn is_just_over(&self, tool: &Tool) -> bool {
+        let known = self.0.get(&tool.id).map(|known| &known.stage);
+        tool.status != ToolStatus::Started && !matches!(known, Some(Stage::Over(_)))
+    }
+
+    /// A later question about the same call takes the place of an earlier one.
+    pub(super) fn decide(&mut self, id: &str, confirmed: Confirmed, seal: Seal) {
+        self.0.entry(id.to_owned()).or_default().decided = Some((confirmed, seal));
+    }
+
+    /// Many agents tell a call first and ask then, so this is known at its end.
+    pub(super) fn ungated(&self, tool: &Tool) -> Option<Ungated> {
+        let known = self.0.get(&tool.id);
+        if let Some(Stage::Over(ungated)) = known.map(|known| &known.stage) {
+            return *ungated;
+        }
+        let decided = known.and_then(|known| known.decided.as_ref());
+        match (tool.status, decided) {
+            (ToolStatus::Started, _) => None,
+            (ToolStatus::Completed, Some((Confirmed::Refused, _))) => Some(Ungated::Refused),
+            (ToolStatus::Failed, Some((Confirmed::Refused, _))) => None,
+            (ToolStatus::Completed | ToolStatus::Failed, Some((Confirmed::Approved, seal))) => {
+                (!seal.holds(&gate::call(tool))).then_some(Ungated::Changed)
+            }
+            (ToolStatus::Completed, None) if tool.asked => Some(Ungated::Unanswered),
+            (ToolStatus::Failed, None) if tool.asked => None,
+            (ToolStatus::Completed | ToolStatus::Failed, None) => {
+                let harmless = matches!(tool.kind, ToolKind::Think | ToolKind::SwitchMode);
+                (!harmless).then_some(Ungated::Unasked)
+            }
+        }
+    }
+
+    pub(super) fn note(&mut self, tool: &Tool) {
+        let ungated = self.ungated(tool);
+        let stage = &mut self.0.entry(tool.id.clone()).or_default().stage;
+        *stage = match (&stage, tool.status) {
+            (Stage::Over(ungated), _) => Stage::Over(*ungated),
+            (Stage::Untold | Stage::Open(_), ToolStatus::Started) => {
+                Stage::Open(Box::new(tool.clone()))
+            }
+            (Stage::Untold | Stage::Open(_), ToolStatus::Completed | ToolStatus::Failed) => {
+                Stage::Over(ungated)
+            }
+        };
+    }
+
+    /// Those of which the agent has not told the end, in the order of their ids.
+    pub(super) fn unfinished(&self) -> Vec<Tool> {
+        let open = self.0.values().filter_map(|known| match &known.stage {
+            Stage::Open(tool) => Some(tool.as_ref().clone()),
+            Stage::Untold | Stage::Over(_) => None,
+        });
+        let mut open: Vec<_> = open.collect();
+        open.sort_by(|one, other| one.id.cmp(&other.id));
+        open
+    }
+}

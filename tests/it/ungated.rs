@@ -1,0 +1,95 @@
+//! Calls that nobody has allowed: shown and written down, however the agent came to them.
+
+use crate::findings::{audit, decided, gateway};
+use crate::panes::Panes;
+use crate::support::{BODY, Client, Home, KIND};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+/// Who is told about tools as packets.
+async fn watcher(front: &Panes, addr: std::net::SocketAddr) -> Client {
+    let more = json!({"履歴件数": 0, "機能": ["agents", "confirm"]});
+    let mut pane = Client::open_with(addr, "1", Some(&front.session()), more).await;
+    pane.until("welcome_text").await;
+    pane
+}
+
+/// The last news of a run's tools: state, and whether nobody has allowed it.
+async fn tool_told(pane: &mut Client) -> (Value, Value) {
+    let over = |packet: &Value| {
+        packet[BODY] == "<<< 処理終了 >>>"
+            || packet[BODY] == "<<< 処理中断 >>>"
+            || packet[BODY] == "!"
+    };
+    let packets = pane.collect_until(over).await;
+    let mut tools = packets.iter().filter(|packet| packet[KIND] == "tool");
+    let last = &tools.next_back().unwrap()[BODY];
+    (last["状態"].clone(), last["承認なし"].clone())
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_keep_to_its_answer_is_ungated() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    let mut watcher = watcher(&front, process.addr).await;
+    for (word, approved, told) in [
+        ("ask-told", false, Some("it was refused and went on all the same")),
+        ("ask-changed", true, Some("it went on with another input than the one that was judged")),
+        ("ask-told", true, None),
+        ("ask-and-add", true, None),
+        ("ask", false, None),
+    ] {
+        front.type_in(1, word).await;
+        let question = front.question(1).await;
+        front.decide(&question, approved).await;
+        let lines = front.told(1).await.lines;
+        let alarm = lines.iter().find(|line| line.contains("CRITICAL")).cloned();
+        let expected = told.map(|told| format!("[tool] CRITICAL Write a.txt: {told}"));
+        assert_eq!(alarm, expected, "{word}");
+        let state = if word == "ask" { "failed" } else { "completed" };
+        let expected = (json!(state), json!(told.is_some()));
+        assert_eq!(tool_told(&mut watcher).await, expected, "{word}");
+        let by_user = decided(if approved { "allowed" } else { "refused" }, "user");
+        let mut expected = vec![by_user];
+        expected.splice(0..0, told.map(|_| decided("allowed", "nobody")));
+        assert_eq!(audit(&home)[..expected.len()], expected, "{word}");
+    }
+    assert_eq!(audit(&home).iter().filter(|row| row.1 == "nobody").count(), 2);
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_wait_for_its_answer_is_ungated() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    let lines = front.ask(1, "ask-and-go-on hello").await.lines;
+    let told = "[tool] CRITICAL Write a.txt: it did not wait for the answer";
+    assert!(lines.iter().any(|line| line == told), "{lines:?}");
+    assert_eq!(audit(&home), [decided("refused", "end"), decided("allowed", "nobody")]);
+}
+
+#[tokio::test]
+async fn a_call_without_an_end_ends_with_its_run() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    let mut watcher = watcher(&front, process.addr).await;
+    for (request, is_cancelled) in
+        [("begun-tool hello", false), ("begun-tool wait", true), ("begun-tool die", false)]
+    {
+        front.type_in(1, request).await;
+        watcher.until_where(|packet| packet[BODY]["状態"] == "started").await;
+        if is_cancelled {
+            front.cancel(1).await;
+        }
+        assert_eq!(tool_told(&mut watcher).await, (json!("failed"), json!(true)), "{request}");
+        assert_eq!(audit(&home)[0], decided("allowed", "nobody"), "{request}");
+    }
+    assert_eq!(audit(&home).len(), 3);
+    // Also when that is cut off by the end of the gateway.
+    front.type_in(1, "begun-tool wait").await;
+    watcher.until_where(|packet| packet[BODY]["状態"] == "started").await;
+    assert_eq!(process.end(Instant::now()).0, Some(0));
+    assert_eq!(audit(&home).len(), 4);
+}
