@@ -16,7 +16,6 @@ use kakehashi::doctor::{self, Screen};
 use kakehashi::message::ChatModel;
 use kakehashi::provider::agent::{self, AgentStdin};
 use kakehashi::provider::chat::{self, Candidates};
-use kakehashi::sandbox;
 use kakehashi::server::{self, control};
 use kakehashi::task;
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -280,7 +279,7 @@ fn serve(flags: Flags) -> Result<()> {
     let browser = if flags.no_open { Browser::Closed } else { Browser::Open };
     let overrides = Overrides::from(flags);
     let mut config = Config::load(overrides)?;
-    refuse_without_box(&config)?;
+    config.can_serve(&config.users)?;
     let filter = log_filter()?;
     let _owned = DataDir::open(&config.data)?;
     let runtime = Runtime::new()?;
@@ -332,24 +331,6 @@ impl Search {
         while stop.run_until_cancelled(found.wanted(LOOK_EVERY)).await.is_some() {
             found.tell(self.look(LATER_LOOK).await);
         }
-    }
-}
-
-/// Without a box an agent of one user could read what every other has.
-fn refuse_without_box(config: &Config) -> Result<()> {
-    if !config.needs_box() {
-        return Ok(());
-    }
-    let why = match config.box_rules.enabled {
-        true => sandbox::probe(&config.supervisor, config.box_rules.way).err(),
-        false => Some("[box] enabled = false"),
-    };
-    match why {
-        None => Ok(()),
-        Some(why) => anyhow::bail!(
-            "agents of several users have to be boxed, and there is no box: {why}; see `kakehashi doctor`, or leave one \
-             user"
-        ),
     }
 }
 

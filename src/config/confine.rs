@@ -1,6 +1,7 @@
 //! `[box]`: whether agents are boxed and how, what is hidden from them besides the usual, and how much they may take.
 
-use crate::sandbox::{Limits, Wish};
+use super::{Config, User};
+use crate::sandbox::{self, Limits, Wish};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -61,6 +62,26 @@ impl RawBox {
         let most = |number: u64| Some(number).filter(|number| *number > 0);
         let limits = Limits { processes: most(self.processes), open_files: most(self.open_files) };
         BoxRules { enabled: self.enabled, way: self.way, hidden, limits }
+    }
+}
+
+/// Why several users cannot be served, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "agents of several users have to be boxed, and there is no box: {0}; see `kakehashi doctor`, or leave one user"
+)]
+pub struct NoBox(&'static str);
+
+impl Config {
+    /// Without a box an agent of one user could read what every other has. Blocking: the first time a box is tried.
+    pub fn can_serve(&self, users: &[User]) -> Result<(), NoBox> {
+        if users.len() <= 1 {
+            return Ok(());
+        }
+        if !self.box_rules.enabled {
+            return Err(NoBox("[box] enabled = false"));
+        }
+        sandbox::probe(&self.supervisor, self.box_rules.way).map(drop).map_err(NoBox)
     }
 }
 

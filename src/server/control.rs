@@ -11,9 +11,11 @@ use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::{debug, info, warn};
 
@@ -266,6 +268,13 @@ async fn reload(state: &AppState, file: &Path) -> Answer {
     };
     if users.is_empty() && !state.config.listen.ip().is_loopback() {
         return refused("others can reach it, so it needs users; they stay until it is stopped");
+    }
+    let (config, several) = (Arc::clone(&state.config), users.clone());
+    let checked = spawn_blocking(move || config.can_serve(&several)).await;
+    match checked {
+        Ok(Ok(())) => {}
+        Ok(Err(no_box)) => return refused(no_box),
+        Err(_) => return refused("it cannot find out whether agents can be boxed"),
     }
     let count = users.len();
     match state.auth.replace_users(users).await {

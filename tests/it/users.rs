@@ -124,6 +124,23 @@ async fn a_running_gateway_takes_changes_over_at_once() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+#[tokio::test]
+async fn a_running_gateway_without_a_box_takes_no_second_user() {
+    let home = Home::new();
+    let process = Process::start(&home, "[box]\nenabled = false\n");
+    check(&home, &["add", "ann", "--password-stdin"], "long enough", "ann may log in");
+    let why =
+        "agents of several users have to be boxed, and there is no box: [box] enabled = false";
+    check_refused(&home, &["add", "bob", "--password-stdin"], "long enough", why);
+    let log_in = async |name: &str| {
+        let body = json!({"利用者ID": name, "パスワード": "long enough"});
+        post(LOGIN, &body).send(process.addr).await.json()["status"].clone()
+    };
+    assert_eq!((log_in("ann").await, log_in("bob").await), (json!("OK"), json!("NG")));
+    // The file is as it would be without the attempt when bob is gone again.
+    check(&home, &["remove", "bob"], "", "bob may not log in any more\nthe running");
+}
+
 #[test]
 fn two_at_once_do_not_undo_each_other() {
     let home = Home::new();
