@@ -109,7 +109,7 @@ pub fn check_setting(
         }
         (Kind::Chat, Some(SettingValue::Text(name))) => SettingValue::Text(chat(config, &name)?),
         (Kind::ChatModel(row), Some(SettingValue::Text(model))) => {
-            if !config.chat.iter().any(|known| known.name == *row) {
+            if !config.chat.iter().any(|known| known.name == *row) || !names_a_model(&model) {
                 same(&model, AUTO_NAME)?;
             }
             SettingValue::Text(model)
@@ -292,7 +292,7 @@ fn agent_model(config: &Config, asked: &str) -> Result<String, SettingProblem> {
     Err(SettingProblem::UnknownModel { value: asked.to_owned(), known: known.join(", ") })
 }
 
-/// Whether an agent could call a model so.
+/// Whether a vendor or an agent could call a model so.
 pub(super) fn names_a_model(text: &str) -> bool {
     let plain = |c: char| !c.is_control();
     !text.is_empty() && text != AUTO_NAME && text.len() <= LONGEST_MODEL && text.chars().all(plain)

@@ -173,6 +173,22 @@ fn a_chat_model_has_its_vendors_address_and_its_key() {
 }
 
 #[test]
+fn another_model_of_a_chat_row_has_a_name() {
+    let row =
+        "[[chat]]\nname = \"gemini\"\nkind = \"gemini\"\nmodel = \"m\"\nkey = \"NO_SUCH_KEY\"\n";
+    let config = load(row).unwrap();
+    let set = |model: &str| {
+        check_setting(&config, "CHAT_GEMINI_MODEL", Some(SettingValue::Text(model.to_owned())))
+    };
+    for name in ["auto", "gemini-3-pro", "org/model:tag", "..", "a?b#c"] {
+        assert!(set(name).is_ok(), "{name}");
+    }
+    for name in ["", "a\nb", "a\u{7f}", &"x".repeat(201)] {
+        assert!(set(name).is_err(), "{name:?}");
+    }
+}
+
+#[test]
 fn bad_chat_models_are_refused() {
     let row =
         |more: &str| format!("[[chat]]\nname = \"a\"\nkind = \"openai\"\nmodel = \"m\"\n{more}");

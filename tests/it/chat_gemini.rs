@@ -45,6 +45,21 @@ async fn an_answer_comes_in_pieces_with_its_cost() {
 }
 
 #[tokio::test]
+async fn a_name_of_a_model_leads_to_no_other_address() {
+    for (name, part) in [
+        ("../../files?key=x#", "..%2F..%2Ffiles%3Fkey%3Dx%23"),
+        ("..", ".."),
+        ("x:countTokens?", "x%3AcountTokens%3F"),
+        ("橋 1%2F", "%E6%A9%8B%201%252F"),
+    ] {
+        let server = ModelServer::start([Reply::events(HELLO)]).await;
+        answer(ChatModel { model: name.to_owned(), ..model(&server) }, saying("hi")).await;
+        let expected = format!("POST /v1beta/models/{part}:streamGenerateContent?alt=sse HTTP/1.1");
+        assert_eq!(server.only_request().line, expected);
+    }
+}
+
+#[tokio::test]
 async fn a_whole_conversation_is_sent_in_the_vendors_form() {
     let server = ModelServer::start([Reply::events(HELLO)]).await;
     let image = Picture { mime: "image/jpeg", bytes: Bytes::from_static(b"jpg!") };

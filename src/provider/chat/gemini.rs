@@ -45,8 +45,18 @@ pub(super) fn call(model: &ChatModel, prompt: &Prompt) -> Result<Call, ChatError
         tools: tools.into_iter().collect(),
         generation_config: wanted.then_some(generation),
     };
-    let (base, name) = (&model.base_url, &model.model);
+    let (base, name) = (&model.base_url, segment(&model.model));
     Call::new(format!("{base}/models/{name}:streamGenerateContent?alt=sse"), &request)
+}
+
+/// A user may choose the name; whatever is in it, it names a model and no other address.
+fn segment(name: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let escaped = |byte: u8| match is_plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    name.bytes().map(escaped).collect()
 }
 
 fn declaration(tool: &ToolSpec) -> Result<wire::Declaration<'_>, ChatError> {
