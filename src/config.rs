@@ -39,7 +39,7 @@ use directories::ProjectDirs;
 use exposure::Proxy;
 use origin::{Host, Origin};
 use project::ProjectName;
-use raw::{RawConfig, RawFiles, RawLimits, RawLogin};
+use raw::{RawConfig, RawFiles, RawLimits, RawLogin, Within};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use std::collections::BTreeMap;
@@ -79,6 +79,8 @@ pub struct Config {
     pub ollama_host: Option<String>,
     /// Sessions that nobody has used for so long are deleted.
     pub retention: Option<Duration>,
+    /// How long decisions about agents' calls are kept; `None`: for ever.
+    pub audit_age: Option<Duration>,
     /// What agents may do; `None`: the rules that come with the gateway.
     pub policy: Option<PathBuf>,
     /// In lower case.
@@ -228,7 +230,7 @@ impl Config {
             return Err(ConfigError::AgentTwice(name.to_owned()));
         }
         let agents: Vec<AgentRow> = raw.agents.iter().map(|Agent(row)| row.clone()).collect();
-        let retention = retention(&raw);
+        let (retention, audit_age) = (age(raw.retention_days), age(raw.audit_days));
         let tls = raw.tls.files()?;
         let exposure = Exposure {
             listen: raw.listen.0,
@@ -251,6 +253,7 @@ impl Config {
             turn_rules: Arc::new(raw.voice.rules()),
             ollama_host: variable("OLLAMA_HOST").filter(|text| !text.trim().is_empty()),
             retention,
+            audit_age,
             policy: Some(raw.policy).filter(|path| !path.as_os_str().is_empty()),
             allowed_origins: raw.allowed_origins.into_iter().map(|Origin(text)| text).collect(),
             allowed_hosts: raw.allowed_hosts.into_iter().map(|Host(text)| text).collect(),
@@ -364,7 +367,8 @@ impl Config {
             live: Vec::new(),
             turn_rules: Arc::new(raw.voice.rules()),
             ollama_host: None,
-            retention: retention(&raw),
+            retention: age(raw.retention_days),
+            audit_age: age(raw.audit_days),
             policy: None,
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
@@ -497,8 +501,8 @@ fn data_directory(path: &Path) -> Result<PathBuf, ConfigError> {
 }
 
 /// 0 is for ever.
-fn retention(raw: &RawConfig) -> Option<Duration> {
-    let age = raw.retention_days.seconds() * DAY_SECONDS;
+fn age(days: Within<0, 36_500>) -> Option<Duration> {
+    let age = days.seconds() * DAY_SECONDS;
     (!age.is_zero()).then_some(age)
 }
 

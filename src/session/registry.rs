@@ -296,6 +296,11 @@ impl Registry {
                 self.retire(age).await;
             }
             self.purge().await;
+            if let Some(age) = self.env.config.audit_age
+                && let Err(err) = self.env.store.prune_audit(age).await
+            {
+                warn!(%err, "old decisions are left; the next sweep tries again");
+            }
             self.tidy_places().await;
         }
     }

@@ -1,4 +1,5 @@
-//! Decisions about tool calls. They stay when their session goes: who let what happen must remain readable.
+//! Decisions about tool calls. They stay when their session goes, without the inputs of the calls: who let what happen
+//! must remain readable. They go when they are too old.
 
 use super::{SessionKey, StoreError};
 use crate::message::{AuditEntry, Confirmed};
@@ -45,6 +46,28 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Decisions that go, or lose their input, in one turn of the writer; others write in between.
+const PIECE: i64 = 200;
+
+/// Takes away a piece of what is older; false if there is nothing more.
+pub(super) fn prune(connection: &Connection, before: i64) -> Result<bool, rusqlite::Error> {
+    let gone = connection.execute(
+        "DELETE FROM audit WHERE key IN (SELECT key FROM audit WHERE at < ?1 LIMIT ?2)",
+        params![before, PIECE],
+    )?;
+    Ok(gone > 0)
+}
+
+/// Takes the inputs out of a piece of a session's decisions; false if there are no more.
+pub(super) fn blank(connection: &Connection, key: SessionKey) -> Result<bool, rusqlite::Error> {
+    let blanked = connection.execute(
+        "UPDATE audit SET input = '' WHERE key IN
+         (SELECT key FROM audit WHERE session = (SELECT id FROM sessions WHERE key = ?1) AND input <> '' LIMIT ?2)",
+        params![key.0, PIECE],
+    )?;
+    Ok(blanked > 0)
+}
+
 /// The newest first.
 pub(super) fn newest(connection: &Connection, most: usize) -> Result<Vec<AuditRow>, StoreError> {
     let mut query = connection.prepare(
@@ -66,4 +89,59 @@ pub(super) fn newest(connection: &Connection, most: usize) -> Result<Vec<AuditRo
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    fn add(connection: &Connection, session: &str, at: i64) {
+        let row = "INSERT INTO audit VALUES (NULL, ?1, ?2, 'local', 1, 1, 'Write', 'secret', 1, 'user', '')";
+        connection.execute(row, params![at, session]).unwrap();
+    }
+
+    fn inputs(connection: &Connection) -> Vec<(String, String)> {
+        let rows = newest(connection, 2000).unwrap().into_iter();
+        rows.map(|row| (row.session, row.input)).collect()
+    }
+
+    #[test]
+    fn decisions_lose_their_inputs_with_their_session_and_go_when_they_are_old() {
+        let dir = tempfile::tempdir().unwrap();
+        let connection = schema::open(&dir.path().join("x.db")).unwrap();
+        let row = "INSERT INTO sessions (key, id, principal, epoch, created_at, used_at) VALUES (7, 'ws-gone', 'local', 1, 1, 1)";
+        connection.execute(row, []).unwrap();
+        for at in 0..=PIECE {
+            add(&connection, "ws-gone", at);
+            add(&connection, "ws-kept", at);
+        }
+        let mut turns = 0;
+        while blank(&connection, SessionKey(7)).unwrap() {
+            turns += 1;
+        }
+        assert_eq!(turns, 2);
+        let left = inputs(&connection);
+        assert_eq!(left.len(), 2 * (usize::try_from(PIECE).unwrap() + 1));
+        assert!(left.iter().all(|(id, input)| input.is_empty() == (id == "ws-gone")), "{left:?}");
+        while prune(&connection, PIECE).unwrap() {}
+        assert_eq!(inputs(&connection).len(), 2);
+    }
+
+    #[test]
+    fn nothing_is_looked_for_in_all_rows() {
+        let dir = tempfile::tempdir().unwrap();
+        let connection = schema::open(&dir.path().join("x.db")).unwrap();
+        for (query, index) in [
+            (super::super::reader::LAST_QUESTION, "questions"),
+            (super::super::reader::LAST_RESULTS, "results"),
+            ("SELECT key FROM audit WHERE at < ?1 LIMIT 9", "audit_by_age"),
+            ("SELECT key FROM audit WHERE session = ?1 AND input <> '' LIMIT 9", "audit_inputs"),
+        ] {
+            let plan = format!("EXPLAIN QUERY PLAN {query}");
+            let mut plan = connection.prepare(&plan).unwrap();
+            let told: String = plan.raw_query().next().unwrap().unwrap().get(3).unwrap();
+            assert!(told.contains(&format!("INDEX {index} ")), "{query}: {told}");
+        }
+    }
 }

@@ -238,8 +238,9 @@ impl Store {
         self.read(move |connection| mention::alone(connection, key, is_there)).await
     }
 
-    /// Nobody finds the session any more once this returns. Its writers have to be gone.
+    /// Nobody finds the session any more once this returns, nor what its agents asked for. Its writers have to be gone.
     pub async fn remove(&self, key: SessionKey) -> Result<bool, StoreError> {
+        self.in_pieces(|done| Job::BlankAudit { key, done }).await?;
         let (done, removed) = oneshot::channel();
         self.jobs.send(Job::Remove { key, done }).await.map_err(|_| StoreError::Stopped)?;
         removed.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
@@ -247,10 +248,24 @@ impl Store {
 
     /// Takes away the rows of removed sessions, piece by piece.
     pub async fn purge(&self) -> Result<(), StoreError> {
+        self.in_pieces(|done| Job::Purge { done }).await
+    }
+
+    /// Takes away decisions that are older, piece by piece.
+    pub async fn prune_audit(&self, age: Duration) -> Result<(), StoreError> {
+        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        let before = writer::now_millis().saturating_sub(age);
+        self.in_pieces(|done| Job::PruneAudit { before, done }).await
+    }
+
+    async fn in_pieces(
+        &self,
+        job: impl Fn(oneshot::Sender<Result<bool, rusqlite::Error>>) -> Job,
+    ) -> Result<(), StoreError> {
         loop {
-            let (done, purged) = oneshot::channel();
-            self.jobs.send(Job::Purge { done }).await.map_err(|_| StoreError::Stopped)?;
-            if !purged.await.map_err(|_| StoreError::Stopped)?? {
+            let (done, piece) = oneshot::channel();
+            self.jobs.send(job(done)).await.map_err(|_| StoreError::Stopped)?;
+            if !piece.await.map_err(|_| StoreError::Stopped)?? {
                 return Ok(());
             }
         }

@@ -210,15 +210,19 @@ fn load_questions(connection: &Connection, session: &mut SessionRecord) -> Resul
     Ok(())
 }
 
+/// These two have an index each, which knows them by the very words of their condition. SQLite would rather go through
+/// all events of the channel: that costs the same where nothing else is there.
+pub(super) const LAST_QUESTION: &str = "SELECT kind, body FROM events INDEXED BY questions
+     WHERE session = ?1 AND channel = ?2 AND kind = 'confirm_asked' ORDER BY seq DESC LIMIT 1";
+pub(super) const LAST_RESULTS: &str = "SELECT kind, body FROM events INDEXED BY results
+     WHERE session = ?1 AND channel = ?2 AND kind IN ('run_summed', 'chosen') ORDER BY seq DESC LIMIT ?3";
+
 /// Numbers rise, so the newest has the highest.
 fn load_last_questions(
     connection: &Connection,
     session: &mut SessionRecord,
 ) -> Result<(), StoreError> {
-    let mut query = connection.prepare_cached(
-        "SELECT kind, body FROM events WHERE session = ?1 AND channel = ?2 AND kind = 'confirm_asked'
-         ORDER BY seq DESC LIMIT 1",
-    )?;
+    let mut query = connection.prepare_cached(LAST_QUESTION)?;
     for slot in AgentSlot::ALL {
         let channel = record::channel_number(Channel::Agent(slot));
         let mut rows = query.query(params![session.key.0, channel])?;
@@ -234,10 +238,7 @@ fn load_last_questions(
 
 /// Whatever came after the last choice that settled something is still to be compared.
 fn load_summaries(connection: &Connection, session: &mut SessionRecord) -> Result<(), StoreError> {
-    let mut query = connection.prepare_cached(
-        "SELECT kind, body FROM events WHERE session = ?1 AND channel = ?2
-         AND kind IN ('run_summed', 'chosen') ORDER BY seq DESC LIMIT ?3",
-    )?;
+    let mut query = connection.prepare_cached(LAST_RESULTS)?;
     for slot in AgentSlot::ALL {
         let channel = record::channel_number(Channel::Agent(slot));
         let mut rows = query.query(params![session.key.0, channel, MOST_SUMMARIES])?;

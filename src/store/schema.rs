@@ -101,6 +101,15 @@ CREATE TABLE conversations (
 -- Model settings in which a session differs from the configuration.
 ALTER TABLE sessions ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
 ",
+    "
+-- Decisions go by their age; what they were about goes with its session.
+CREATE INDEX audit_by_age ON audit (at);
+CREATE INDEX audit_inputs ON audit (session) WHERE input <> '';
+
+-- Few among many events, and looked for whenever a session comes to life.
+CREATE INDEX questions ON events (session, channel, seq) WHERE kind = 'confirm_asked';
+CREATE INDEX results ON events (session, channel, seq) WHERE kind IN ('run_summed', 'chosen');
+",
 ];
 
 /// The schema that this version writes.

@@ -50,6 +50,16 @@ pub(super) enum Job {
         digests: Vec<[u8; 32]>,
         done: oneshot::Sender<Result<(), rusqlite::Error>>,
     },
+    /// One piece of what is older, in milliseconds since 1970; answered with whether there may be more.
+    PruneAudit {
+        before: i64,
+        done: oneshot::Sender<Result<bool, rusqlite::Error>>,
+    },
+    /// One piece; answered with whether there may be more.
+    BlankAudit {
+        key: SessionKey,
+        done: oneshot::Sender<Result<bool, rusqlite::Error>>,
+    },
     /// Answered with whether there was such a session.
     Remove {
         key: SessionKey,
@@ -210,6 +220,12 @@ impl Writer {
                     Job::DropTokens { digests, done } => {
                         let _ = done.send(token::forget(&mut self.connection, &digests));
                     }
+                    Job::PruneAudit { before, done } => {
+                        let _ = done.send(audit::prune(&self.connection, before));
+                    }
+                    Job::BlankAudit { key, done } => {
+                        let _ = done.send(audit::blank(&self.connection, key));
+                    }
                     Job::Remove { key, done } => {
                         let _ = done.send(removal::remove(&mut self.connection, key));
                     }
@@ -236,6 +252,8 @@ impl Writer {
                 | Job::KeepToken { .. }
                 | Job::AddTokens { .. }
                 | Job::DropTokens { .. }
+                | Job::PruneAudit { .. }
+                | Job::BlankAudit { .. }
                 | Job::Remove { .. }
                 | Job::Purge { .. }
                 | Job::Barrier { .. }

@@ -2,11 +2,13 @@
 
 use crate::acp::AGENT;
 use crate::findings::{audit, decided};
+use crate::http::delete;
 use crate::panes::Panes;
 use crate::process::Process;
-use crate::support::{BODY, CODE, Client, Frontend, Gateway, Home, KIND};
+use crate::support::{BODY, CODE, Client, Frontend, Gateway, Home, KIND, TOKEN, eventually};
 use serde_json::{Value, json};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Packets of the agent's pane for a frontend with a dialog.
@@ -141,6 +143,41 @@ async fn always_is_for_this_session_only_and_everything_is_kept() {
         rows.iter().map(|row| (&row["decision"], &row["by"], &row["user"])).collect();
     assert!(told.contains(&(&json!("allowed"), &json!("user"), &json!("local"))), "{lines}");
     assert!(told.contains(&(&json!("allowed"), &json!("rule"), &json!("local"))), "{lines}");
+}
+
+#[tokio::test]
+async fn decisions_outlive_their_session_without_inputs_and_go_when_they_are_old() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let mut pane = dialog(&gateway, front.session()).await;
+    for _ in 0..2 {
+        front.type_in("1", "ask for the secret").await;
+        let id = pane.until("confirm_request").await[BODY]["id"].clone();
+        front.input.send(&answer(&id, true)).await;
+        pane.until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+    }
+    let path = format!("/api/sessions/{}", front.session());
+    let home = gateway.stop().await;
+    let database = || rusqlite::Connection::open(home.data.path().join("kakehashi.db")).unwrap();
+    let inputs = || {
+        let database = database();
+        let mut query = database.prepare("SELECT input FROM audit").unwrap();
+        let rows = query.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        rows.map(Result::unwrap).collect::<Vec<_>>()
+    };
+    assert_eq!(inputs(), ["\"for the secret\""; 2]);
+    // One of them is old, and still the session is there.
+    let aged = "UPDATE audit SET at = at - 3 * 86400000 WHERE key = 1";
+    assert_eq!(database().execute(aged, []).unwrap(), 1);
+    let gateway = Gateway::start_at(Arc::clone(&home), |config| {
+        config.audit_age = Some(Duration::from_secs(2 * 86_400));
+    });
+    let gateway = gateway.await;
+    eventually(|| inputs() == ["\"for the secret\""]).await;
+    let deleted = delete(&path).bearer(TOKEN).send(gateway.addr).await;
+    assert_eq!(deleted.status, 204);
+    assert_eq!(inputs(), [""]);
+    gateway.stop().await;
 }
 
 #[tokio::test]
