@@ -20,7 +20,7 @@ mod webhook;
 pub use agent::known_agents;
 pub use check::CheckCommand;
 pub use confine::{BoxRules, NoBox, at_home, home};
-pub use exposure::{Exposed, Exposure};
+pub use exposure::{Exposed, Exposure, reachable};
 pub use found::FoundChat;
 pub use raw::{Listen, Models};
 pub use settings::{

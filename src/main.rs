@@ -368,7 +368,7 @@ fn start_logging(filter: EnvFilter) {
 /// Scripts and tests read the first line of stdout to learn the port.
 fn announce(address: SocketAddr, config: &Config, auth: &Auth, browser: Browser) {
     let scheme = if config.tls.is_some() { "https" } else { "http" };
-    let page = format!("{scheme}://{address}/");
+    let page = format!("{scheme}://{}/", config::reachable(address, &config.allowed_hosts));
     // A closed stdout is no reason not to serve.
     let _ = writeln!(stdout(), "listening on {page}");
     match auth::local_token(&config.data) {

@@ -41,6 +41,17 @@ impl Exposure {
     }
 }
 
+/// Name and port under which a browser finds the gateway. Nobody can go to an address that stands for all of them.
+pub fn reachable(address: SocketAddr, allowed_hosts: &[String]) -> String {
+    if !address.ip().is_unspecified() {
+        return address.to_string();
+    }
+    let name = allowed_hosts.first().map_or("localhost", String::as_str);
+    // The colons inside [fd00::1] are not the one before a port.
+    let has_port = name.rfind(':').is_some_and(|colon| !name[colon..].contains(']'));
+    if has_port { name.to_owned() } else { format!("{name}:{}", address.port()) }
+}
+
 /// A proxy's address, without a port and without a network: what is believed should be readable in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -76,6 +87,21 @@ mod tests {
     fn loopback_needs_nothing() {
         for listen in ["127.0.0.1:1", "127.8.8.8:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
             check(listen, [false; 3], None);
+        }
+    }
+
+    #[test]
+    fn an_address_of_all_is_told_by_a_name_that_is_let_in() {
+        for (listen, allowed, expected) in [
+            ("127.8.8.8:1", &["desk"][..], "127.8.8.8:1"),
+            ("192.168.1.5:1", &[], "192.168.1.5:1"),
+            ("0.0.0.0:1", &[], "localhost:1"),
+            ("[::]:1", &["desk", "lab"], "desk:1"),
+            ("0.0.0.0:1", &["lab:9000"], "lab:9000"),
+            ("0.0.0.0:1", &["[fd00::1]"], "[fd00::1]:1"),
+        ] {
+            let allowed: Vec<_> = allowed.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(reachable(listen.parse().unwrap(), &allowed), expected, "{listen}");
         }
     }
 

@@ -9,6 +9,7 @@ use axum::http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use axum::http::{StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The ports that a browser leaves out of Host and Origin.
@@ -18,6 +19,8 @@ const HTTPS_PORT: u16 = 443;
 #[derive(Debug)]
 pub(super) struct Guard {
     port: u16,
+    /// Where we listen. Nobody can point a name at us that is an address already.
+    own: Option<IpAddr>,
     hosts: Vec<String>,
     origins: Vec<String>,
     metrics: Metrics,
@@ -25,8 +28,10 @@ pub(super) struct Guard {
 
 impl Guard {
     pub(super) fn new(port: u16, config: &Config, metrics: &Metrics) -> Self {
+        let listen = config.listen.ip().to_canonical();
         Self {
             port,
+            own: Some(listen).filter(|listen| !listen.is_unspecified()),
             hosts: config.allowed_hosts.clone(),
             origins: config.allowed_origins.clone(),
             metrics: metrics.clone(),
@@ -101,7 +106,9 @@ impl Guard {
         let Some((name, port)) = asked.split(asked.host) else {
             return false;
         };
-        let own = matches!(name, "localhost" | "127.0.0.1" | "[::1]") && port == self.port;
+        let ours = matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+            || (self.own.is_some() && self.own == literal(name));
+        let own = ours && port == self.port;
         // A development server passes requests on under its own name.
         let by_origin = self.origins.iter().filter_map(|origin| Some(origin.split_once("://")?.1));
         own || self.hosts.iter().any(|allowed| allowed == asked.host || allowed == name)
@@ -117,6 +124,15 @@ impl Guard {
         });
         own || (origin != "null" && self.origins.iter().any(|allowed| allowed == origin))
     }
+}
+
+/// A name that is an address; one of IPv6 stands in brackets.
+fn literal(name: &str) -> Option<IpAddr> {
+    let address = match name.strip_prefix('[') {
+        Some(rest) => IpAddr::V6(rest.strip_suffix(']')?.parse().ok()?),
+        None => IpAddr::V4(name.parse().ok()?),
+    };
+    Some(address.to_canonical())
 }
 
 /// The address that the client thinks it speaks to.
@@ -200,6 +216,29 @@ mod tests {
     fn loopback_names_with_our_port_are_ours() {
         for host in ["localhost:8091", "127.0.0.1:8091", "[::1]:8091", "LocalHost:8091"] {
             check_host(host, true);
+        }
+    }
+
+    #[test]
+    fn the_address_that_we_listen_on_is_ours() {
+        for (listen, host, allowed) in [
+            ("127.8.8.8:8091", "127.8.8.8:8091", true),
+            ("127.8.8.8:8091", "127.8.8.9:8091", false),
+            ("127.8.8.8:8091", "127.8.8.8:8092", false),
+            ("[::ffff:127.0.0.1]:8091", "[::ffff:7f00:1]:8091", true),
+            ("[::1]:8091", "[0:0:0:0:0:0:0:1]:8091", true),
+            ("192.168.1.5:8091", "192.168.1.5:8091", true),
+            ("192.168.1.5:8091", "192.168.1.6:8091", false),
+            ("0.0.0.0:8091", "0.0.0.0:8091", false),
+        ] {
+            let mut config = Config::for_test("/", "/");
+            config.listen = listen.parse().unwrap();
+            let guard = Guard::new(8091, &config, &Metrics::new());
+            let map = HeaderMap::from_iter([(HOST, host.parse().unwrap())]);
+            let (secure, host) = (false, Some(host.to_owned()));
+            let transport = Transport { secure, peer: Ipv4Addr::LOCALHOST.into(), host };
+            let judged = guard.judge(&map, &Uri::from_static("/live"), &transport);
+            assert_eq!(judged.is_ok(), allowed, "{listen} {map:?}");
         }
     }
 
