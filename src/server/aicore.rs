@@ -27,8 +27,6 @@ use tracing::{debug, error};
 const READ_BUFFER: usize = 8 * 1024;
 /// Frames are collected up to here before they go to the network.
 const WRITE_BUFFER: usize = 16 * 1024;
-/// The longest packet there is, a file list of a very large project, has to fit.
-const LONGEST_WRITE: usize = 64 * 1024 * 1024;
 /// A session may be unloaded in the very moment a socket arrives; a new one is ready at the next try.
 const ATTACH_TRIES: usize = 3;
 
@@ -56,7 +54,7 @@ async fn upgrade(
     upgrade
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(WRITE_BUFFER)
-        .max_write_buffer_size(LONGEST_WRITE)
+        .max_write_buffer_size(socket::LONGEST_WRITE)
         .max_message_size(longest)
         .max_frame_size(longest)
         .on_upgrade(move |socket| serve(state, visitor.ok(), socket, heard))

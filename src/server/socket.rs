@@ -22,6 +22,10 @@ use tungstenite::error::{CapacityError, Error as WsError};
 const WRITE_BATCH: usize = 64;
 /// The same in bytes: the buffer they are written from stays as large as it once had to be.
 const WRITE_BYTES: usize = 8 * 1024;
+/// The longest packet there is, a file list of a very large project, has to fit into what may wait to be written.
+pub(super) const LONGEST_WRITE: usize = 64 * 1024 * 1024;
+/// Longer packets are told to be so; what else waits with one has to fit, too.
+const LONGEST_PACKET: usize = LONGEST_WRITE - 1024 * 1024;
 /// Longer frames are decoded off the runtime's threads, because that takes longer than others should wait.
 const INLINE_DECODE: usize = 64 * 1024;
 /// How long a peer may take to answer our close.
@@ -208,7 +212,7 @@ impl<D: Dialect> Connection<D> {
 
     fn on_step(&self, step: Step, frames: &mut Vec<String>) {
         match step {
-            Step::Deliver(delivery) => self.dialect.encode(&delivery, frames),
+            Step::Deliver(delivery) => deliver(&*self.dialect, &delivery, frames, LONGEST_PACKET),
             Step::CaughtUp => self.dialect.settle(&self.greeting, frames),
         }
     }
@@ -264,6 +268,20 @@ impl<D: Dialect> Connection<D> {
         let _ = timeout(NOTICE_PATIENCE, notice).await;
         let _ = self.write(&mut frames).await;
     }
+}
+
+/// Appends the frame of a delivery. Only lists have no limit of their own: one that is too long could not be written,
+/// and whoever has asked for it is told so.
+fn deliver(dialect: &impl Dialect, delivery: &Delivery, frames: &mut Vec<String>, most: usize) {
+    let before = frames.len();
+    dialect.encode(delivery, frames);
+    let Some(size) = frames[before..].iter().map(String::len).find(|size| *size > most) else {
+        return;
+    };
+    frames.truncate(before);
+    let reason = format!("it has {size} bytes, and at most {most} can be sent");
+    let signal = Signal::Failed { problem: Problem::ListFailed { reason }, request: None };
+    dialect.encode(&Delivery::Passing(signal), frames);
 }
 
 /// What is to be done whoever speaks.
@@ -351,4 +369,33 @@ pub(super) async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
 async fn wait_for_end(socket: &mut WebSocket) {
     let rest = async { while let Some(Ok(_)) = socket.recv().await {} };
     let _ = timeout(CLOSE_PATIENCE, rest).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::aicore::AicoreDialect;
+    use crate::locale::Locale;
+    use crate::message::{
+        Channel, Entry, Event, FileList, ListKind, ListRoots, ListedFile, Seq, SessionId,
+    };
+
+    #[test]
+    fn a_list_that_cannot_be_sent_is_told_to_be_too_long() {
+        let dialect = AicoreDialect::new(SessionId::from_random(0), Channel::File, Locale::En);
+        let file = |n: u32| ListedFile { path: n.to_string(), modified: String::new() };
+        let (roots, files) = (ListRoots::Temp, (0..100).map(file).collect());
+        let list = Some(Arc::new(FileList { roots, newest: None, files }));
+        let event = Event::Files { kind: ListKind::Temp, list };
+        let entry = Entry { channel: Channel::File, seq: Seq(1), event };
+        let delivery = Delivery::Logged(Arc::new(entry));
+        let mut frames = vec!["before".to_owned()];
+        deliver(&dialect, &delivery, &mut frames, 100_000);
+        assert!(frames[1].contains("files_temp"), "{frames:?}");
+        let size = frames[1].len();
+        deliver(&dialect, &delivery, &mut frames, 1000);
+        assert_eq!(frames.len(), 3);
+        let told = &frames[2];
+        assert!(told.contains("list_failed") && told.contains(&size.to_string()), "{told}");
+    }
 }

@@ -2,17 +2,18 @@
 
 use super::value::channel_name;
 use super::wire::{
-    self, AckPacket, AskedBody, BackupBody, Body, ChangedBody, ConnectionPacket, FileRow,
-    HeartbeatBody, Packet, SettledBody, TempBody, TimesBody, UnchangedBody, WarningBody,
+    self, AckPacket, AskedBody, BackupBody, Body, ChangedBody, ConnectionPacket, HeartbeatBody,
+    Packet, Rows, SettledBody, TempBody, TimesBody, UnchangedBody, WarningBody,
 };
-use super::{AicoreDialect, activity, phrase};
+use super::{AicoreDialect, activity, phrase, rows};
 use crate::message::{
     AudioChunk, Channel, ChoiceKind, Chosen, Confirmation, Confirmed, Entry, Event, FileList,
-    FileNote, Generation, KnownList, ListKind, ListRoots, ListedFile, Notice, RunOutcome, Signal,
-    Speaker, TurnTimes,
+    FileNote, Generation, KnownList, ListKind, ListRoots, Notice, RunOutcome, Signal, Speaker,
+    TurnTimes,
 };
 use base64_simd::STANDARD;
 use serde::Serialize;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Appends the packet of one logged event.
@@ -91,7 +92,7 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
             notice,
         ),
         Event::Files { kind, list } => {
-            without_file(packet(list_kind(*kind), files(*kind, list.as_deref())))
+            without_file(packet(list_kind(*kind), files(*kind, list.as_ref())))
         }
     }
 }
@@ -198,9 +199,9 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
 }
 
 /// A list that could not be made again is shown as empty.
-fn files(kind: ListKind, list: Option<&FileList>) -> Body<'_> {
+fn files(kind: ListKind, list: Option<&Arc<FileList>>) -> Body<'_> {
     let newest = list.and_then(|list| list.newest.as_deref());
-    let files = list.map_or_else(Vec::new, |list| rows(&list.files));
+    let files = list.map_or_else(|| Rows::Few(Vec::new()), rows::of);
     match (kind, list.map(|list| &list.roots)) {
         (ListKind::Backup, Some(ListRoots::Backup { project, backup })) => {
             Body::Backup(BackupBody { project, backup, newest, files })
@@ -219,10 +220,6 @@ fn unchanged(kind: ListKind, list: &KnownList) -> UnchangedBody<'_> {
         ListKind::Temp => (None, Some(newest.unwrap_or_default())),
     };
     UnchangedBody { unchanged: true, backup_newest, temp_newest, count: list.count }
-}
-
-fn rows(files: &[ListedFile]) -> Vec<FileRow<'_>> {
-    files.iter().map(|file| FileRow { path: &file.path, modified: &file.modified }).collect()
 }
 
 /// Appends the packet of something that is not logged.

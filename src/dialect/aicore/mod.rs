@@ -11,6 +11,7 @@ pub mod http;
 mod phrase;
 mod playback;
 mod reject;
+mod rows;
 mod value;
 mod wire;
 

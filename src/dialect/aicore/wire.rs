@@ -8,6 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::{Arc, OnceLock};
 
 /// Where the WebSocket is found.
 pub const SOCKET_PATH: &str = "/core/ws/AIコア";
@@ -501,7 +502,7 @@ pub(super) struct BackupBody<'a> {
     #[serde(rename = "最終ファイル日時")]
     pub(super) newest: Option<&'a str>,
     #[serde(rename = "ファイルリスト")]
-    pub(super) files: Vec<FileRow<'a>>,
+    pub(super) files: Rows<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -509,7 +510,23 @@ pub(super) struct TempBody<'a> {
     #[serde(rename = "作業ファイル日時")]
     pub(super) newest: &'a str,
     #[serde(rename = "ファイルリスト")]
-    pub(super) files: Vec<FileRow<'a>>,
+    pub(super) files: Rows<'a>,
+}
+
+/// Rows of a list, to be written or as they are written already.
+#[derive(Debug)]
+pub(super) enum Rows<'a> {
+    Few(Vec<FileRow<'a>>),
+    Written(Arc<OnceLock<Box<RawValue>>>),
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Few(rows) => rows.serialize(serializer),
+            Self::Written(text) => text.get().serialize(serializer),
+        }
+    }
 }
 
 /// One of the two times is there.
