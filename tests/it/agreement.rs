@@ -10,7 +10,8 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 
-const KINDS: [&str; 12] = [
+/// Everything a client may send; that no other is there is checked where the document is.
+const KINDS: [&str; 20] = [
     "operations",
     "input_text",
     "input_request",
@@ -23,7 +24,33 @@ const KINDS: [&str; 12] = [
     "cancel_run",
     "files_backup",
     "files_temp",
+    "files_watch",
+    "confirm_answer",
+    "compare",
+    "diff",
+    "backups",
+    "accept",
+    "discard",
+    "restore",
 ];
+const TARGET: &str = "出力先チャンネル";
+const OF_AUDIO: [&str; 4] = ["input_audio", "cancel_audio", "playback_ack", "push_to_talk"];
+
+/// What means something to one of them, right and wrong.
+fn bodies() -> Value {
+    json!([
+        "a", "", " ", null, 5, "image/png", "audio/pcm", "audio/pcm;rate=24000", "aGVsbG8=", {},
+        {"ボタン": {"a": true, "b": 1.5, "c": "d"}}, {"ボタン": {"a": null}}, {"ボタン": []},
+        {"世代番号": 1, "再生サンプル数": 24000, "残ミリ秒": 1.5}, {"世代番号": 1}, {"世代番号": -1, "再生サンプル数": 0},
+        {"状態": "start"}, {"状態": "pause"},
+        {"最終ファイル日時": "2026/11/17 10:00:00", "件数": 3}, {"件数": -1}, {"作業ファイル日時": 5}, {"全件": true}, {"全件": "all"},
+        {"対象": "files_temp", "停止": true}, {"対象": "everything"}, {"停止": 1},
+        {"id": "q", "承認": true}, {"id": "q", "承認": false, "常に": true}, {"id": "q"}, {"id": "q", "承認": "yes"}, {"id": 7, "承認": true},
+        {"検査": false}, {"検査": 1}, {"パス": "a.txt"}, {"パス": 7}, {"パス": null},
+        {"ブランチ": "b", "コメント": "c"}, {"ブランチ": 7}, {"ブランチ": "", "コメント": null},
+        {"実行番号": 4}, {"実行番号": -1}, {"控え": "x"}, {"控え": " "}, {"実行番号": 4, "控え": "x"}, {"実行番号": null, "控え": "x", "パス": "a"},
+    ])
+}
 
 /// A key is left out, or has one of these values.
 fn packet(keys: Vec<(&'static str, Value)>) -> impl Strategy<Value = Map<String, Value>> {
@@ -41,12 +68,9 @@ fn packet(keys: Vec<(&'static str, Value)>) -> impl Strategy<Value = Map<String,
 fn command() -> impl Strategy<Value = Map<String, Value>> {
     packet(vec![
         (CHANNEL, json!(["input", "audio", "file", "0", "1", "4", 0, 2, null, "9", 7, true])),
-        ("出力先チャンネル", json!(["0", "3", "input", "file", 1, null])),
+        (TARGET, json!(["0", "3", "input", "file", "1,2", "1,5", 1, null])),
         ("送信モード", json!(["Chat", "live", "Code2", "code", null, "Code5", 3])),
-        (
-            BODY,
-            json!(["a", "", " ", null, 5, "image/png", "audio/pcm", "audio/pcm;rate=24000", "aGVsbG8=", {}, {"ボタン": {"a": true, "b": 1.5, "c": "d"}}, {"ボタン": {"a": null}}, {"ボタン": []}]),
-        ),
+        (BODY, bodies()),
         ("text", json!(["a", "", null, 5])),
         ("ファイル名", json!(["a.txt", "chat", "AAD/fw==", "", null])),
         (REQUEST, json!([1, "a-1", "", null, -1, 1.5, {}, "x".repeat(128), "x".repeat(129)])),
@@ -67,6 +91,10 @@ fn connect() -> impl Strategy<Value = Map<String, Value>> {
         ("最終連番", json!([0, 20, null, -1, "1", 0.5])),
         ("履歴件数", json!([0, 100, null, -1, "1"])),
         ("閲覧", json!([true, false, null, 1, "true"])),
+        (
+            "機能",
+            json!([["stream", "confirm", "agents", "playback"], ["none"], [], null, "stream", [1]]),
+        ),
     ])
 }
 
@@ -75,16 +103,21 @@ fn in_document(socket: &str, kind: &str, packet: &Value) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4000) })]
 
     #[test]
     fn commands_mean_the_same_to_document_and_code(mut keys in command(), kind in select(&KINDS[..])) {
         keys.insert(KIND.to_owned(), json!(kind));
         // A request that names its target is not asked for its channel, and the document need not say so.
-        if kind == "input_request" && keys.get("出力先チャンネル").is_some_and(|target| !target.is_null()) {
+        if kind == "input_request" && keys.get(TARGET).is_some_and(|target| !target.is_null()) {
             keys.remove(CHANNEL);
         }
-        let own = if kind.ends_with("_audio") { Channel::Audio } else { Channel::Input };
+        // Several agents where one is wanted: refused by the document, and by the code only if it has to look there.
+        let several = keys.get(TARGET).is_some_and(|target| target.to_string().contains(','));
+        if several && !["input_text", "input_request", "compare"].contains(&kind) {
+            keys.remove(TARGET);
+        }
+        let own = if OF_AUDIO.contains(&kind) { Channel::Audio } else { Channel::Input };
         let socket = if own == Channel::Audio { "audio" } else { "input" };
         let packet = Value::Object(keys);
         let dialect = AicoreDialect::new(SessionId::from_random(0), own, Locale::Ja);

@@ -124,9 +124,15 @@ impl Client {
 
     /// The same with another header, or none.
     pub(crate) async fn dial_as(addr: SocketAddr, header: Option<(&'static str, &str)>) -> Self {
+        Self::dial_with(addr, header.as_slice()).await
+    }
+
+    pub(crate) async fn dial_with(addr: SocketAddr, headers: &[(&'static str, &str)]) -> Self {
         let mut request = format!("ws://{addr}{SOCKET_PATH}").into_client_request().unwrap();
-        let header = header.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-        request.headers_mut().extend(header.map(|(name, value)| (Some::<HeaderName>(name), value)));
+        for (name, value) in headers {
+            let name: HeaderName = name.parse().unwrap();
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
         let (ws, _) = tokio_tungstenite::connect_async(request).await.unwrap();
         Self { ws, init: Value::Null, witness: Witness::default() }
     }

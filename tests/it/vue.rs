@@ -21,9 +21,9 @@ struct Page {
     audio: Client,
 }
 
-/// A browser sends nothing but the cookie along.
+/// A browser sends nothing but the cookie along, and says which page it is.
 async fn connect(addr: SocketAddr, cookie: &str, session: &str, socket: &str) -> Client {
-    let mut client = Client::dial_as(addr, Some(("Cookie", cookie))).await;
+    let mut client = Client::dial_with(addr, &[("Origin", VITE), ("Cookie", cookie)]).await;
     let id = if session.is_empty() { "null".to_owned() } else { format!("\"{session}\"") };
     let frame = format!(r#"{{"type":"connect","セッションID":{id},"ソケット番号":"{socket}"}}"#);
     client.send_raw(Message::text(frame)).await;
@@ -135,6 +135,20 @@ impl Browser {
         session.to_owned()
     }
 
+    /// The settings dialog: what is chosen, and then the restart that its buttons ask for, which is not theirs to ask.
+    async fn set_models(&self, session: &str) {
+        let path = "/core/AIコア/モデル情報/設定";
+        let chosen = json!({SESSION: session, "モデル設定": {"CODE_AI1_NAME": "scripted", "CODE_MAX_TURNS": 999}});
+        self.post(path, &chosen).await;
+        let reboot = json!({"reboot_core": true, "reboot_apps": true});
+        let restart = json!({SESSION: session, "モデル設定": {}, "再起動要求": reboot});
+        let asked = post(path, &restart).header("Origin", VITE).bearer(&self.token);
+        let answer = asked.header("Cookie", &self.cookie).send(self.addr).await;
+        assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("NG")));
+        assert_eq!(answer.refused(), "RESTART_REFUSED");
+        self.poll_state().await;
+    }
+
     /// Every three seconds, from a fixed address, without a token.
     async fn poll_state(&self) {
         let reply = get("/core/サーバー状態").header("Origin", VITE).send(self.addr).await;
@@ -210,6 +224,18 @@ async fn the_existing_client_works_from_load_to_reload() {
     assert_eq!(stopped[0][BODY], "処理中断！");
     assert_eq!(stopped[1][BODY], "<<< 処理中断 >>>");
 
+    // A run that changed files opens a dialog, which shows each of them and offers a restart.
+    page.send(
+        r#""チャンネル":"4","メッセージ識別":"input_text","メッセージ内容":"write notes.txt hi""#,
+    )
+    .await;
+    let changed = page.panes[4].until("update_info").await;
+    assert_eq!(changed[BODY], json!({"update_files": ["notes.txt"]}));
+    let name = changed[BODY]["update_files"][0].as_str().unwrap();
+    let shown = base64_simd::STANDARD.decode_to_vec(browser.content(name).await.as_str().unwrap());
+    assert_eq!(shown.unwrap(), std::fs::read(gateway.project().join("notes.txt")).unwrap());
+    browser.set_models(&page.session).await;
+
     // Files: bare from the chat pane, a data URL from an agent's.
     page.send(r#""チャンネル":"0","メッセージ識別":"input_file","メッセージ内容":"aGVsbG8=","ファイル名":"a.txt","サムネイル画像":null"#).await;
     let sent = page.panes[0].until("input_file").await;
@@ -264,7 +290,10 @@ async fn the_existing_client_works_from_load_to_reload() {
     page.send(r#""チャンネル":"0","送信モード":"Chat","メッセージ識別":"input_text","メッセージ内容":"まだいる？""#).await;
     // The file sent a moment ago goes along.
     page.panes[0]
-        .until_where(|packet| packet[BODY].as_str().unwrap().starts_with("echo: まだいる？ [file "))
+        .until_where(|packet| {
+            let text = packet[BODY].as_str().unwrap_or_default();
+            text.starts_with("echo: まだいる？ [file ")
+        })
         .await;
 
     // Logged out: the sockets close, and the token is worth nothing.
