@@ -70,6 +70,21 @@ async fn a_call_that_does_not_wait_for_its_answer_is_ungated() {
 }
 
 #[tokio::test]
+async fn what_an_agent_has_told_is_judged_also_if_it_asks_with_less() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    assert_eq!(front.ask(1, "ask-less sudo").await.answer, "the-reject_once");
+    front.type_in(1, "ask-less ls").await;
+    let question = front.question(1).await;
+    assert_eq!(question["入力"], r#"{"command":"ls"}"#);
+    front.decide(&question, true).await;
+    let told = front.told(1).await;
+    assert_eq!(told.answer, "the-allow_once");
+    assert!(!told.lines.iter().any(|line| line.contains("CRITICAL")), "{told:?}");
+}
+
+#[tokio::test]
 async fn a_call_without_an_end_ends_with_its_run() {
     let home = Home::new();
     let process = gateway(&home, "");

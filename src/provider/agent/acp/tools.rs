@@ -106,7 +106,10 @@ impl Tools {
     }
 
     /// The call that a question is about; it may not have been told before.
-    pub(super) fn ask(&mut self, update: ToolCallUpdate) -> Tool {
+    pub(super) fn ask(&mut self, mut update: ToolCallUpdate) -> Tool {
+        let at = self.position(&update.tool_call_id.to_string());
+        let asked = update.fields.raw_input.take();
+        update.fields.raw_input = asked.and_then(|asked| self.known[at].completed(asked));
         let entry =
             self.merge(&update.tool_call_id.to_string(), update.fields, update.meta.as_ref());
         entry.tool.asked = true;
@@ -185,6 +188,26 @@ impl Entry {
                 tool.error = tool.output.clone();
             }
             Some(_) | None => (),
+        }
+    }
+
+    /// Some agents ask with less than they have told, or with other keys, and then go by what they have told: whoever
+    /// decides has to see all of it. `None`: it stays as it is.
+    fn completed(&self, asked: Value) -> Option<Value> {
+        if self.tool.status != ToolStatus::Started {
+            return Some(asked);
+        }
+        if self.unseen.input > 0 {
+            return None;
+        }
+        let told = self.tool.input.as_deref().and_then(|told| serde_json::from_str(told).ok());
+        match (told, asked) {
+            (Some(Value::Object(mut told)), Value::Object(asked)) => {
+                told.extend(asked);
+                Some(Value::Object(told))
+            }
+            (Some(_), Value::Null) => None,
+            (_, asked) => Some(asked),
         }
     }
 
@@ -391,6 +414,32 @@ mod tests {
         assert_eq!(tools.known[0].size(), LONGEST_TEXT);
         // Who asks about it again asks about something that nobody has.
         assert!(tools.ask(update(json!({"toolCallId": "a"}))).unseen > LONGEST_TEXT);
+    }
+
+    #[test]
+    fn a_question_takes_nothing_back_of_what_was_told() {
+        let mut tools = Tools::default();
+        for (asked, expected) in [
+            (json!({}), json!({"command": "ls", "cwd": "/a"})),
+            (json!(null), json!({"command": "ls", "cwd": "/a"})),
+            (json!({"cwd": "/b", "why": 1}), json!({"command": "ls", "cwd": "/b", "why": 1})),
+            (json!("ls"), json!("ls")),
+        ] {
+            tools.clear();
+            let told = json!({"command": "ls", "cwd": "/a"});
+            tools.update(update(json!({"toolCallId": "a", "rawInput": told})));
+            let asked = tools.ask(update(json!({"toolCallId": "a", "rawInput": asked})));
+            let input: Value = serde_json::from_str(asked.input.as_deref().unwrap()).unwrap();
+            assert_eq!(input, expected);
+        }
+        // Neither of what is too large to be kept.
+        let huge = json!({"toolCallId": "b", "rawInput": "x".repeat(LARGEST_INPUT)});
+        tools.update(update(huge));
+        assert!(tools.ask(update(json!({"toolCallId": "b", "rawInput": {}}))).unseen > 0);
+        // A call that is over says nothing about the next one of its name.
+        tools.update(update(json!({"toolCallId": "a", "status": "completed"})));
+        let next = tools.ask(update(json!({"toolCallId": "a", "rawInput": {"b": 1}})));
+        assert_eq!(next.input.as_deref(), Some(r#"{"b":1}"#));
     }
 
     #[test]
