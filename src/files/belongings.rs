@@ -1,7 +1,7 @@
 //! One user's uploads and results by the paths that the user knows. Needs neither the project nor an index, so that
 //! commands beside the gateway can use it.
 
-use super::{Files, name};
+use super::{Files, name, regular};
 use crate::message::Principal;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -23,8 +23,7 @@ impl Belongings {
 
     /// `None` if there is no such file, or the path is not one of this user's.
     pub fn open(&self, shown: &str) -> Option<File> {
-        let file = self.directory().ok()?.open(below(shown)?).ok()?;
-        file.metadata().is_ok_and(|about| about.is_file()).then(|| file.into_std())
+        regular::open_below(&self.directory().ok()?, below(shown)?).ok()
     }
 
     pub fn holds(&self, shown: &str) -> bool {

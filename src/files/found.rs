@@ -1,6 +1,6 @@
 //! Finds again what is there already: uploads by the path their user knows, and results below the project.
 
-use super::{Files, name, thumbnail};
+use super::{Files, name, regular, thumbnail};
 use crate::message::{FileNote, Principal};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -33,12 +33,12 @@ impl Files {
 
     fn read_picture(&self, path: &str) -> Option<Vec<u8>> {
         let project = Dir::open_ambient_dir(self.project(), ambient_authority()).ok()?;
-        let about = project.metadata(path).ok()?;
-        if !about.is_file() || about.len() > LARGEST_PICTURE {
+        let file = regular::open_below(&project, Path::new(path)).ok()?;
+        if file.metadata().ok()?.len() > LARGEST_PICTURE {
             return None;
         }
         let mut bytes = Vec::new();
-        project.open(path).ok()?.take(LARGEST_PICTURE).read_to_end(&mut bytes).ok()?;
+        file.take(LARGEST_PICTURE).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }
 }

@@ -14,6 +14,7 @@ mod name;
 mod overview;
 mod private;
 mod quota;
+mod regular;
 mod rights;
 mod rules;
 mod thumbnail;

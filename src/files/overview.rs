@@ -1,7 +1,7 @@
 //! The project's own words about itself, shown as a welcome.
 
-use super::Files;
 use super::name::cut;
+use super::{Files, regular};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use std::ffi::OsString;
@@ -17,12 +17,9 @@ impl Files {
     pub fn overview(&self) -> Option<String> {
         let project = Dir::open_ambient_dir(self.project(), ambient_authority()).ok()?;
         let name = find(&project)?;
-        // Opening a pipe would wait for ever.
-        if !project.metadata(&name).ok()?.is_file() {
-            return None;
-        }
+        let file = regular::open_below(&project, name.as_ref()).ok()?;
         let mut bytes = Vec::new();
-        project.open(&name).ok()?.take(LONGEST as u64 + 4).read_to_end(&mut bytes).ok()?;
+        file.take(LONGEST as u64 + 4).read_to_end(&mut bytes).ok()?;
         let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
         let text = String::from_utf8_lossy(text);
         Some(cut(&text, LONGEST).to_owned())

@@ -2,11 +2,15 @@
 //! Nothing is ever compared with a part of a path.
 
 use super::private::{self, Identity};
+use super::regular;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::ffi::OsStr;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub(super) const GITIGNORE: &str = ".gitignore";
+/// Longer ones are read so far.
+const LONGEST_GITIGNORE: u64 = 1 << 20;
 /// Made by tools or by the gateway. Directories that begin with a dot are left out too.
 const GENERATED: [&str; 10] = [
     "__pycache__",
@@ -20,6 +24,7 @@ const GENERATED: [&str; 10] = [
     "logs",
     "_data",
 ];
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 const DESKTOP_FILES: [&str; 2] = [".DS_Store", "Thumbs.db"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,10 +73,22 @@ impl Rules {
     }
 }
 
-/// The directory's own rules; lines that cannot be understood are passed over.
+/// The directory's own rules; lines that cannot be understood are passed over, and like git we follow no link.
 pub(super) fn read_gitignore(directory: &Path) -> Option<Gitignore> {
+    let path = directory.join(GITIGNORE);
+    let mut text = Vec::new();
+    regular::open(&path).ok()?.take(LONGEST_GITIGNORE).read_to_end(&mut text).ok()?;
+    if text.len() as u64 == LONGEST_GITIGNORE {
+        // Half a line would be another rule.
+        let end = text.iter().rposition(|byte| *byte == b'\n')?;
+        text.truncate(end);
+    }
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
     let mut builder = GitignoreBuilder::new(directory);
-    let _ = builder.add(directory.join(GITIGNORE));
+    for line in text.split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok()) {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let _ = builder.add_line(Some(path.clone()), line);
+    }
     builder.build().ok().filter(|rules| !rules.is_empty())
 }
 

@@ -153,6 +153,24 @@ fn what_cannot_be_watched_is_read_again_now_and_then() {
 }
 
 #[test]
+fn a_gitignore_that_is_no_file_keeps_nobody_waiting() {
+    let fixture = Fixture::new(Sight::Wanted);
+    fixture.add("a");
+    let rules = fixture.path(".gitignore");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &rules, rustix::fs::Mode::RWXU).unwrap();
+    fixture.becomes(&["a"]);
+    fs::remove_file(&rules).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &rules).unwrap();
+    fixture.becomes(&["a"]);
+    fs::remove_file(&rules).unwrap();
+    // Longer than what is read; the rules at its beginning count.
+    fs::write(&rules, "\u{feff}b\r\n".to_owned() + &"c\n".repeat(600_000) + "a\n").unwrap();
+    fixture.add("b");
+    fixture.add("c");
+    fixture.becomes(&[".gitignore", "a"]);
+}
+
+#[test]
 fn a_revision_stays_as_long_as_nothing_changes() {
     let fixture = Fixture::new(Sight::Wanted);
     fixture.add("a");
