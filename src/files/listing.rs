@@ -152,6 +152,9 @@ mod tests {
         {
             fixture.add(path, "x");
         }
+        for path in [".github/workflows/ci.yml", ".vscode/launch.json", ".gitlab/x"] {
+            fixture.add(path, "x");
+        }
         for path in
             [".git/HEAD", "node_modules/a/b.js", "src/target/x", "x/.venv/y", "logs/a", ".DS_Store"]
         {
@@ -161,6 +164,9 @@ mod tests {
             &fixture,
             &[
                 ".env",
+                ".github/workflows/ci.yml",
+                ".gitlab/x",
+                ".vscode/launch.json",
                 "builder/x",
                 "catalog.md",
                 "logs.txt",

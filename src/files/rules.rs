@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 pub(super) const GITIGNORE: &str = ".gitignore";
 /// Longer ones are read so far.
 const LONGEST_GITIGNORE: u64 = 1 << 20;
-/// Made by tools or by the gateway. Directories that begin with a dot are left out too.
-const GENERATED: [&str; 10] = [
+/// Directories that tools make or that are none of a project's own work. What people write, such as `.github` and
+/// `.vscode`, is not among them.
+const GENERATED: [&str; 38] = [
     "__pycache__",
     "venv",
     "node_modules",
@@ -23,7 +24,37 @@ const GENERATED: [&str; 10] = [
     "temp",
     "logs",
     "_data",
+    ".git",
+    ".hg",
+    ".svn",
+    ".jj",
+    ".venv",
+    ".tox",
+    ".nox",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".ipynb_checkpoints",
+    ".cache",
+    ".output",
+    ".nuxt",
+    ".next",
+    ".svelte-kit",
+    ".vite",
+    ".turbo",
+    ".parcel-cache",
+    ".angular",
+    ".npm",
+    ".pnpm-store",
+    ".yarn",
+    ".gradle",
+    ".terraform",
+    ".local",
+    ".ssh",
+    ".gnupg",
 ];
+/// What the gateway itself puts into a project for a moment begins with this.
+const OURS: &[u8] = b".kakehashi-";
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 const DESKTOP_FILES: [&str; 2] = [".DS_Store", "Thumbs.db"];
 
@@ -45,12 +76,13 @@ impl Rules {
     /// Looks at the name only; `path` is absolute.
     pub(super) fn wants_name(&self, path: &Path, is_dir: bool) -> bool {
         let name = path.file_name().unwrap_or_default();
-        let hidden = name.as_encoded_bytes().starts_with(b".");
         match self {
             Self::Everything => true,
-            Self::Temp => !hidden,
+            Self::Temp => !name.as_encoded_bytes().starts_with(b"."),
             Self::Project { data, .. } if is_dir => {
-                !hidden && !is_one_of(name, &GENERATED) && path != data
+                !name.as_encoded_bytes().starts_with(OURS)
+                    && !is_one_of(name, &GENERATED)
+                    && path != data
             }
             Self::Project { .. } => !is_one_of(name, &DESKTOP_FILES),
         }

@@ -96,7 +96,8 @@ fn generated_and_ignored_names_are_neither_listed_nor_watched() {
     let fixture = Fixture::new(Sight::Wanted);
     fixture.add("a");
     fixture.becomes(&["a"]);
-    for path in ["node_modules/x/y.js", ".git/HEAD", "sub/target/z", ".DS_Store"] {
+    let ours = ".kakehashi-restore.part/d";
+    for path in ["node_modules/x/y.js", ".git/HEAD", "sub/target/z", ".DS_Store", ours] {
         fixture.add(path);
     }
     fixture.add("sub/b");
