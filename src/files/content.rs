@@ -3,6 +3,7 @@
 
 use super::Files;
 use super::backup::is_backup;
+use super::spelling::{self, Meaning};
 use crate::message::Principal;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -33,24 +34,30 @@ pub enum ContentError {
     TooLarge { limit: u64 },
     #[error("the server cannot read this file; ask the operator to check its rights")]
     Unreadable,
+    #[error("several files are shown by this name; rename them on the server")]
+    Ambiguous,
 }
 
 /// Where a path begins.
 struct Start {
     root: PathBuf,
     below: PathBuf,
-    /// The project may hold the data directory, which nobody may read through it.
-    in_project: bool,
+    within: Within,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// It may hold the data directory, which nobody may read through it.
+    Project,
+    Temp,
+    Backup,
 }
 
 impl Files {
     /// A shown path is `temp/...`, `backup/PROJECT/DAY/TIME/...`, relative to the project, or one of these with its
     /// directory before it.
     pub fn read(&self, principal: &Principal, shown: &str) -> Result<Content, ContentError> {
-        let start = self.start(principal, shown)?;
-        let file = self.open_below(&start).map_err(refusal)?;
-        let name = start.below.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Content { name, bytes: read(file, self.places.limits.content)? })
+        self.read_from(&self.start(principal, shown)?)
     }
 
     /// A file below another root of ours, such as an agent's own copy of the project.
@@ -60,9 +67,18 @@ impl Files {
         if !plain || below.as_os_str().is_empty() {
             return Err(ContentError::Invalid);
         }
-        let start = Start { root: root.to_owned(), below, in_project: true };
-        let file = self.open_below(&start).map_err(refusal)?;
-        let name = start.below.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.read_from(&Start { root: root.to_owned(), below, within: Within::Project })
+    }
+
+    fn read_from(&self, start: &Start) -> Result<Content, ContentError> {
+        let root = Dir::open_ambient_dir(&start.root, ambient_authority()).map_err(refusal)?;
+        let below = meant(&root, &start.below)?;
+        let in_project = || below.iter().skip(2).collect::<PathBuf>();
+        if start.within == Within::Backup && self.has_private_name(&in_project()) {
+            return Err(ContentError::NotFound);
+        }
+        let file = self.open_below(root, &below, start.within).map_err(refusal)?;
+        let name = below.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Content { name, bytes: read(file, self.places.limits.content)? })
     }
 
@@ -84,19 +100,15 @@ impl Files {
         let in_temp = below(&temp).or_else(|| below(Path::new("temp")));
         let in_backup = below(&backup).or_else(|| below(&own_backups).filter(|it| is_backup(it)));
         let start = if let Some(below) = in_temp {
-            Start { root: temp, below, in_project: false }
+            Start { root: temp, below, within: Within::Temp }
         } else if let Some(below) = in_backup {
             if !is_backup(&below) {
                 return Err(ContentError::Invalid);
             }
-            // Below the project it had this path.
-            if self.has_private_name(&below.iter().skip(2).collect::<PathBuf>()) {
-                return Err(ContentError::NotFound);
-            }
-            Start { root: backup, below, in_project: false }
+            Start { root: backup, below, within: Within::Backup }
         } else {
             let below = below(self.project()).unwrap_or_else(|| shown.to_owned());
-            Start { root: self.project().to_owned(), below, in_project: true }
+            Start { root: self.project().to_owned(), below, within: Within::Project }
         };
         let plain = start.below.components().all(|part| matches!(part, Component::Normal(_)));
         let named = !start.below.as_os_str().is_empty();
@@ -105,16 +117,19 @@ impl Files {
 
     /// Links are followed below the root first. Then every directory on the way is opened by itself and no link any
     /// more, so that the way that was judged is the way that was taken.
-    fn open_below(&self, start: &Start) -> io::Result<File> {
-        let root = Dir::open_ambient_dir(&start.root, ambient_authority())?;
-        let real = root.canonicalize(&start.below)?;
+    fn open_below(&self, root: Dir, below: &Path, within: Within) -> io::Result<File> {
+        let real = root.canonicalize(below)?;
         let parent = real.parent().unwrap_or(Path::new(""));
         let name = real.file_name().ok_or(ErrorKind::NotFound)?;
         let data = std::fs::metadata(self.data())?;
         let allowed = |directory: &OwnedFd| -> io::Result<()> {
             let about = fstat(directory)?;
             let is_data = (about.st_dev, about.st_ino) == (data.dev(), data.ino());
-            if start.in_project && is_data { Err(ErrorKind::NotFound.into()) } else { Ok(()) }
+            if within == Within::Project && is_data {
+                Err(ErrorKind::NotFound.into())
+            } else {
+                Ok(())
+            }
         };
         let mut directory = OwnedFd::from(root.into_std_file());
         allowed(&directory)?;
@@ -129,6 +144,17 @@ impl Files {
             return Err(ErrorKind::NotFound.into());
         }
         Ok(file)
+    }
+}
+
+/// By the names on disk, which may be no text.
+fn meant(root: &Dir, shown: &Path) -> Result<PathBuf, ContentError> {
+    if !spelling::may_be_another(shown) {
+        return Ok(shown.to_owned());
+    }
+    match spelling::meaning(root, shown).map_err(refusal)? {
+        Meaning::One(path) => Ok(path),
+        Meaning::Several => Err(ContentError::Ambiguous),
     }
 }
 
@@ -170,7 +196,9 @@ mod tests {
     use super::super::fixture::{Fixture, LIMITS};
     use super::*;
     use rustix::fs::{CWD, mkfifoat};
+    use std::ffi::OsStr;
     use std::fs;
+    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::os::unix::net::UnixListener;
 
@@ -325,6 +353,25 @@ mod tests {
         // A directory of the project that happens to have the name.
         fixture.add("backup/project/notes.txt", "own");
         check(&fixture, "backup/project/notes.txt", Ok("own"));
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_is_found_as_it_is_shown() {
+        let fixture = Fixture::new();
+        let odd = |name: &[u8]| fixture.project().join(OsStr::from_bytes(name));
+        fs::create_dir(odd(b"d\xff")).unwrap();
+        for (name, content) in [(&b"d\xff/z\xfe"[..], "z"), (b"a\xfe", "1"), (b"a\xff", "2")] {
+            fs::write(odd(name), content).unwrap();
+        }
+        check(&fixture, "d\u{fffd}/z\u{fffd}", Ok("z"));
+        check(&fixture, "a\u{fffd}", Err(ContentError::Ambiguous));
+        check(&fixture, "b\u{fffd}", Err(ContentError::NotFound));
+        check(&fixture, "none\u{fffd}/b\u{fffd}", Err(ContentError::NotFound));
+        // What is really called so comes first.
+        fixture.add("a\u{fffd}", "exact");
+        check(&fixture, "a\u{fffd}", Ok("exact"));
+        symlink("/etc", odd(b"out\xff")).unwrap();
+        check(&fixture, "out\u{fffd}/hostname\u{fffd}", Err(ContentError::NotFound));
     }
 
     #[test]

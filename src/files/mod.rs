@@ -17,6 +17,7 @@ mod quota;
 mod regular;
 mod rights;
 mod rules;
+mod spelling;
 mod thumbnail;
 mod tree;
 mod upload;

@@ -226,6 +226,7 @@ impl Ask {
             HandoutError::Content(ContentError::Invalid) => ("INVALID_FILE_NAME", 0),
             HandoutError::Content(ContentError::NotFound) => ("FILE_NOT_FOUND", 0),
             HandoutError::Content(ContentError::TooLarge { limit }) => ("FILE_TOO_LARGE", limit),
+            HandoutError::Content(ContentError::Ambiguous) => ("FILE_NAME_AMBIGUOUS", 0),
             HandoutError::Content(ContentError::Unreadable) => ("FILE_READ_ERROR", 0),
         };
         http::content_refused(self.locale, code, limit)
