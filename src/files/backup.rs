@@ -4,6 +4,7 @@
 mod archive;
 mod copy;
 mod moment;
+mod obstacle;
 mod restore;
 
 pub use moment::{BadMoment, Moment};
@@ -135,23 +136,33 @@ impl Files {
     /// Copies what has changed since the last backup; if that is nothing, there is no new one.
     pub fn back_up(&self, snapshot: &Snapshot) -> Result<(), FileError> {
         let mut work = self.places.backups.work();
-        self.keep(&mut work, snapshot)?;
+        self.keep(&mut work, snapshot, Vec::new())?;
         if let Some(state) = &mut work.state {
             self.prune(state)?;
         }
         Ok(())
     }
 
-    /// The same, but every older backup stays.
-    fn keep(&self, work: &mut Work, snapshot: &Snapshot) -> Result<(), FileError> {
+    /// The same, but every older backup stays, and `unlisted` files are copied too. Tells what backups hold then.
+    fn keep<'a>(
+        &self,
+        work: &'a mut Work,
+        snapshot: &Snapshot,
+        unlisted: Vec<PathBuf>,
+    ) -> Result<&'a Tree, FileError> {
         let mut state = self.places.backups.take_state(work)?;
-        self.add_layer(&mut state, &snapshot.0)?;
-        work.state = Some(state);
-        Ok(())
+        self.add_layer(&mut state, &snapshot.0, unlisted)?;
+        Ok(&work.state.insert(state).tree)
     }
 
-    fn add_layer(&self, state: &mut State, now: &Tree) -> Result<(), FileError> {
-        let (changed, gone) = state.tree.differences(now);
+    fn add_layer(
+        &self,
+        state: &mut State,
+        now: &Tree,
+        unlisted: Vec<PathBuf>,
+    ) -> Result<(), FileError> {
+        let (mut changed, gone) = state.tree.differences(now);
+        changed.extend(unlisted);
         if changed.is_empty() && gone.is_empty() {
             return Ok(());
         }

@@ -1,4 +1,5 @@
-//! What can go wrong with files, in words for the user. No text names a directory of the server.
+//! What can go wrong with files, in words for the user. No text names a directory of the server; paths are those below
+//! the project.
 
 use std::io::{self, ErrorKind};
 
@@ -14,6 +15,12 @@ pub enum FileError {
     TooManySameName,
     #[error("no backup holds this; choose another time or file")]
     NotInBackup,
+    #[error(
+        "nothing is restored: {path} is in the way and no backup holds it; move it away, then try again"
+    )]
+    InTheWay { path: String },
+    #[error("several files are shown as {path}; rename them on the server, or restore everything")]
+    Ambiguous { path: String },
     #[error("this is not a picture the gateway knows; send PNG, JPEG, GIF, WebP or BMP")]
     NotAnImage,
     #[error(

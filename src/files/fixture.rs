@@ -2,6 +2,8 @@
 
 use super::{FileLimits, Files};
 use image::{DynamicImage, ImageFormat};
+use rustix::process::Uid;
+use rustix::thread::set_thread_res_uid;
 use std::fs;
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -59,4 +61,18 @@ pub(super) fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
     DynamicImage::new_rgb8(width, height).write_to(&mut bytes, format).unwrap();
     bytes.into_inner()
+}
+
+/// Without the rights of root, if we have them: for root nothing is locked. Only this one thread gives them up.
+pub(super) fn without_rights(work: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        let working = scope.spawn(|| {
+            if rustix::process::geteuid().is_root() {
+                let root = rustix::process::getuid();
+                set_thread_res_uid(root, Uid::from_raw(65_534), root).unwrap();
+            }
+            work();
+        });
+        working.join().unwrap();
+    });
 }

@@ -121,9 +121,12 @@ impl Tree {
         (changed, gone)
     }
 
+    pub(super) fn get(&self, path: &Path) -> Option<Stamp> {
+        self.directories.get(path.parent()?)?.files.get(path.file_name()?).copied()
+    }
+
     pub(super) fn has(&self, path: &Path) -> bool {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return false };
-        self.directories.get(parent).is_some_and(|directory| directory.files.contains_key(name))
+        self.get(path).is_some()
     }
 
     pub(super) fn same_directories(&self, other: &Self) -> bool {

@@ -118,6 +118,8 @@ fn answer(why: &LibraryError) -> (StatusCode, &'static str) {
     };
     match why {
         FileError::NotInBackup => (StatusCode::NOT_FOUND, "not_in_backup"),
+        FileError::InTheWay { .. } => (StatusCode::CONFLICT, "in_the_way"),
+        FileError::Ambiguous { .. } => (StatusCode::CONFLICT, "ambiguous"),
         FileError::DiskFull => (StatusCode::INSUFFICIENT_STORAGE, "disk_full"),
         FileError::NoPermission => (StatusCode::INTERNAL_SERVER_ERROR, "no_permission"),
         FileError::ProjectMissing => (StatusCode::INTERNAL_SERVER_ERROR, "project_missing"),

@@ -119,7 +119,17 @@ async fn what_cannot_be_restored_is_refused() {
     let foreign = "Origin: http://evil.example\r\n";
     assert_eq!(ask(addr, "POST", &path, &everything, foreign).await.0, 403);
     assert_eq!(ask(addr, "GET", "/api/backups", "", foreign).await.0, 403);
-    assert_eq!(read(gateway.project(), "src/a.txt").as_deref(), Some("and now"));
+    let place = gateway.project().join("src/a.txt");
+    assert_eq!(std::fs::read_to_string(&place).unwrap(), "and now");
+    // No backup can hold a link, so it is not overwritten.
+    std::fs::remove_file(&place).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", &place).unwrap();
+    for path in [json!("src/a.txt"), json!(null)] {
+        let (status, answer) = restore(addr, &newest, &json!({"path": path})).await;
+        assert_eq!((status, &answer["code"]), (409, &json!("in_the_way")), "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains(" src/a.txt "), "{answer}");
+    }
+    assert!(place.is_symlink());
     gateway.stop().await;
 }
 

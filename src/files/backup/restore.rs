@@ -1,14 +1,18 @@
-//! Brings files of a backup back into the project. What is there at that moment is backed up first.
+//! Brings files of a backup back into the project. What is there at that moment is backed up first, and what cannot be
+//! is neither removed nor overwritten.
 
 use super::archive::{Archive, Layer};
 use super::copy::copy_file;
-use super::{Backup, Moment};
+use super::obstacle::{Ground, is_file};
+use super::{Backup, Moment, Snapshot};
 use crate::files::catalog::with_slashes;
-use crate::files::{FileError, Files, backup_base};
+use crate::files::{FileError, Files, backup_base, spelling};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use tracing::warn;
 
 /// The files that a restore has touched, as people write paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,32 +43,39 @@ impl Files {
     }
 
     fn restore_file(&self, moment: Moment, path: &str) -> Result<Restored, FileError> {
-        let path = Path::new(path);
-        let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-        if !plain || path.as_os_str().is_empty() || self.has_private_name(path) {
-            return Err(FileError::NotInBackup);
-        }
         let now = self.survey()?;
         let mut work = self.places.backups.work();
-        self.keep(&mut work, &now)?;
         let layers = self.layers_until(moment)?;
-        let from = self.layer_of(&layers, path).ok_or(FileError::NotInBackup)?;
+        let path = self.meant(&layers, Path::new(path))?;
+        let from = self.layer_of(&layers, &path).ok_or(FileError::NotInBackup)?;
         let project = self.open_project()?;
+        let wanted = [path];
+        let kept = self.keep(&mut work, &now, self.unlisted(&project, &now, &wanted))?;
+        let ground = Ground { project: &project, kept };
+        refuse_blocked(&ground, &wanted, &BTreeSet::new())?;
+        let [path] = &wanted;
         put_back(&self.places.backups.archive.open(from)?, &project, path)?;
         Ok(Restored { written: vec![with_slashes(path)], removed: Vec::new() })
     }
 
-    /// Files that were not there then are removed.
+    /// Files that were not there then are removed, as far as a backup holds them.
     fn restore_all(&self, moment: Moment) -> Result<Restored, FileError> {
         let now = self.survey()?;
         let mut work = self.places.backups.work();
-        self.keep(&mut work, &now)?;
         let layers = self.layers_until(moment)?;
         let then = self.places.backups.archive.tree(&layers)?;
         let project = self.open_project()?;
         let (mut changed, gone) = now.0.differences(&then);
         // The operator's own files stay as they are.
         changed.retain(|path| !self.has_private_name(path));
+        let kept = self.keep(&mut work, &now, self.unlisted(&project, &now, &changed))?;
+        let ground = Ground { project: &project, kept };
+        let (gone, unkept): (BTreeSet<_>, BTreeSet<_>) =
+            gone.into_iter().partition(|path| ground.is_kept(path));
+        if !unkept.is_empty() {
+            warn!(files = unkept.len(), "files that cannot be backed up are not removed");
+        }
+        refuse_blocked(&ground, &changed, &gone)?;
         // Removed first, because a file may have taken the place of a directory.
         for path in &gone {
             remove(&project, path)?;
@@ -73,8 +84,39 @@ impl Files {
             let from = self.layer_of(&layers, path).ok_or(FileError::NotInBackup)?;
             put_back(&self.places.backups.archive.open(from)?, &project, path)?;
         }
-        let shown = |paths: &[PathBuf]| paths.iter().map(|path| with_slashes(path)).collect();
-        Ok(Restored { written: shown(&changed), removed: shown(&gone) })
+        let written = changed.iter().map(|path| with_slashes(path)).collect();
+        Ok(Restored { written, removed: gone.iter().map(|path| with_slashes(path)).collect() })
+    }
+
+    /// The path that was shown so. Names that are no text are shown with a sign for what cannot be shown.
+    fn meant(&self, layers: &[Layer], shown: &Path) -> Result<PathBuf, FileError> {
+        let plain = shown.components().all(|part| matches!(part, Component::Normal(_)));
+        if !plain || shown.as_os_str().is_empty() || self.has_private_name(shown) {
+            return Err(FileError::NotInBackup);
+        }
+        if !spelling::may_be_another(shown) || self.layer_of(layers, shown).is_some() {
+            return Ok(shown.to_owned());
+        }
+        let text = with_slashes(shown);
+        let then = self.places.backups.archive.tree(layers)?;
+        let mut alike =
+            then.files().map(|(path, _)| path).filter(|path| with_slashes(path) == text);
+        match (alike.next(), alike.next()) {
+            (Some(path), None) if !self.has_private_name(&path) => Ok(path),
+            (Some(_), Some(_)) => Err(FileError::Ambiguous { path: text }),
+            (Some(_) | None, _) => Err(FileError::NotInBackup),
+        }
+    }
+
+    /// Files that are to be overwritten and in no list: ignored by now, for instance. The operator's own stay out of
+    /// backups, whatever they are called.
+    fn unlisted(&self, project: &Dir, now: &Snapshot, wanted: &[PathBuf]) -> Vec<PathBuf> {
+        let is_private = |path: &PathBuf| {
+            let about = self.project().join(path).symlink_metadata();
+            about.is_ok_and(|about| self.is_private(&about))
+        };
+        let unlisted = wanted.iter().filter(|path| !now.0.has(path) && is_file(project, path));
+        unlisted.filter(|path| !is_private(path)).cloned().collect()
     }
 
     fn open_project(&self) -> Result<Dir, FileError> {
@@ -103,6 +145,17 @@ impl Files {
     }
 }
 
+fn refuse_blocked(
+    ground: &Ground<'_>,
+    wanted: &[PathBuf],
+    leaving: &BTreeSet<PathBuf>,
+) -> Result<(), FileError> {
+    match wanted.iter().find(|path| ground.is_blocked(path, leaving)) {
+        Some(path) => Err(FileError::InTheWay { path: with_slashes(path) }),
+        None => Ok(()),
+    }
+}
+
 /// Under another name first, so that the file is never half there.
 fn put_back(from: &Dir, project: &Dir, path: &Path) -> io::Result<()> {
     let parent = path.parent().unwrap_or(Path::new(""));
@@ -114,6 +167,8 @@ fn put_back(from: &Dir, project: &Dir, path: &Path) -> io::Result<()> {
     project.create_dir(&staging)?;
     let placed = project.open_dir(&staging).and_then(|staged| {
         copy_file(from, &staged, path)?;
+        // Succeeds only for one that is empty.
+        let _ = project.remove_dir(path);
         staged.rename(path, project, path)
     });
     let _ = project.remove_dir_all(&staging);

@@ -9,13 +9,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 impl Fixture {
-    fn back_up(&self) -> Option<Moment> {
+    pub(super) fn back_up(&self) -> Option<Moment> {
         let before = self.moments().last().copied();
         self.files.back_up(&self.files.survey().unwrap()).unwrap();
         self.moments().last().copied().filter(|last| Some(*last) != before)
     }
 
-    fn moments(&self) -> Vec<Moment> {
+    pub(super) fn moments(&self) -> Vec<Moment> {
         self.files.backups().iter().map(|backup| backup.moment).collect()
     }
 
@@ -38,7 +38,7 @@ impl Fixture {
         (path.file_name().unwrap().to_str().unwrap().to_owned(), names)
     }
 
-    fn read(&self, path: &str) -> Option<String> {
+    pub(super) fn read(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.project().join(path)).ok()
     }
 }
@@ -137,6 +137,25 @@ fn one_file_comes_back_as_it_was() {
     let unknown = Moment::parse("20000101", "000000").unwrap();
     assert_eq!(fixture.files.restore(unknown, Some("b")), Err(FileError::NotInBackup));
     assert_eq!(fs::read_dir(fixture.project().join("dir")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_name_that_is_no_text_is_found_as_it_is_shown() {
+    let fixture = Fixture::new();
+    let odd = |name: &[u8]| fixture.project().join(std::ffi::OsStr::from_bytes(name));
+    fs::create_dir(odd(b"d\xff")).unwrap();
+    fs::write(odd(b"d\xff/z\xfe"), "1").unwrap();
+    fs::write(odd(b"a\xfe"), "1").unwrap();
+    fs::write(odd(b"a\xff"), "2").unwrap();
+    let first = fixture.back_up().unwrap();
+    fs::remove_file(odd(b"d\xff/z\xfe")).unwrap();
+    let restored = fixture.files.restore(first, Some("d\u{fffd}/z\u{fffd}")).unwrap();
+    assert_eq!(restored.written, ["d\u{fffd}/z\u{fffd}"]);
+    assert_eq!(fs::read_to_string(odd(b"d\xff/z\xfe")).unwrap(), "1");
+    let several = fixture.files.restore(first, Some("a\u{fffd}"));
+    assert!(matches!(several, Err(FileError::Ambiguous { .. })), "{several:?}");
+    let none = fixture.files.restore(first, Some("b\u{fffd}"));
+    assert_eq!(none, Err(FileError::NotInBackup));
 }
 
 #[test]
