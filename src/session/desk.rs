@@ -258,6 +258,9 @@ impl Session {
             JobDone::Followed { kind, before, list } => self.on_followed(kind, before, list),
             JobDone::Placed { slot, project, site } => self.on_placed(slot, &project, site),
             JobDone::Prepared { channel, run, before } => self.on_prepared(channel, run, before),
+            JobDone::Guarded { channel, run, copies, then } => {
+                self.on_guarded(channel, run, copies, then);
+            }
             JobDone::Concluded { channel, run, conclusion } => {
                 self.on_concluded(channel, run, conclusion);
             }

@@ -65,6 +65,7 @@ impl Session {
     /// Files that were on their way to the disk, which no event will ever mention.
     async fn last_files(&mut self, stored: &mut Vec<String>) {
         self.desk.followed.drain().for_each(|(_, following)| following.abort());
+        self.lanes.iter_mut().for_each(Lane::stop_waiting);
         while let Some(done) = self.jobs.join_next().await {
             match done {
                 Ok(JobDone::Stored { saved, .. } | JobDone::ImageStored { saved, .. }) => {
@@ -76,6 +77,7 @@ impl Session {
                     | JobDone::Followed { .. }
                     | JobDone::Placed { .. }
                     | JobDone::Prepared { .. }
+                    | JobDone::Guarded { .. }
                     | JobDone::Concluded { .. }
                     | JobDone::Described { .. }
                     | JobDone::Compared { .. }

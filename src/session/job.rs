@@ -1,24 +1,23 @@
-//! Work that leaves the actor: looking up a request number, storing a file, making a list, a thumbnail or a backup.
+//! Work that leaves the actor: looking up a request number, storing a file, making a list or a thumbnail.
 //! Everything here may take as long as the disk does; the actor goes on meanwhile.
 
 use super::choice::Inquirer;
 use super::inspect::Carried;
 use super::judging::Case;
-use super::site::{Before, Changed, Site, SiteWish, is_picture};
+use super::safeguard::{Conclusion, Copies};
+use super::site::{Before, Site};
 use super::{Env, Submitted};
-use crate::files::{FileError, Files, Listed, SavedFile, Snapshot};
+use crate::files::{FileError, Files, Listed, SavedFile};
 use crate::message::{
     AgentSlot, BackupList, Channel, ChoiceKind, Chosen, ComparisonRow, ConnectionId, DiffNote,
-    FileChange, FileList, FileNote, ListKind, ListScope, Principal, RequestNo, RunId,
+    FileList, FileNote, ListKind, ListScope, Principal, RequestNo, RunId,
 };
 use crate::store::{SessionKey, StoreError};
 use bytes::Bytes;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 use tracing::warn;
 
@@ -26,19 +25,6 @@ use tracing::warn;
 const FOLLOW_LOOK: Duration = Duration::from_secs(2);
 /// Changes seldom come alone.
 const FOLLOW_SETTLE: Duration = Duration::from_millis(100);
-/// How long a run waits for copies that are still being made.
-const COPY_PATIENCE: Duration = Duration::from_secs(1);
-/// So many pictures of one run are shown.
-const MOST_PICTURES: usize = 8;
-
-/// What a run has left.
-#[derive(Debug, Default)]
-pub(super) struct Conclusion {
-    /// Whatever changed, also what only the agent knows of.
-    pub(super) paths: Vec<String>,
-    pub(super) changed: Changed,
-    pub(super) pictures: Vec<FileNote>,
-}
 
 /// Who is waiting for an outcome.
 #[derive(Debug)]
@@ -118,6 +104,13 @@ pub(super) enum JobDone {
         channel: Channel,
         run: RunId,
         before: Result<Box<Before>, String>,
+    },
+    /// One of these two, and how far the backup is that belongs to it.
+    Guarded {
+        channel: Channel,
+        run: RunId,
+        copies: Copies,
+        then: Box<JobDone>,
     },
     /// What a run has changed, whatever its agent says.
     Concluded {
@@ -241,80 +234,6 @@ pub(super) async fn make_list(
     blocking(move || files.list(kind, scope, &principal)).await
 }
 
-/// Backs the project up before a run, and gives the agent its place. The run waits for the look at the project, and
-/// for the copies only so long that a large project does not keep it waiting.
-pub(super) async fn prepare(env: Env, channel: Channel, run: RunId, wish: SiteWish) -> JobDone {
-    let survey = survey(&env).await;
-    let before = spawn_blocking(move || wish.prepare(run, survey)).await;
-    let before = match before {
-        Ok(Ok(before)) => Ok(Box::new(before)),
-        Ok(Err(err)) => Err(err.to_string()),
-        Err(_) => Err(FileError::Internal.to_string()),
-    };
-    JobDone::Prepared { channel, run, before }
-}
-
-/// Backs the project up after a run, and finds out what the agent has changed.
-pub(super) async fn conclude(
-    env: Env,
-    principal: Principal,
-    channel: Channel,
-    run: RunId,
-    wish: SiteWish,
-    before: Box<Before>,
-    told: Vec<String>,
-) -> JobDone {
-    let after = survey(&env).await;
-    let concluded = spawn_blocking(move || {
-        let changed = before.changed(after.as_ref());
-        let pictures = pictures(&env.files, &principal, &before.site, &changed);
-        match &before.site {
-            Site::Worktree(worktree) => wish.forget_old_backups(worktree.repository()),
-            Site::Shared(Some(repository)) => wish.forget_old_backups(repository),
-            Site::Shared(None) => {}
-        }
-        let paths: BTreeSet<_> = changed.files.iter().map(|file| file.path.clone()).collect();
-        let paths = paths.into_iter().chain(told).collect::<BTreeSet<_>>().into_iter().collect();
-        Conclusion { paths, changed, pictures }
-    });
-    let conclusion = concluded.await.unwrap_or_default();
-    JobDone::Concluded { channel, run, conclusion }
-}
-
-/// The project as it is, backed up.
-async fn survey(env: &Env) -> Option<Snapshot> {
-    let files = env.files.clone();
-    let survey = blocking(move || files.survey()).await;
-    let survey = survey.inspect_err(|err| warn!(%err, "no backup around a run")).ok()?;
-    let _ = timeout(COPY_PATIENCE, back_up(env.files.clone(), survey.clone())).await;
-    Some(survey)
-}
-
-/// What an agent drew in its own place is copied, because that place does not last; what is in the project is shown
-/// where it is.
-fn pictures(files: &Files, principal: &Principal, site: &Site, changed: &Changed) -> Vec<FileNote> {
-    let drawn = changed.files.iter().filter(|file| is_picture(file)).take(MOST_PICTURES);
-    let note = |file: &FileChange| match site {
-        Site::Shared(_) => Some(files.describe(&file.path)),
-        Site::Worktree(worktree) => {
-            let content = files.read_in(&worktree.place(), &file.path).ok()?;
-            let saved = files.save_made(principal, &content.bytes);
-            let saved = saved.inspect_err(|err| warn!(%err, "a picture of an agent is not kept"));
-            Some(FileNote { name: content.name, ..saved.ok()?.note })
-        }
-    };
-    drawn.filter_map(note).collect()
-}
-
-/// Goes on by itself if nobody waits for it any more.
-async fn back_up(files: Files, snapshot: Snapshot) {
-    let made = blocking(move || {
-        // Told here, because by then nobody may be listening.
-        files.back_up(&snapshot).inspect_err(|err| warn!(%err, "the project is not backed up"))
-    });
-    let _ = made.await;
-}
-
 /// A file that a run made, with a picture small enough to show.
 /// A picture that cannot be stored is told without a path: the user should know that there was one.
 pub(super) async fn keep_picture(
@@ -343,7 +262,7 @@ pub(super) async fn describe(env: Env, channel: Channel, run: RunId, path: Strin
     JobDone::Described { channel, run, note }
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, FileError> + Send + 'static,
 ) -> Result<T, FileError> {
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(FileError::Internal))

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 /// How long an agent may take to stop before its link is cut, which ends it the hard way. Three seconds to stop by
@@ -71,6 +72,10 @@ pub(super) struct Current {
     pub(super) place: Option<PlaceKind>,
     /// The agent's place before this run.
     pub(super) before: Option<Box<Before>>,
+    /// The wait for its backup.
+    pub(super) copying: Option<AbortHandle>,
+    /// There is no backup for it, and its user knows.
+    pub(super) is_unguarded: bool,
     /// What it has changed, when that is known.
     pub(super) files: Changed,
     /// How many looks at its files are still under way.
@@ -220,6 +225,8 @@ impl Lane {
             made: Vec::new(),
             place: None,
             before: None,
+            copying: None,
+            is_unguarded: false,
             files: Changed::default(),
             looking: 0,
             ending: None,
@@ -432,7 +439,15 @@ impl Lane {
             *turn = None;
         }
         self.free_since = Instant::now();
+        self.stop_waiting();
         self.current.take()
+    }
+
+    /// Nobody needs to know any more when the backup of the run is made.
+    pub(super) fn stop_waiting(&mut self) {
+        if let Some(copying) = self.current.as_mut().and_then(|current| current.copying.take()) {
+            copying.abort();
+        }
     }
 
     /// True: this end of a prompt is the late answer to a cancel, and nothing ends by it. An agent answers every

@@ -38,6 +38,7 @@ mod registry;
 mod rest;
 mod restart;
 mod results;
+mod safeguard;
 mod safety;
 mod settings;
 mod site;

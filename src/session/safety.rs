@@ -2,9 +2,10 @@
 //! between them is what the run has changed, whatever the agent says.
 
 use super::actor::Session;
-use super::job::{self, Conclusion};
+use super::job::JobDone;
 use super::journal::Step;
 use super::lane::{Ending, lane_index};
+use super::safeguard::{self, Conclusion, Copies};
 use super::site::{Before, SiteWish};
 use crate::message::{AgentSlot, Channel, Event, RunId};
 
@@ -21,7 +22,46 @@ impl Session {
             return;
         }
         let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
-        self.jobs.spawn(job::prepare(self.env.clone(), Channel::Agent(slot), run, wish));
+        self.jobs.spawn(safeguard::prepare(self.env.clone(), Channel::Agent(slot), run, wish));
+    }
+
+    /// A run that works in the project waits until it is backed up, and says so. A cancel ends that.
+    pub(super) fn on_guarded(
+        &mut self,
+        channel: Channel,
+        run: RunId,
+        copies: Copies,
+        then: Box<JobDone>,
+    ) {
+        let current = lane_index(channel).and_then(|index| self.lanes[index].current.as_mut());
+        let Some(current) = current.filter(|current| current.run.id == run) else {
+            return self.on_job(*then);
+        };
+        match copies {
+            Copies::Making(copying) => {
+                let begins = matches!(*then, JobDone::Prepared { .. });
+                let text = if begins { "backing_up_first" } else { "backing_up_after" };
+                let waiting = safeguard::wait(channel, run, copying, then);
+                current.copying = Some(self.jobs.spawn(waiting));
+                self.tell_backup(channel, text, &[]);
+            }
+            Copies::Failed(reason) => {
+                // Once in a run is enough.
+                if !std::mem::replace(&mut current.is_unguarded, true) {
+                    let reason = self.env.config.language.word(&reason);
+                    self.tell_backup(channel, "not_backed_up", &[("reason", &reason)]);
+                }
+                self.on_job(*then);
+            }
+            Copies::Made => self.on_job(*then),
+        }
+    }
+
+    fn tell_backup(&mut self, channel: Channel, text: &str, values: &[(&str, &str)]) {
+        let mut step = Step::default();
+        let line = self.env.config.language.say("notice", text, values);
+        self.append(&mut step, channel, Event::RunLine(line));
+        self.journal.record(step);
     }
 
     /// The run may have been cancelled meanwhile.
@@ -78,7 +118,7 @@ impl Session {
             let Channel::Agent(slot) = channel else { return };
             let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
             let (env, principal) = (self.env.clone(), self.principal.clone());
-            let look = job::conclude(env, principal, channel, run, wish, before, told);
+            let look = safeguard::conclude(env, principal, channel, run, wish, before, told);
             self.jobs.spawn(look);
         }
     }

@@ -2,10 +2,12 @@
 
 use crate::process::Process;
 use crate::protocol::document;
-use crate::support::{Frontend, Gateway, Home, PATIENCE, TOKEN};
+use crate::support::{Frontend, Gateway, Home, PATIENCE, TOKEN, eventually};
+use rustix::fs::{CWD, Mode, OFlags, mkfifoat, openat};
 use serde_json::{Value, json};
+use std::fs::File;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -158,6 +160,91 @@ async fn one_file_or_everything_comes_back_and_nothing_is_lost() {
     assert_eq!(read(&project, "draft.txt").as_deref(), Some("precious"));
     assert_eq!(read(&project, "new.txt").as_deref(), Some("fresh"));
     gateway.stop().await;
+}
+
+/// No backup of the next minute is finished before this is released: who opens a pipe to write waits for a reader.
+struct Hold(Vec<PathBuf>);
+
+impl Hold {
+    fn over(gateway: &Gateway) -> Self {
+        let project = gateway.project().canonicalize().unwrap();
+        let base = gateway.home.data.path().join("backup").join(project.file_name().unwrap());
+        let now = jiff::Zoned::now();
+        let pipe = |second: i64| {
+            let moment = now.checked_add(jiff::Span::new().seconds(second)).unwrap();
+            let day = base.join(moment.strftime("%Y%m%d").to_string());
+            std::fs::create_dir_all(&day).unwrap();
+            let path = day.join(moment.strftime("%H%M%S.manifest").to_string());
+            // The one of this second may be there.
+            mkfifoat(CWD, &path, Mode::RUSR | Mode::WUSR).is_ok().then_some(path)
+        };
+        Self((0..60).filter_map(pipe).collect())
+    }
+
+    /// Keeps the readers, which must not go before the writers.
+    fn release(&self) -> Vec<File> {
+        let open = |path: &PathBuf| {
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+            openat(CWD, path, flags, Mode::empty()).ok().map(File::from)
+        };
+        self.0.iter().filter_map(open).collect()
+    }
+}
+
+/// A thread that waits for ever would keep a failed test from ending.
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let _readers = self.release();
+        self.0.iter().for_each(|path| drop(std::fs::remove_file(path)));
+    }
+}
+
+fn says<'a>(text: &'a str) -> impl Fn(&Value) -> bool + 'a {
+    move |packet| packet["メッセージ内容"].as_str().is_some_and(|line| line.starts_with(text))
+}
+
+#[tokio::test]
+async fn a_run_in_the_project_begins_when_it_is_backed_up() {
+    let gateway = Gateway::start().await;
+    let project = gateway.project().to_owned();
+    std::fs::write(project.join("a"), "before").unwrap();
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let hold = Hold::over(&gateway);
+    let waiting = says("プロジェクトをバックアップしています");
+    front.type_in("1", "write a cancelled").await;
+    front.agents[0].until_where(&waiting).await;
+    front.cancel("1").await;
+    front.agents[0].until_where(says("<<< 処理中断 >>>")).await;
+    front.type_in("1", "write a after").await;
+    front.agents[0].until_where(&waiting).await;
+    assert_eq!(read(&project, "a").as_deref(), Some("before"));
+    let _readers = hold.release();
+    front.agents[0].until("update_info").await;
+    assert_eq!(read(&project, "a").as_deref(), Some("after"));
+    drop(hold);
+    let oldest = list(gateway.addr).await.pop().unwrap();
+    restore(gateway.addr, &oldest, &json!({"path": "a"})).await;
+    assert_eq!(read(&project, "a").as_deref(), Some("before"));
+}
+
+#[tokio::test]
+async fn what_a_run_has_changed_is_told_when_it_is_backed_up() {
+    let gateway = Gateway::start().await;
+    let project = gateway.project().to_owned();
+    std::fs::write(project.join("a"), "before").unwrap();
+    let mut front = Frontend::open(gateway.addr, None).await;
+    front.type_in("1", "run touch began; while [ ! -e go ]; do sleep 0.05; done").await;
+    eventually(|| project.join("began").exists()).await;
+    let hold = Hold::over(&gateway);
+    std::fs::write(project.join("go"), "").unwrap();
+    let told = front.agents[0].collect_until(says("作業の結果をバックアップしています")).await;
+    let is_end = |packet: &Value| packet["メッセージ識別"] == "update_info";
+    assert!(!told.iter().any(is_end), "{told:?}");
+    let _readers = hold.release();
+    let told = front.agents[0].until_where(is_end).await;
+    assert_eq!(told["メッセージ内容"]["update_files"], json!(["began", "go"]));
+    drop(hold);
+    assert_eq!(list(gateway.addr).await.len(), 2);
 }
 
 fn command(home: &Home, project: &Path, args: &[&str]) -> Output {

@@ -330,7 +330,15 @@ async fn a_full_disk_costs_the_backup_but_not_the_run() {
     let Some(_disk) = SmallDisk::mount(&path, "512k") else { return };
     let gateway = Gateway::start_at(Arc::clone(&home), |_| ()).await;
     let mut front = Frontend::open(gateway.addr, None).await;
-    run(&mut front, "write b new\nsay fine").await;
+    front.type_in("1", "write b new\nsay fine").await;
+    let told = front.agents[0].collect_until(|packet| packet[KIND] == "output_text").await;
+    let is_trouble = |packet: &&Value| {
+        let line = packet[BODY].as_str().filter(|_| packet[KIND] == "output_stream");
+        line.is_some_and(|line| {
+            line.starts_with("プロジェクトをバックアップできませんでした: サーバーの")
+        })
+    };
+    assert_eq!(told.iter().filter(is_trouble).count(), 1, "{told:?}");
     assert_eq!(changed_files(&mut front).await, json!(["b"]));
     let list = ask(&mut front, "files_backup", json!("")).await;
     assert_eq!(

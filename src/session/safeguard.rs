@@ -1,0 +1,153 @@
+//! The project is backed up around a run of an agent. Who works in the project itself waits for the copies to their end:
+//! what it overwrites would be nowhere else. Who works in a copy of its own need not wait.
+
+use super::Env;
+use super::job::{JobDone, blocking};
+use super::site::{Before, Changed, Site, SiteWish, is_picture};
+use crate::files::{FileError, Files, Snapshot};
+use crate::message::{Channel, FileChange, FileNote, Principal, RunId};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::time::timeout;
+use tracing::warn;
+
+/// After this long it is told that copies are still being made; who does not need them waits no longer.
+const COPY_PATIENCE: Duration = Duration::from_secs(1);
+/// So many pictures of one run are shown.
+const MOST_PICTURES: usize = 8;
+
+/// How far a backup is.
+#[derive(Debug)]
+pub(super) enum Copies {
+    /// Or nobody needs them.
+    Made,
+    /// In words for the user; the log has them already.
+    Failed(String),
+    Making(Copying),
+}
+
+/// Goes on by itself if nobody waits for it any more.
+pub(super) type Copying = JoinHandle<Result<(), FileError>>;
+
+/// What a run has left.
+#[derive(Debug, Default)]
+pub(super) struct Conclusion {
+    /// Whatever changed, also what only the agent knows of.
+    pub(super) paths: Vec<String>,
+    pub(super) changed: Changed,
+    pub(super) pictures: Vec<FileNote>,
+}
+
+/// Backs the project up before a run, and gives the agent its place meanwhile.
+pub(super) async fn prepare(env: Env, channel: Channel, run: RunId, wish: SiteWish) -> JobDone {
+    let (survey, copies) = survey(&env).await;
+    let before = spawn_blocking(move || wish.prepare(run, survey)).await;
+    let before = match before {
+        Ok(Ok(before)) => Ok(Box::new(before)),
+        Ok(Err(err)) => Err(err.to_string()),
+        Err(_) => Err(FileError::Internal.to_string()),
+    };
+    let is_shared = before.as_ref().is_ok_and(|before| !before.site.is_own());
+    let copies = copies.settled(is_shared).await;
+    JobDone::Guarded {
+        channel,
+        run,
+        copies,
+        then: Box::new(JobDone::Prepared { channel, run, before }),
+    }
+}
+
+/// Backs the project up after a run, and finds out meanwhile what the agent has changed.
+pub(super) async fn conclude(
+    env: Env,
+    principal: Principal,
+    channel: Channel,
+    run: RunId,
+    wish: SiteWish,
+    before: Box<Before>,
+    told: Vec<String>,
+) -> JobDone {
+    let (after, copies) = survey(&env).await;
+    let is_shared = !before.site.is_own();
+    let concluded = spawn_blocking(move || {
+        let changed = before.changed(after.as_ref());
+        let pictures = pictures(&env.files, &principal, &before.site, &changed);
+        match &before.site {
+            Site::Worktree(worktree) => wish.forget_old_backups(worktree.repository()),
+            Site::Shared(Some(repository)) => wish.forget_old_backups(repository),
+            Site::Shared(None) => {}
+        }
+        let paths: BTreeSet<_> = changed.files.iter().map(|file| file.path.clone()).collect();
+        let paths = paths.into_iter().chain(told).collect::<BTreeSet<_>>().into_iter().collect();
+        Conclusion { paths, changed, pictures }
+    });
+    let conclusion = concluded.await.unwrap_or_default();
+    let copies = copies.settled(is_shared).await;
+    let then = Box::new(JobDone::Concluded { channel, run, conclusion });
+    JobDone::Guarded { channel, run, copies, then }
+}
+
+/// Waits for copies, however long they take.
+pub(super) async fn wait(
+    channel: Channel,
+    run: RunId,
+    copying: Copying,
+    then: Box<JobDone>,
+) -> JobDone {
+    let copies = Copies::after(copying.await);
+    JobDone::Guarded { channel, run, copies, then }
+}
+
+/// The project as it is, and its backup on the way.
+async fn survey(env: &Env) -> (Option<Snapshot>, Copies) {
+    let files = env.files.clone();
+    let survey = match blocking(move || files.survey()).await {
+        Ok(survey) => survey,
+        Err(err) => {
+            warn!(%err, "no backup around a run");
+            return (None, Copies::Failed(err.to_string()));
+        }
+    };
+    let (files, snapshot) = (env.files.clone(), survey.clone());
+    let copying = spawn_blocking(move || {
+        // Told here, because by then nobody may be listening.
+        files.back_up(&snapshot).inspect_err(|err| warn!(%err, "the project is not backed up"))
+    });
+    (Some(survey), Copies::Making(copying))
+}
+
+impl Copies {
+    /// Those that are not needed may go on alone.
+    async fn settled(self, needed: bool) -> Self {
+        let Self::Making(mut copying) = self else { return self };
+        match timeout(COPY_PATIENCE, &mut copying).await {
+            Ok(done) => Self::after(done),
+            Err(_) if needed => Self::Making(copying),
+            Err(_) => Self::Made,
+        }
+    }
+
+    fn after(done: Result<Result<(), FileError>, JoinError>) -> Self {
+        match done.unwrap_or(Err(FileError::Internal)) {
+            Ok(()) => Self::Made,
+            Err(err) => Self::Failed(err.to_string()),
+        }
+    }
+}
+
+/// What an agent drew in its own place is copied, because that place does not last; what is in the project is shown
+/// where it is.
+fn pictures(files: &Files, principal: &Principal, site: &Site, changed: &Changed) -> Vec<FileNote> {
+    let drawn = changed.files.iter().filter(|file| is_picture(file)).take(MOST_PICTURES);
+    let note = |file: &FileChange| match site {
+        Site::Shared(_) => Some(files.describe(&file.path)),
+        Site::Worktree(worktree) => {
+            let content = files.read_in(&worktree.place(), &file.path).ok()?;
+            let saved = files.save_made(principal, &content.bytes);
+            let saved = saved.inspect_err(|err| warn!(%err, "a picture of an agent is not kept"));
+            Some(FileNote { name: content.name, ..saved.ok()?.note })
+        }
+    };
+    drawn.filter_map(note).collect()
+}
