@@ -10,7 +10,8 @@ use super::{Env, SessionHandle, Urgent};
 use crate::files::{FileError, SavedFile};
 use crate::message::{Principal, RunOutcome, SessionId};
 use crate::store::{SessionKey, StoreError};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -109,15 +110,11 @@ pub(super) async fn remove(
     let mut paths = env.store.mentioned_alone(key, move |path| belongings.holds(path)).await?;
     paths.extend(more);
     let (files, principal) = (env.files.clone(), principal.clone());
-    let conversations = models::conversations(&env.config.data, id);
     let (config, id) = (Arc::clone(&env.config), id.clone());
     let removed = tokio::task::spawn_blocking(move || {
         site::remove(&config, &id);
-        if let Err(err) = std::fs::remove_dir_all(&conversations)
-            && err.kind() != ErrorKind::NotFound
-        {
-            let path = conversations.display();
-            warn!(%err, %path, "what agents of a deleted session remember is left behind");
+        if let Err(err) = remove_conversations(&config.data, &id) {
+            warn!(%err, session = %id, "what agents of a deleted session remember is left until the next sweep");
         }
         for path in paths {
             if let Err(err) = files.remove(&principal, &path) {
@@ -128,4 +125,23 @@ pub(super) async fn remove(
     // Only a panic could keep it from its end, and then the rows still have to go.
     let _ = removed.await;
     env.store.remove(key).await.map(|_| ())
+}
+
+/// What the session's built-in agents remember. Needs no gateway.
+pub fn remove_conversations(data: &Path, id: &SessionId) -> io::Result<()> {
+    match std::fs::remove_dir_all(models::conversations(data, id)) {
+        Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// The same for all sessions that do not exist.
+pub(super) fn tidy_conversations(data: &Path, exists: impl Fn(&SessionId) -> bool) {
+    let Ok(entries) = std::fs::read_dir(data.join(models::CONVERSATIONS)) else { return };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    for id in names.filter_map(|name| SessionId::parse(&name)).filter(|id| !exists(id)) {
+        if let Err(err) = remove_conversations(data, &id) {
+            warn!(%err, session = %id, "what agents of a deleted session remember is left behind");
+        }
+    }
 }

@@ -182,9 +182,12 @@ fn asking(env: &Env, principal: &Principal) -> Asking {
     Asking::new(move |config, request| talk::ask_for_agent(&env, &principal, config, request))
 }
 
+/// Below the data directory, with a directory for each session.
+pub(super) const CONVERSATIONS: &str = "conversations";
+
 /// Where the built-in agents of a session keep what was said.
 pub(super) fn conversations(data: &Path, session: &SessionId) -> PathBuf {
-    data.join("conversations").join(session.as_str())
+    data.join(CONVERSATIONS).join(session.as_str())
 }
 
 fn texts(locale: Locale) -> Texts {

@@ -1,6 +1,7 @@
 //! Finds sessions, and brings them to life: new ones, and those that only the store remembers.
 
 use super::actor::{Ended, Inboxes, Session};
+use super::erase;
 use super::hearing::Hearing;
 use super::keeping::EXPORTS;
 use super::library::{HANDED_OUT, READS, file_limits};
@@ -315,7 +316,9 @@ impl Registry {
         // Those that came to life since are in the registry. A failed join means that the gateway stops.
         let _ = tokio::task::spawn_blocking(move || {
             let lives = |id: &SessionId| registry.sessions.contains_key(id);
-            site::tidy(&registry.env.config, |id| known.contains(id) || lives(id));
+            let exists = |id: &SessionId| known.contains(id) || lives(id);
+            site::tidy(&registry.env.config, exists);
+            erase::tidy_conversations(&registry.env.config.data, exists);
         })
         .await;
     }

@@ -492,10 +492,20 @@ async fn commands_work_without_a_gateway() {
     }
     let left = std::fs::read_dir(home.project.path()).unwrap().count();
     assert_eq!(left, 1, "only the archive");
+    // What agents remember of each; of the last by a gateway that was killed in between.
+    let memories = [&session, &other, &unknown]
+        .map(|session| home.data.path().join("conversations").join(session));
+    for memory in &memories {
+        std::fs::create_dir_all(memory).unwrap();
+        std::fs::write(memory.join("1.jsonl"), "{}\n").unwrap();
+    }
     said(&kakehashi(&home, &["delete", &session, "--yes"]), 0, "deleted");
     assert_eq!((listed(&home), uploads(&home)), (vec![other.clone()], vec![]));
-    // The gateway goes on with what is left.
+    assert_eq!(memories.each_ref().map(|memory| memory.exists()), [false, true, true]);
+    // The gateway goes on with what is left, and tidies up.
     let process = Process::start(&home, "");
+    eventually(|| !memories[2].exists()).await;
+    assert!(memories[1].join("1.jsonl").exists());
     let mut chat = Client::open(process.addr, "0", Some(&session)).await;
     chat.nothing_until("welcome_info").await;
     chat.nothing_until("welcome_text").await;
