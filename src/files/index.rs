@@ -6,6 +6,7 @@ use super::watch::{Changes, Watch};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -109,11 +110,25 @@ impl Index {
         self.news.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// A path that we have changed ourselves.
-    pub(super) fn note(&self, path: &std::path::Path) {
-        if let Some(View { eye: Eye::Open(watch), .. }) = &self.lock().view {
-            watch.note(path);
+    /// A path that we have changed ourselves. Where nothing is watched it is looked at here and now.
+    pub(super) fn note(&self, path: &Path) {
+        let mut state = self.lock();
+        let update = match &mut state.view {
+            Some(View { eye: Eye::Open(watch), .. }) => {
+                watch.note(path);
+                Update::Same
+            }
+            Some(View { eye: Eye::Closed { .. }, tree, .. }) => {
+                look_down_to(&self.root, Arc::make_mut(tree), path)
+            }
+            None => Update::Same,
+        };
+        match update {
+            Update::Same => {}
+            Update::Changed => state.revision += 1,
+            Update::Unclear => state.view = None,
         }
+        drop(state);
         self.poke();
     }
 
@@ -216,6 +231,21 @@ impl Index {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Directories on the way may be new, too.
+fn look_down_to(root: &Root, tree: &mut Tree, path: &Path) -> Update {
+    let mut way: Vec<&Path> = path.ancestors().take_while(|part| *part != root.path).collect();
+    way.reverse();
+    let mut outcome = Update::Same;
+    for part in way {
+        match tree.look(root, part, false, &mut |_| {}) {
+            Update::Same => {}
+            Update::Changed => outcome = Update::Changed,
+            Update::Unclear => return Update::Unclear,
+        }
+    }
+    outcome
 }
 
 impl State {

@@ -83,6 +83,19 @@ impl Files {
         }
     }
 
+    /// The same, whoever's it is.
+    pub(super) fn note_in_temp(&self, path: &std::path::Path) {
+        let is_around = |place: &Place| match place {
+            Place::Project => false,
+            Place::Temp(principal) => path.starts_with(self.temp(principal)),
+        };
+        let catalogs: Vec<_> =
+            self.catalogs().iter().map(|(at, it)| (at.clone(), it.clone())).collect();
+        for (_, catalog) in catalogs.iter().filter(|(place, _)| is_around(place)) {
+            catalog.index.note(path);
+        }
+    }
+
     fn open_catalog(&self, place: &Place) -> Catalog {
         match place {
             Place::Project => {

@@ -9,8 +9,11 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tracing::{info, warn};
+
+/// Nobody writes this long at one upload.
+const HALF_AGE: Duration = Duration::from_secs(3_600);
 
 impl Files {
     /// After an upload; `stored` is the one that has just come and stays in any case.
@@ -30,14 +33,36 @@ impl Files {
 
     /// At the start, for every user, with what a crash has left half-written.
     pub(super) fn tidy_all(&self) {
-        let Ok(users) = fs::read_dir(self.data().join("temp")) else { return };
-        for user in users.filter_map(Result::ok) {
-            let root = Root { path: user.path(), rules: Rules::Everything };
-            let Ok(tree) = Tree::survey(&root, &mut |_| {}) else { continue };
-            if let Err(err) = self.tidy(&root.path, &tree, None) {
+        for (root, tree) in self.users() {
+            if let Err(err) = self.tidy(&root, &tree, None) {
                 warn!(%err, "a user's files could not be tidied");
             }
         }
+    }
+
+    /// Now and then, for every user: what is too old, and what was begun and never finished.
+    pub fn retire_uploads(&self) {
+        for (root, tree) in self.users() {
+            let old = tree.files().filter(|(path, stamp)| {
+                let age = if is_half(path) { HALF_AGE } else { self.places.limits.temp_age };
+                SystemTime::now().checked_sub(age).is_some_and(|limit| stamp.modified < limit)
+            });
+            match self.remove_all(&root, old.map(|(path, _)| path).collect()) {
+                Ok(removed) => removed.iter().for_each(|path| self.note_in_temp(path)),
+                Err(err) => warn!(%err, "old files of a user could not be removed"),
+            }
+        }
+    }
+
+    /// Where each user's files are, and all of them, hidden ones too.
+    fn users(&self) -> Vec<(PathBuf, Tree)> {
+        let Ok(users) = fs::read_dir(self.data().join("temp")) else { return Vec::new() };
+        let roots = users.filter_map(Result::ok).map(|user| user.path());
+        let read = |path: PathBuf| {
+            let root = Root { path, rules: Rules::Everything };
+            Tree::survey(&root, &mut |_| {}).ok().map(|tree| (root.path, tree))
+        };
+        roots.filter_map(read).collect()
     }
 
     fn tidy(
@@ -47,7 +72,11 @@ impl Files {
         stored: Option<&Path>,
     ) -> Result<Vec<PathBuf>, FileError> {
         let spare = stored.and_then(|stored| stored.strip_prefix(root).ok());
-        let unwanted = self.unwanted(tree, spare);
+        self.remove_all(root, self.unwanted(tree, spare))
+    }
+
+    /// Returns what is gone.
+    fn remove_all(&self, root: &Path, unwanted: Vec<PathBuf>) -> Result<Vec<PathBuf>, FileError> {
         if unwanted.is_empty() {
             return Ok(Vec::new());
         }
@@ -67,9 +96,8 @@ impl Files {
         for (path, stamp) in files {
             let is_old = too_old.is_some_and(|too_old| stamp.modified < too_old);
             // Nothing is being written at the start, when hidden names are seen too.
-            let is_half =
-                path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-            if Some(path.as_path()) != spare && (is_old || is_half || total > limits.temp_quota) {
+            let unneeded = is_old || is_half(&path) || total > limits.temp_quota;
+            if Some(path.as_path()) != spare && unneeded {
                 total -= stamp.size;
                 unwanted.push(path);
             }
@@ -78,13 +106,16 @@ impl Files {
     }
 }
 
+fn is_half(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{Fixture, LIMITS};
     use super::*;
     use crate::message::{ListKind, ListScope};
     use std::fs::File;
-    use std::time::Duration;
 
     fn age(fixture: &Fixture, principal: &Principal, path: &Path, seconds: u64) {
         let time = SystemTime::now() - Duration::from_secs(seconds);
@@ -119,6 +150,30 @@ mod tests {
         assert_eq!(names(&fixture, &ann), ["huge"]);
         assert_eq!(fs::read(huge.absolute).unwrap(), all);
         assert_eq!(names(&fixture, &bob), ["other"]);
+    }
+
+    #[test]
+    fn what_is_too_old_goes_now_and_then_and_nothing_else_does() {
+        let fixture = Fixture::new();
+        let (ann, bob) = (Principal::new("ann"), Principal::new("Bob"));
+        let days = LIMITS.temp_age.as_secs() + 60;
+        let old = [&ann, &bob].map(|user| {
+            let saved = fixture.files.save_upload(user, "old", b"x").unwrap().absolute;
+            age(&fixture, user, &saved, days);
+            saved
+        });
+        // More than the quota, but the newest.
+        let huge = vec![1; usize::try_from(LIMITS.temp_quota + 1).unwrap()];
+        let huge = fixture.files.save_upload(&Principal::local(), "huge", &huge).unwrap().absolute;
+        let (written, left) = (huge.with_file_name(".1.part"), huge.with_file_name(".2.part"));
+        fs::write(&written, "x").unwrap();
+        fs::write(&left, "x").unwrap();
+        age(&fixture, &ann, &left, 4_000);
+        assert_eq!(names(&fixture, &bob), ["old"]);
+        fixture.files.retire_uploads();
+        assert_eq!(old.map(|path| path.exists()), [false, false]);
+        assert_eq!([&huge, &written, &left].map(|path| path.exists()), [true, true, false]);
+        assert_eq!(names(&fixture, &bob), Vec::<String>::new());
     }
 
     #[test]

@@ -5,6 +5,8 @@ use crate::message::{FileNote, Principal};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use image::ImageFormat;
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,7 +73,7 @@ impl Files {
     }
 }
 
-/// Writes under a hidden name, takes a free visible one, and moves the file there.
+/// Writes under a hidden name, and moves the file to a free visible one.
 fn store(directory: &Path, stamp: &str, name: &str, bytes: &[u8]) -> Result<String, FileError> {
     rights::make_directory(directory)?;
     let directory = Dir::open_ambient_dir(directory, ambient_authority())?;
@@ -79,8 +81,7 @@ fn store(directory: &Path, stamp: &str, name: &str, bytes: &[u8]) -> Result<Stri
     let stored = create(&directory, &hidden)
         .and_then(|mut file| file.write_all(bytes))
         .map_err(FileError::from)
-        .and_then(|()| take_name(&directory, stamp, name))
-        .and_then(|taken| place(&directory, &hidden, taken));
+        .and_then(|()| give_name(&directory, &hidden, stamp, name));
     if stored.is_err() {
         // What could not be stored leaves nothing behind; there may be nothing, if the disk refused it all.
         let _ = directory.remove_file(&hidden);
@@ -88,16 +89,16 @@ fn store(directory: &Path, stamp: &str, name: &str, bytes: &[u8]) -> Result<Stri
     stored
 }
 
-/// Creates the first free one of `a.txt`, `a.2.txt`, `a.3.txt` ... so that nobody else can take it.
-fn take_name(directory: &Dir, stamp: &str, name: &str) -> Result<String, FileError> {
+/// Moves the file to the first free one of `a.txt`, `a.2.txt`, `a.3.txt` ...
+fn give_name(directory: &Dir, hidden: &str, stamp: &str, name: &str) -> Result<String, FileError> {
     let (stem, extension) = name::split_extension(name);
     for number in 1..=MOST_OF_ONE_NAME {
         let candidate = match number {
             1 => format!("{stamp}.{name}"),
             number => format!("{stamp}.{stem}.{number}{extension}"),
         };
-        match create(directory, &candidate) {
-            Ok(_) => return Ok(candidate),
+        match place(directory, hidden, &candidate) {
+            Ok(()) => return Ok(candidate),
             Err(err) if err.kind() == io::ErrorKind::AlreadyExists => (),
             Err(err) => return Err(err.into()),
         }
@@ -105,14 +106,21 @@ fn take_name(directory: &Dir, stamp: &str, name: &str) -> Result<String, FileErr
     Err(FileError::TooManySameName)
 }
 
-fn place(directory: &Dir, hidden: &str, taken: String) -> Result<String, FileError> {
-    match directory.rename(hidden, directory, &taken) {
-        Ok(()) => Ok(taken),
-        Err(err) => {
-            let _ = directory.remove_file(&taken);
-            Err(err.into())
-        }
+/// All at once, and never over another file.
+fn place(directory: &Dir, hidden: &str, name: &str) -> io::Result<()> {
+    match renameat_with(directory, hidden, directory, name, RenameFlags::NOREPLACE) {
+        // Not every file system can do that.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => place_in_two(directory, hidden, name),
+        done => Ok(done?),
     }
+}
+
+/// The name is taken first, so that nobody else can have it; for a moment it is that of an empty file.
+fn place_in_two(directory: &Dir, hidden: &str, name: &str) -> io::Result<()> {
+    create(directory, name)?;
+    directory.rename(hidden, directory, name).inspect_err(|_| {
+        let _ = directory.remove_file(name);
+    })
 }
 
 fn create(directory: &Dir, name: &str) -> io::Result<cap_std::fs::File> {
@@ -132,6 +140,7 @@ fn hidden_name() -> String {
 mod tests {
     use super::super::fixture::{Fixture, picture};
     use super::*;
+    use notify::Watcher;
     use std::fs;
 
     #[test]
@@ -175,6 +184,30 @@ mod tests {
         assert_eq!([save("file", b""), save("file", b"")], ["1.2.file", "1.2.file.2"]);
         assert_eq!(fs::read(directory.path().join("1.2.a.txt")).unwrap(), b"1");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 5);
+    }
+
+    #[test]
+    fn a_name_appears_with_the_whole_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let (told, events) = std::sync::mpsc::channel();
+        let mut watcher = notify::recommended_watcher(told).unwrap();
+        watcher.watch(directory.path(), notify::RecursiveMode::NonRecursive).unwrap();
+        let stored = directory.path().join(store(directory.path(), "1.2", "a.txt", b"x").unwrap());
+        let mut about = events.iter().map(Result::unwrap).filter(|it| it.paths.contains(&stored));
+        let first = about.next().unwrap().kind;
+        assert!(!first.is_create(), "{first:?}");
+    }
+
+    #[test]
+    fn names_are_given_once_also_in_two_steps() {
+        let directory = tempfile::tempdir().unwrap();
+        let opened = Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap();
+        fs::write(directory.path().join(".hidden"), "1").unwrap();
+        place_in_two(&opened, ".hidden", "a").unwrap();
+        fs::write(directory.path().join(".hidden"), "2").unwrap();
+        let refused = place_in_two(&opened, ".hidden", "a").unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(directory.path().join("a")).unwrap(), b"1");
     }
 
     #[test]

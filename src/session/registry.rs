@@ -303,6 +303,9 @@ impl Registry {
                 warn!(%err, "old decisions are left; the next sweep tries again");
             }
             self.tidy_places().await;
+            let files = self.env.files.clone();
+            // A failed join means that the gateway stops.
+            let _ = tokio::task::spawn_blocking(move || files.retire_uploads()).await;
         }
     }
 

@@ -154,6 +154,22 @@ fn what_cannot_be_watched_is_read_again_now_and_then() {
 }
 
 #[test]
+fn what_we_did_ourselves_is_seen_at_once_also_where_nothing_is_watched() {
+    let fixture = Fixture::new(Sight::Missing);
+    fixture.add("a");
+    fixture.becomes(&["a"]);
+    let before = fixture.index.refresh().unwrap().revision;
+    fixture.add("new/deep/b");
+    fixture.index.note(&fixture.path("new/deep/b"));
+    let seen = fixture.index.ready().unwrap();
+    assert_eq!(names(&seen.tree), ["a", "new/deep/b"]);
+    assert!(seen.revision > before);
+    fs::remove_file(fixture.path("a")).unwrap();
+    fixture.index.note(&fixture.path("a"));
+    assert_eq!(names(&fixture.index.refresh().unwrap().tree), ["new/deep/b"]);
+}
+
+#[test]
 fn a_gitignore_that_is_no_file_keeps_nobody_waiting() {
     let fixture = Fixture::new(Sight::Wanted);
     fixture.add("a");
