@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -218,15 +217,20 @@ async fn files_that_come_and_go_while_they_are_listed_do_no_harm() {
 }
 
 #[tokio::test]
-async fn a_read_only_project_is_listed() {
+async fn a_read_only_project_is_listed_read_and_backed_up() {
     let home = Arc::new(Home::new());
+    let Some(disk) = SmallDisk::mount(home.project.path(), "512k") else { return };
     fs::write(home.project.path().join("a"), "x").unwrap();
-    fs::set_permissions(home.project.path(), fs::Permissions::from_mode(0o555)).unwrap();
-    let gateway = Gateway::start_at(home, |_| ()).await;
+    disk.close();
+    let gateway = Gateway::start_at(Arc::clone(&home), |_| ()).await;
     let mut front = Frontend::open(gateway.addr, None).await;
     assert_eq!(paths(&ask(&mut front, "files_backup", json!("")).await), ["a"]);
+    run(&mut front, "read a\nrun echo y > b; echo y > a\nsay fine").await;
+    let list = ask(&mut front, "files_backup", json!("")).await;
+    assert_eq!(paths(&list), ["a"]);
+    let last = Path::new(list["バックアップベースパス"].as_str().unwrap());
+    assert_eq!(fs::read_to_string(last.join("a")).unwrap(), "x");
     assert_eq!(fs::read_dir(gateway.project()).unwrap().count(), 1);
-    fs::set_permissions(gateway.project(), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Runs this text and returns what the agent's pane shows of it, up to the answer.
@@ -313,6 +317,14 @@ impl<'a> SmallDisk<'a> {
             let _ = writeln!(std::io::stderr(), "SKIPPED: a small disk cannot be mounted here");
         }
         mounted.then_some(Self(path))
+    }
+
+    /// From now on nobody can write there, not even root.
+    fn close(&self) {
+        let mut mount = std::process::Command::new("mount");
+        let closed = mount.args(["-o", "remount,ro"]).arg(self.0).status();
+        assert!(closed.is_ok_and(|done| done.success()));
+        assert!(fs::write(self.0.join("probe"), "").is_err());
     }
 }
 
