@@ -7,16 +7,13 @@ use super::choice::Inquirer;
 use super::job::{self, Asker, JobDone, Wanted, Way};
 use super::journal::{Effect, Step};
 use super::lane::lane_index;
-use super::microphone::WORDS_CAPACITY;
 use super::plain_answer::PlainAnswer;
-use crate::files::{FileError, Listed, SavedFile};
+use crate::files::{FileError, Listed};
 use crate::message::{
     AgentSlot, CancelScope, Channel, Command, ConnectionId, ControlValue, Controls, Event, Inbound,
     KnownList, ListKind, Problem, RequestNo, Route, Signal,
 };
-use crate::provider::live::LiveInput;
 use crate::store::{Change, StoreError};
-use bytes::Bytes;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use tokio::task::AbortHandle;
 use tracing::error;
@@ -240,9 +237,13 @@ impl Session {
     pub(super) fn on_job(&mut self, done: JobDone) {
         match done {
             JobDone::LookedUp { submitted, known, way } => self.on_looked_up(submitted, known, way),
-            JobDone::Stored { asker, channel, saved } => self.on_stored(asker, channel, saved),
+            JobDone::Stored { asker, channel, picture, saved } => {
+                self.desk.gate = None;
+                self.on_stored(asker, channel, picture, saved);
+            }
             JobDone::ImageStored { asker, image, saved } => {
-                self.on_image_stored(asker, image, saved)
+                self.desk.gate = None;
+                self.on_image_stored(asker, image, saved);
             }
             // Asked for before the session moved, and meanwhile maybe also after it.
             JobDone::Listed { wanted, list: Ok(listed) } if self.is_elsewhere(&listed.list) => {
@@ -419,19 +420,6 @@ impl Session {
         self.record_for(asker, step);
     }
 
-    fn send_live_text(&mut self, asker: Asker, echo: Option<Channel>, text: String) {
-        if !self.voice.has_room() {
-            return self.refuse(asker, Problem::QueueFull { waiting: WORDS_CAPACITY });
-        }
-        let mut step = Step::default();
-        step.effects.push(Effect::Show(LiveInput::Text(text.clone())));
-        if let Some(channel) = echo {
-            let attachments = self.recent.take(channel);
-            self.append(&mut step, channel, Event::UserText { text, attachments });
-        }
-        self.record_for(asker, step);
-    }
-
     fn list_files(&mut self, asker: Asker, wanted: Wanted, known: Option<KnownList>) {
         let askers = self.desk.lists.entry(wanted).or_default();
         askers.push((asker, known));
@@ -470,33 +458,6 @@ impl Session {
         for (asker, _) in askers {
             self.refuse(asker, Problem::ListFailed { reason: err.to_string() });
         }
-    }
-
-    fn on_stored(&mut self, asker: Asker, channel: Channel, saved: Result<SavedFile, FileError>) {
-        self.desk.gate = None;
-        match saved {
-            Ok(saved) => {
-                if let Some(path) = saved.note.path.clone() {
-                    self.recent.add(channel, path);
-                }
-                let mut step = Step::default();
-                self.append(&mut step, channel, Event::UserFile(saved.note));
-                self.record_for(asker, step);
-            }
-            Err(err) => self.refuse(asker, Problem::FileRefused { reason: err.to_string() }),
-        }
-    }
-
-    fn on_image_stored(&mut self, asker: Asker, image: Bytes, saved: Result<SavedFile, FileError>) {
-        self.desk.gate = None;
-        if let Err(err) = saved {
-            return self.refuse(asker, Problem::FileRefused { reason: err.to_string() });
-        }
-        if !self.voice.has_room() {
-            return self.refuse(asker, Problem::QueueFull { waiting: WORDS_CAPACITY });
-        }
-        let effects = vec![Effect::Show(LiveInput::Image(image))];
-        self.record_for(asker, Step { changes: Vec::new(), effects });
     }
 }
 

@@ -75,6 +75,8 @@ pub(super) enum JobDone {
     Stored {
         asker: Asker,
         channel: Channel,
+        /// What the live model is to see of it.
+        picture: Option<Bytes>,
         saved: Result<SavedFile, FileError>,
     },
     ImageStored {
@@ -169,8 +171,11 @@ pub(super) async fn store_file(
     name: String,
     bytes: Bytes,
 ) -> JobDone {
-    let saved = blocking(move || env.files.save_upload(&principal, &name, &bytes)).await;
-    JobDone::Stored { asker, channel, saved }
+    let content = bytes.clone();
+    let saved = blocking(move || env.files.save_upload(&principal, &name, &content)).await;
+    let is_image = saved.as_ref().is_ok_and(|saved| saved.is_image);
+    let picture = (is_image && channel == Channel::Chat).then_some(bytes);
+    JobDone::Stored { asker, channel, picture, saved }
 }
 
 pub(super) async fn store_image(

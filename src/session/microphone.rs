@@ -113,6 +113,11 @@ impl Microphone {
         self.lock().send(input)
     }
 
+    /// Gives the model that is going to be connected something to look at before everything that waits.
+    pub(super) fn show_first(&self, input: LiveInput) {
+        self.lock().waiting.push_front(input);
+    }
+
     /// Whether the model is ready for more to read or to look at.
     pub(super) fn has_room(&self) -> bool {
         let intake = self.lock();

@@ -41,6 +41,7 @@ mod results;
 mod safeguard;
 mod safety;
 mod settings;
+mod sight;
 mod site;
 mod sound;
 mod spent;

@@ -120,6 +120,7 @@ impl Session {
 
     pub(super) fn on_heartbeat(&mut self) {
         self.audience.sweep();
+        self.recent.forget_old();
         self.stop_following_alone();
         if self.env.files.has_unused() {
             let files = self.env.files.clone();

@@ -236,6 +236,9 @@ impl Session {
         if self.voice.is_wanted() && upto >= self.voice.told_upto {
             let asked = self.voice.microphone.unread();
             let past = past::said(self.env.store.clone(), self.key, upto, asked);
+            for picture in self.recent.take_unseen().into_iter().rev() {
+                self.voice.microphone.show_first(LiveInput::Image(picture));
+            }
             self.voice.open(past);
         }
     }

@@ -3,6 +3,7 @@
 #[path = "../../src/provider/live/remote/gemini/tests/vendor.rs"]
 mod vendor;
 
+use crate::live_openai::{send_picture, size};
 use crate::support::{BODY, CHANNEL, Frontend, Gateway, KIND};
 use kakehashi::message::{ChatKey, LiveKind, LiveModel, Secret, SettingValue};
 use serde_json::{Value, json};
@@ -89,6 +90,45 @@ async fn a_written_question_is_answered_aloud() {
     call.reply("hi there", MOMENT).await;
     live.front.audio.until("output_audio").await;
     assert_eq!(live.caption("recognition_output").await, "hi there");
+}
+
+/// The size of what it is shown, before anything but sound.
+async fn picture(call: &mut Call<TcpStream>) -> (u32, u32) {
+    let frame = call.next().await;
+    let video = &frame["realtimeInput"]["video"];
+    assert_eq!(video["mimeType"], "image/jpeg", "{frame}");
+    size(video["data"].as_str().unwrap())
+}
+
+#[tokio::test]
+async fn a_picture_of_the_chat_is_seen_before_the_question_about_it() {
+    let mut live = live().await;
+    send_picture(&mut live.front, 1_080, 1_920).await;
+    live.write("what is it?").await;
+    let mut call = live.pick_up().await;
+    call.begin().await;
+    assert_eq!(picture(&mut call).await, (540, 960));
+    assert_eq!(call.text().await, "what is it?");
+    call.reply("a square", MOMENT).await;
+    assert_eq!(live.caption("recognition_output").await, "a square");
+    // It takes one a second, or what comes next along with it; the text for the chat has it, too.
+    send_picture(&mut live.front, 64, 32).await;
+    live.front.type_in("0", "and you").await;
+    let echo = live.front.chat.until("input_text").await;
+    assert!(echo[BODY].as_str().unwrap().contains("[ファイル添付: temp/input/"), "{echo}");
+    live.write("and this?").await;
+    assert_eq!(picture(&mut call).await, (64, 32));
+    assert_eq!(call.text().await, "and this?");
+}
+
+#[tokio::test]
+async fn a_picture_of_the_chat_is_seen_by_a_model_that_speech_opens() {
+    let mut live = live().await;
+    send_picture(&mut live.front, 64, 32).await;
+    live.microphone(3200).await;
+    let mut call = live.pick_up().await;
+    call.begin().await;
+    assert_eq!(picture(&mut call).await, (64, 32));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! OpenAI Realtime behind a session, over real sockets: a server of ours speaks the vendor's JSON.
 
 use crate::http;
+use crate::routing::picture;
 use crate::support::{BODY, CHANNEL, Frontend, Gateway, KIND, SESSION};
 use futures_util::{SinkExt, StreamExt};
 use kakehashi::message::{ChatKey, LiveKind, LiveModel, Secret};
@@ -72,6 +73,15 @@ impl Call {
         }
     }
 
+    /// The size of what it is shown, before anything else.
+    async fn picture(&mut self) -> (u32, u32) {
+        let item = self.until("conversation.item.create").await;
+        let content = &item["item"]["content"][0];
+        assert_eq!(content["type"], "input_image", "{item}");
+        let url = content["image_url"].as_str().unwrap();
+        size(url.strip_prefix("data:image/jpeg;base64,").unwrap())
+    }
+
     /// The other side ends the conversation.
     pub(crate) async fn hangs_up(&mut self) {
         let end = async { while let Some(Ok(_)) = self.0.next().await {} };
@@ -109,6 +119,65 @@ async fn a_written_question_is_answered_aloud() {
     call.reply("hi there", 3).await;
     front.audio.until("output_audio").await;
     assert_eq!(front.chat.until("recognition_output").await[BODY], "hi there");
+}
+
+/// Sends a picture to the chat, as a file.
+pub(crate) async fn send_picture(front: &mut Frontend, width: u32, height: u32) {
+    let data = base64_simd::STANDARD.encode_to_string(picture(width, height));
+    let file = json!({CHANNEL: "0", KIND: "input_file", BODY: data, "ファイル名": "a.png"});
+    front.input.send(&file).await;
+    front.chat.until("input_file").await;
+}
+
+/// Width and height of a JPEG.
+pub(crate) fn size(base64: &str) -> (u32, u32) {
+    let jpeg = base64_simd::STANDARD.decode_to_vec(base64).unwrap();
+    let image = image::load_from_memory_with_format(&jpeg, image::ImageFormat::Jpeg).unwrap();
+    (image.width(), image.height())
+}
+
+#[tokio::test]
+async fn a_picture_of_the_chat_is_seen_before_the_question_about_it() {
+    let vendor = Vendor::start().await;
+    let row = vendor.row("openai_live");
+    let gateway = Gateway::start_with(|config| config.add_live(vec![row]).unwrap()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    send_picture(&mut front, 1_920, 1_080).await;
+    write(&mut front, "what is it").await;
+    let mut call = vendor.answer().await;
+    assert_eq!(call.picture().await, (960, 540));
+    let item = call.until("conversation.item.create").await;
+    assert_eq!(item["item"]["content"][0]["text"], "what is it");
+    call.reply("a square", 2).await;
+    assert_eq!(front.chat.until("recognition_output").await[BODY], "a square");
+    // Who is there sees it at once, and a text for the chat still has it.
+    send_picture(&mut front, 64, 32).await;
+    assert_eq!(call.picture().await, (64, 32));
+    front.type_in("0", "and you").await;
+    let echo = front.chat.until("input_text").await;
+    assert!(echo[BODY].as_str().unwrap().contains("[ファイル添付: temp/input/"), "{echo}");
+}
+
+#[tokio::test]
+async fn a_picture_that_went_with_a_text_for_the_chat_is_not_shown_to_a_later_model() {
+    let vendor = Vendor::start().await;
+    let row = vendor.row("openai_live");
+    let gateway = Gateway::start_with(|config| config.add_live(vec![row]).unwrap()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    send_picture(&mut front, 64, 32).await;
+    front.type_in("0", "what is it").await;
+    let answer = front.chat.until("output_text").await;
+    assert!(answer[BODY].as_str().unwrap().contains("[file "), "{answer}");
+    write(&mut front, "hello").await;
+    let mut call = vendor.answer().await;
+    loop {
+        let item = call.until("conversation.item.create").await;
+        let content = &item["item"]["content"][0];
+        assert_ne!(content["type"], "input_image", "{item}");
+        if content["text"] == "hello" {
+            return;
+        }
+    }
 }
 
 #[tokio::test]
