@@ -36,8 +36,9 @@ class Playback extends AudioWorkletProcessor {
     this.port.onmessage = ({ data }) => this.obey(data);
   }
 
-  obey({ kind, generation, samples, era }) {
+  obey({ kind, generation, samples, era, seconds }) {
     if (kind === "sound") this.playout.push(generation, samples);
+    else if (kind === "latency") this.playout.delay(seconds);
     else if (kind === "cancel") this.playout.cancel(generation);
     else if (kind === "hush") this.playout.hush();
     else this.reset(era);

@@ -1,6 +1,7 @@
 // When which sample is heard, as arithmetic without a clock: sound arrives unevenly and in generations, leaves evenly in
 // blocks, never begins or ends with a click, and is counted. Runs on the audio thread, and in tests without one.
 
+import { createLedger } from "./ledger.js";
 import { createRing } from "./ring.js";
 
 /** So much is waited for before the first sample, because packets do not come evenly. */
@@ -23,6 +24,11 @@ export function createPlayout(rate) {
   const samplesIn = (ms) => Math.round((ms * rate) / 1000);
   const fade = samplesIn(FADE_MS);
   const ring = createRing(samplesIn(LIMIT_MS));
+  const ledger = createLedger(noteHeard);
+  /** What the device has taken and nobody has heard yet, in samples. */
+  let latency = 0;
+  /** What leaves the speaker at this moment; undefined is silence. */
+  let hearing;
   /** What is in the ring: runs of one generation, in order. */
   let runs = [];
   /** The faded end of what was cancelled. */
@@ -48,9 +54,24 @@ export function createPlayout(rate) {
     return counts.get(generation);
   }
 
+  // Told at its beginning, now and then, and at its end.
   function noteHeard(generation, count) {
+    const begins = generation !== hearing;
+    hearing = generation;
+    if (generation === undefined) return;
     countOf(generation).played += count;
     total += count;
+    unreported = begins ? 0 : unreported + count;
+    if (!begins && unreported < samplesIn(REPORT_MS) && leftOf(generation) > 0) return;
+    unreported %= samplesIn(REPORT_MS);
+    due.add(generation);
+  }
+
+  /** What is still to be heard of it, in samples. */
+  function leftOf(generation) {
+    const waiting = runs.filter((run) => run.generation === generation).reduce((sum, run) => sum + run.count, 0);
+    const fading = tail.generation === generation ? tail.samples.length - tail.at : 0;
+    return waiting + fading + ledger.onTheWay(generation);
   }
 
   function isStale(generation) {
@@ -108,7 +129,6 @@ export function createPlayout(rate) {
     waited += blockLength;
     // A word that is shorter than the wait is heard as well.
     playing = ring.length >= start || waited > 2 * start;
-    if (playing) due.add(runs[0].generation);
     return playing;
   }
 
@@ -116,7 +136,7 @@ export function createPlayout(rate) {
     const count = Math.min(block.length, tail.samples.length - tail.at);
     for (let index = 0; index < count; index += 1) block[index] = tail.samples[tail.at + index];
     tail.at += count;
-    if (count > 0) noteHeard(tail.generation, count);
+    ledger.wrote(tail.generation, count);
     return count;
   }
 
@@ -131,14 +151,13 @@ export function createPlayout(rate) {
       block[from + index] = (ring.take() / 32_768) * (level / fade);
     }
     run.count -= count;
-    noteHeard(run.generation, count);
+    ledger.wrote(run.generation, count);
     if (run.count === 0) endRun(run.generation);
     return count;
   }
 
   function endRun(generation) {
     runs.shift();
-    due.add(generation);
     if (runs.length > 0) return;
     emptied = generation;
     pause();
@@ -158,18 +177,9 @@ export function createPlayout(rate) {
     start = Math.max(start - samplesIn(GROWTH_MS), samplesIn(START_MS));
   }
 
-  function passTime(count) {
-    if (!playing) silence += count;
-    unreported = playing ? unreported + count : 0;
-    if (unreported < samplesIn(REPORT_MS)) return;
-    unreported -= samplesIn(REPORT_MS);
-    due.add(runs[0].generation);
-  }
-
   function report(generation) {
     const { played, gaps } = countOf(generation);
-    const left = runs.filter((run) => run.generation === generation).reduce((sum, run) => sum + run.count, 0);
-    return { generation, played, gaps, leftMs: Math.round((left * 1000) / rate) };
+    return { generation, played, gaps, leftMs: Math.ceil((leftOf(generation) * 1000) / rate) };
   }
 
   return {
@@ -196,17 +206,25 @@ export function createPlayout(rate) {
     reset() {
       cut(runs.length);
       tail.generation = undefined;
+      ledger.disown();
+      hearing = undefined;
       counts = new Map();
       due = new Set();
       emptied = undefined;
       stale = 0;
       newest = 0;
     },
+    /** The device plays so much later what it is given. */
+    delay(seconds) {
+      latency = samplesIn(seconds * 1000);
+    },
     render(block) {
       let filled = playTail(block);
       if (filled < block.length && mayPlay(block.length)) filled = play(block, filled);
       block.fill(0, filled);
-      passTime(block.length);
+      ledger.wrote(undefined, block.length - filled);
+      ledger.settle(latency);
+      if (!playing) silence += block.length;
     },
     /** What has to be told of which generation since the last time; nothing while a cancelled one fades. */
     reports() {
@@ -218,7 +236,7 @@ export function createPlayout(rate) {
     get isPlaying() {
       return playing || tail.at < tail.samples.length;
     },
-    /** How much is waited for at this moment, and all that was ever heard, in samples. */
+    /** How much is waited for at this moment, and all that has ever left the speaker, in samples. */
     get start() {
       return start;
     },

@@ -8,6 +8,9 @@ const BLOCKED_AFTER_MS = 500;
 /** Time constant of a speaker that is switched off or on: no click, and still at once. */
 const SWITCH_SECONDS = 0.005;
 
+/** Estimates waver; less than this nobody hears, in seconds. */
+const LATENCY_STEP = 0.002;
+
 /** Browsers have worklets only on secure origins. */
 const CAN_PLAY = globalThis.isSecureContext;
 
@@ -25,6 +28,7 @@ export function createSpeaker({ onProgress, onBlocked }) {
   let blockedTold = false;
   let heard = false;
   let era = 0;
+  let latency = 0;
 
   async function open() {
     context = new AudioContext({ sampleRate: RATE });
@@ -38,8 +42,17 @@ export function createSpeaker({ onProgress, onBlocked }) {
 
   // What was heard over another connection is of no use to this one, and would be counted twice.
   function progress({ era: told, ...data }) {
+    tellLatency();
     heard ||= data.total > 0;
     onProgress(told === era ? data : { ...data, reports: [] });
+  }
+
+  // Known only while sound plays, and another one after a change of device.
+  function tellLatency() {
+    const seconds = context.outputLatency || context.baseLatency || 0;
+    if (Math.abs(seconds - latency) < LATENCY_STEP) return;
+    latency = seconds;
+    worklet.port.postMessage({ kind: "latency", seconds });
   }
 
   async function start() {
@@ -47,6 +60,7 @@ export function createSpeaker({ onProgress, onBlocked }) {
     opening ??= open();
     await opening;
     await context.resume();
+    tellLatency();
     held.forEach(pass);
     held = [];
   }
@@ -116,7 +130,10 @@ export function createSpeaker({ onProgress, onBlocked }) {
       era += 1;
       worklet?.port.postMessage({ kind: "reset", era });
     },
-    /** Whoever does not want to hear still goes on in time, so that coming back is not behind. */
+    /**
+     * A volume, no more: whoever does not want to hear reads along, so the answer goes on in time and counts as heard,
+     * and coming back is not behind.
+     */
     setAudible(on) {
       audible = on;
       volume?.gain.setTargetAtTime(on ? 1 : 0, context.currentTime, SWITCH_SECONDS);

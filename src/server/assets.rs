@@ -51,6 +51,7 @@ const FILES: &[(&str, &[u8])] = embedded![
     "inbox.js",
     "index.html",
     "language.js",
+    "ledger.js",
     "liveview.js",
     "login.html",
     "login.js",

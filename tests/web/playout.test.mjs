@@ -112,6 +112,61 @@ test("a cancel is silence within a fade, without a click, and the count is exact
   }
 });
 
+test("what the device has taken and not played yet was not heard", () => {
+  const late = 0.1 * RATE;
+  const playout = createPlayout(RATE);
+  playout.delay(0.1);
+  feed(playout, 1, tone(RATE));
+  const { reports } = listen(playout, blocksIn(RATE + late + START));
+  assert.deepEqual([reports[0].played > 0, reports[0].at > late], [true, true], "it begins when it leaves the speaker");
+  for (const { played, at, leftMs } of reports) {
+    assert.equal(played, Math.min(RATE, at - late));
+    assert.equal(leftMs, Math.ceil(((RATE - played) * 1000) / RATE));
+  }
+  assert.deepEqual([reports.at(-1).played, reports.at(-1).leftMs], [RATE, 0]);
+  assert.equal(playout.total, RATE);
+});
+
+test("a cancel is told with what was heard by then, and again when the device has played the rest", () => {
+  const late = 0.1 * RATE;
+  for (const blocks of [4, 40]) {
+    const playout = createPlayout(RATE);
+    playout.delay(0.1);
+    feed(playout, 5, tone(RATE));
+    const before = listen(playout, blocks).heard.length;
+    playout.cancel(5);
+    const { reports } = listen(playout, 60);
+    const whole = before + FADE;
+    assert.equal(reports[0].played, Math.max(0, before + reports[0].at - late));
+    assert.ok(reports[0].at <= FADE + BLOCK && reports[0].leftMs > 0);
+    assert.deepEqual([reports.at(-1).played, reports.at(-1).leftMs], [whole, 0]);
+    assert.ok(before + reports.at(-1).at >= whole + late, "told before it was heard");
+  }
+});
+
+test("another latency takes nothing back", () => {
+  const playout = createPlayout(RATE);
+  feed(playout, 1, tone(RATE));
+  const counts = [0, 0.05, 0.2, 0.01].map((seconds) => {
+    playout.delay(seconds);
+    listen(playout, 20);
+    return playout.total;
+  });
+  const late = 20 * BLOCK;
+  assert.deepEqual(counts, [late, 2 * late - 0.05 * RATE, 2 * late - 0.05 * RATE, 4 * late - 0.01 * RATE]);
+});
+
+test("what the device still has of another connection is not counted for the new one", () => {
+  const playout = createPlayout(RATE);
+  playout.delay(0.1);
+  feed(playout, 4, tone(RATE));
+  listen(playout, 40);
+  playout.reset();
+  feed(playout, 4, tone(4_800));
+  const { reports } = listen(playout, 200);
+  assert.deepEqual([reports.at(-1).played, reports.at(-1).leftMs], [4_800, 0]);
+});
+
 test("the count of a cancelled answer is where its signal ends", () => {
   const playout = createPlayout(RATE);
   // Every sample tells its own place, and none is silent.
@@ -309,6 +364,7 @@ test("random arrivals, cancels and gaps: never a click, never more counted than 
       phase += count;
     } else if (choice === 6) playout.cancel(generation - random(2));
     else if (choice === 7) generation += 1;
+    else if (choice === 8) playout.delay(random(150) / 1_000);
     const { heard: more, reports } = listen(playout, random(12));
     heard.push(...more);
     for (const report of reports) assert.ok(report.played <= (arrived.get(report.generation) ?? 0), JSON.stringify(report));
