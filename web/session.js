@@ -8,7 +8,7 @@ import { openSocket } from "./socket.js";
 /** The gateway beats every 5 s on `input`; this long without a frame means that the network is gone. */
 const SILENCE_LIMIT_MS = 20_000;
 const WATCH_INTERVAL_MS = 2_000;
-/** Speech that waits longer than this is of no use any more: newer chunks are dropped instead of queued. */
+/** A line with so much waiting is too slow for speech; whoever speaks keeps the rest, and what is too old there goes. */
 const AUDIO_BACKLOG_LIMIT = 64 * 1024;
 const FRAME_TOO_BIG = 1009;
 /** Panes show no more lines than this, so a longer history would be sent for nothing. */

@@ -4,6 +4,7 @@ import { fromBase64, toBase64 } from "./base64.js";
 import { openMicrophone } from "./microphone.js";
 import { PLAYBACK, audio, cancelAudio, listeningRate, playbackAck, pushToTalk } from "./protocol/aicore.js";
 import { createSpeaker } from "./speaker.js";
+import { createUplink } from "./uplink.js";
 
 /** A microphone that was opened by holding the button stays open so long, because opening would cost the first word. */
 const LINGER_MS = 20_000;
@@ -29,6 +30,7 @@ export function createVoice({ meter, counters, claim, speak, onFailed, onBlocked
   /** Whether this page has the voice, as far as it was told. */
   let isHolder = false;
   const speaker = createSpeaker({ onProgress: played, onBlocked });
+  const uplink = createUplink(speak);
 
   function played({ reports, playing, peak, total }) {
     counters.playedSamples = total;
@@ -52,7 +54,7 @@ export function createVoice({ meter, counters, claim, speak, onFailed, onBlocked
   function sendFrame(pcm, peak) {
     const isHeard = isOn || isHeld;
     showLevel(isHeard ? peak : 0);
-    if (isHeard && speak(audio(toBase64(pcm), rate))) counters.sentChunks += 1;
+    if (isHeard) counters.sentChunks += uplink.push(audio(toBase64(pcm), rate));
   }
 
   function showLevel(peak) {
@@ -175,6 +177,8 @@ export function createVoice({ meter, counters, claim, speak, onFailed, onBlocked
       isUnderstood = features.includes(PLAYBACK);
       isHolder = true;
       if (isHeld) tellHeld();
+      // What was said meanwhile comes after the button.
+      counters.sentChunks += uplink.flush();
     },
     /** What was not heard comes again over the next socket. */
     disconnected: () => speaker.reset(),

@@ -80,6 +80,7 @@ const FILES: &[(&str, &[u8])] = embedded![
     "tool.js",
     "transcript.js",
     "twostep.js",
+    "uplink.js",
     "upload.js",
     "voice.js",
     "voicebar.js",

@@ -16,6 +16,7 @@ import { agentsIn } from "../../web/recipients.js";
 import { createResampler } from "../../web/resampler.js";
 import { IDLE, advance, isBusy, isNotice } from "../../web/run.js";
 import { delayBefore, mayReconnect } from "../../web/socket.js";
+import { createUplink } from "../../web/uplink.js";
 
 const started = { kind: "output_stream", marker: "started", run: null };
 const finished = { kind: "output_stream", marker: "finished", run: null };
@@ -210,4 +211,24 @@ test("both languages have the same texts and the same places to fill", () => {
   assert.deepEqual(Object.keys(ja).sort(), Object.keys(en).sort());
   const places = (words) => [...words.matchAll(/\{\w+\}/g)].map(String).sort();
   for (const key of Object.keys(en)) assert.deepEqual(places(ja[key]), places(en[key]), key);
+});
+
+test("a line that takes nothing costs the oldest words, and what is too old is not said any more", () => {
+  let time = 0;
+  let isOpen = false;
+  const sent = [];
+  const uplink = createUplink((packet) => isOpen && sent.push(packet) > 0, () => time);
+  const speak = (from, to) => {
+    for (let frame = from; frame < to; frame += 1, time += 20) uplink.push(frame);
+  };
+  speak(0, 200);
+  isOpen = true;
+  assert.equal(uplink.flush(), 150);
+  assert.deepEqual([sent[0], sent.at(-1)], [50, 199]);
+  isOpen = false;
+  speak(200, 210);
+  time += 2_900;
+  isOpen = true;
+  speak(210, 211);
+  assert.deepEqual(sent.slice(150), [205, 206, 207, 208, 209, 210]);
 });

@@ -240,6 +240,24 @@ test("a line that breaks in an answer: what was not heard comes again, and count
     assert.ok((await counter(page, "playedSamples")) < total + 2 * RATE, "what was left from the old line is heard, too");
   }, { complaintsExpected: ["WebSocket"] }));
 
+test("a line that breaks while somebody speaks costs no words", () =>
+  withStandin(async (page, gateway) => {
+    const lines = () => gateway.sent("connect").filter((packet) => packet[KEYS.channel] === "audio").length;
+    const frames = () => gateway.sent("input_audio");
+    await page.locator("#microphone").click();
+    await waitUntil(() => onsets(frames()).length >= 1, "no speech arrives");
+    for (const broken of [1, 2, 3, 4]) {
+      gateway.cut("audio");
+      await waitUntil(() => lines() > broken, "no new line");
+      const sent = frames().length;
+      await waitUntil(() => frames().length > sent + 10, "nothing is sent over the new line");
+    }
+    await waitUntil(() => onsets(frames()).length >= 2, "no more speech arrives");
+    const [first, second] = onsets(frames());
+    // A few are lost that the old line had taken.
+    assert.ok(Math.abs(second - first - 50 * RECORDING_SECONDS) <= 15, `it came around after ${second - first} frames`);
+  }, { complaintsExpected: ["WebSocket"] }));
+
 test("a cancel is silence within one packet of sound", () =>
   withStandin(async (page, gateway) => {
     // A busy machine may be late, but not always.
