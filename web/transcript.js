@@ -8,6 +8,7 @@ export function createTranscript(element, latestButton = null) {
   let lines = 0;
   let following = true;
   let lastTop = 0;
+  let lastSize = "";
   let frame = null;
 
   function schedule() {
@@ -44,15 +45,28 @@ export function createTranscript(element, latestButton = null) {
     latestButton?.toggleAttribute("hidden", following);
   }
 
-  // A pane that shrinks leaves its end as well; only a move upwards is the reader's wish.
+  // A pane of another size leaves its end as well; only a move upwards in the same one is the reader's wish.
   function scrolled() {
-    const movedUp = element.scrollTop < lastTop;
+    const movedUp = !noteSize() && element.scrollTop < lastTop;
     lastTop = element.scrollTop;
     follow(distanceToEnd(element) < END_TOLERANCE_PX || (following && !movedUp));
   }
 
+  function resized() {
+    noteSize();
+    if (following) toEnd();
+  }
+
+  /** Whether it is another one than before. */
+  function noteSize() {
+    const size = `${element.clientWidth} ${element.clientHeight}`;
+    const before = lastSize;
+    lastSize = size;
+    return size !== before;
+  }
+
   element.addEventListener("scroll", scrolled, { passive: true });
-  new ResizeObserver(() => following && toEnd()).observe(element);
+  new ResizeObserver(resized).observe(element);
   latestButton?.addEventListener("click", () => {
     follow(true);
     toEnd();

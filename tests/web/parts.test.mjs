@@ -16,6 +16,7 @@ import { agentsIn } from "../../web/recipients.js";
 import { createResampler } from "../../web/resampler.js";
 import { IDLE, advance, isBusy, isNotice } from "../../web/run.js";
 import { delayBefore, mayReconnect } from "../../web/socket.js";
+import { createTranscript } from "../../web/transcript.js";
 import { createUplink } from "../../web/uplink.js";
 
 const started = { kind: "output_stream", marker: "started", run: null };
@@ -231,4 +232,32 @@ test("a line that takes nothing costs the oldest words, and what is too old is n
   isOpen = true;
   speak(210, 211);
   assert.deepEqual(sent.slice(150), [205, 206, 207, 208, 209, 210]);
+});
+
+test("a pane of another shape keeps its reader at the end, and one who scrolls up is left alone", () => {
+  let resized;
+  let scrolled;
+  globalThis.ResizeObserver = class {
+    constructor(callback) {
+      resized = callback;
+    }
+    observe() {}
+  };
+  const log = { clientWidth: 200, clientHeight: 100, scrollHeight: 1_000, scrollTop: 900 };
+  log.addEventListener = (_, callback) => (scrolled = callback);
+  let isHidden = true;
+  createTranscript(log, { addEventListener() {}, toggleAttribute: (_, on) => (isHidden = on) });
+  resized();
+  scrolled();
+  // Wider and lower: the text has become shorter and was moved, and browsers may tell that first.
+  Object.assign(log, { clientWidth: 400, clientHeight: 50, scrollHeight: 700, scrollTop: 600 });
+  scrolled();
+  assert.equal(isHidden, true);
+  resized();
+  assert.equal(log.scrollTop, 700);
+  log.scrollTop = 650;
+  scrolled();
+  log.scrollTop = 300;
+  scrolled();
+  assert.equal(isHidden, false);
 });
