@@ -29,6 +29,8 @@ const OPENING: Duration = Duration::from_secs(15);
 const PROVEN: Duration = Duration::from_secs(60);
 /// Before the moment at which the vendor would hang up.
 const MARGIN: Duration = Duration::from_secs(3);
+/// So long after a turn its handle may come.
+const HANDLE_COMES: Duration = Duration::from_secs(2);
 /// How long a model that does not work is left alone; or one that needs somebody to do something.
 const REST: Duration = Duration::from_secs(60);
 const LONG_REST: Duration = Duration::from_secs(600);
@@ -50,6 +52,8 @@ pub(super) struct Connection {
     mute: u32,
     /// When it has to be left, by the vendor's word.
     leave_by: Option<Instant>,
+    /// A handle for that is waited for until then.
+    handle_by: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -97,6 +101,7 @@ impl Connection {
             tries: 0,
             mute: 0,
             leave_by: None,
+            handle_by: None,
         }
     }
 
@@ -126,13 +131,16 @@ impl Connection {
         self.leave_by = Some(now + left.saturating_sub(MARGIN));
     }
 
-    /// Whether the next pause should be used for a new connection.
-    pub(super) fn wants_renewal(&self, vendor: &Capabilities, now: Instant) -> bool {
+    /// Whether this pause should be used for a new connection.
+    pub(super) fn wants_renewal(&mut self, vendor: &Capabilities, now: Instant) -> bool {
         let Phase::Ready { since, .. } = self.phase else { return false };
         let old = vendor.renew_after.is_some_and(|time| now >= since + time);
         // A vendor that resumes by a handle says when it can.
-        let can = vendor.resume == Resume::Replay || self.handle.is_some();
-        (old || self.leave_by.is_some()) && can
+        if vendor.resume == Resume::Replay || self.handle.is_some() {
+            return old || self.leave_by.is_some();
+        }
+        // One that has to be left is told what was said: that is better than to leave it in the middle of a turn.
+        self.leave_by.is_some() && now >= *self.handle_by.get_or_insert(now + HANDLE_COMES)
     }
 
     /// When it is left, whoever speaks.
@@ -142,7 +150,7 @@ impl Connection {
     }
 
     fn hang_up(&mut self, until: Instant) {
-        self.leave_by = None;
+        (self.leave_by, self.handle_by) = (None, None);
         match std::mem::replace(&mut self.phase, Phase::Down { until }) {
             Phase::Down { .. } => (),
             Phase::Opening { line, .. } | Phase::Ready { line, .. } => {
@@ -193,7 +201,8 @@ impl Conversation {
                 let old = self.vendor.renew_after.map(|time| *since + time);
                 let old = old.filter(|moment| *moment > Instant::now());
                 let last = self.connection.last_moment(&self.vendor);
-                [old, last].into_iter().flatten().min()
+                let handle = self.connection.handle_by.filter(|moment| *moment > Instant::now());
+                [old, last, handle].into_iter().flatten().min()
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Whole conversations on the paused clock, with all that the real vendor was seen to do wrong.
 
+mod turns;
+
 use super::vendor::Call;
 use super::*;
 use crate::audio::voice::VoiceGate;

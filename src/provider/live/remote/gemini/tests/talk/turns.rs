@@ -1,0 +1,65 @@
+//! Whose turn it is, with a vendor that tells nobody what it hears.
+
+use super::*;
+
+/// The next frame that is news.
+async fn next(call: &mut Call<DuplexStream>) -> Value {
+    loop {
+        let frame = call.next().await;
+        if frame["realtimeInput"]["audioStreamEnd"] != true {
+            return frame;
+        }
+    }
+}
+
+/// It is sent nothing but sound for so long, while the microphone is silent.
+async fn is_left_alone(talk: &Talk, call: &mut Call<DuplexStream>, time: Duration) {
+    let silence = talk.speak(0, time);
+    let asked = async {
+        let asked = timeout(time, next(call)).await;
+        assert!(asked.is_err(), "{asked:?}");
+    };
+    tokio::join!(silence, asked);
+}
+
+fn tool_call() -> Value {
+    let call = json!({"id": "a", "name": "code_agent_request", "args": {"request": "build"}});
+    json!({"toolCall": {"functionCalls": [call]}})
+}
+
+async fn give_result(talk: &mut Talk) {
+    let told = talk.output().await;
+    let LiveOutput::ToolCall { id, .. } = told else { panic!("{told:?}") };
+    talk.input(LiveInput::ToolResult { id, outcome: Ok("begun".to_owned()) }).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_warning_is_followed_at_a_pause_also_without_a_handle() {
+    let mut talk = talk(Turns::Model);
+    let mut call = talk.answer().await;
+    talk.exchange(&mut call, "hello", "hi").await;
+    call.handle(None).await;
+    call.say(json!({"goAway": {"timeLeft": "50s"}})).await;
+    let start = Instant::now();
+    call.left().await;
+    assert!(start.elapsed() < 10 * SECOND, "{:?}", start.elapsed());
+    let mut next = talk.pick_up().await;
+    assert_eq!(next.begin().await["sessionResumption"], json!({}));
+    let turns = next.next().await["clientContent"]["turns"].take();
+    assert_eq!(turns[0]["parts"][0]["text"], "hello", "{turns}");
+    talk.exchange(&mut next, "still there?", "yes").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handle_that_comes_a_moment_after_a_warning_is_used() {
+    let mut talk = talk(Turns::Model);
+    let mut call = talk.answer().await;
+    talk.exchange(&mut call, "hello", "hi").await;
+    call.handle(None).await;
+    call.say(json!({"goAway": {"timeLeft": "50s"}})).await;
+    sleep(SECOND).await;
+    call.handle(Some("h")).await;
+    call.left().await;
+    let mut next = talk.pick_up().await;
+    assert_eq!(next.begin().await["sessionResumption"], json!({"handle": "h"}));
+}
