@@ -63,6 +63,26 @@ impl Captions {
         self.entries.push_back(Entry::User { name, pieces: String::new(), text: None });
     }
 
+    /// The same with a vendor that makes one text of all that it answers at once, whatever pauses there were.
+    pub(super) fn user_goes_on(&mut self) {
+        if !matches!(self.entries.back(), Some(Entry::User { text: None, .. })) {
+            self.user_began(None);
+        }
+    }
+
+    /// Such a vendor answers by now: of what has no name since the reply before there will be one text.
+    pub(super) fn forget_surplus(&mut self) {
+        let reply = |entry: &Entry| matches!(entry, Entry::Reply { .. });
+        let since = self.entries.iter().rposition(reply).map_or(0, |at| at + 1);
+        let mut newer = self.entries.split_off(since);
+        let mut expected = false;
+        newer.retain(|entry| {
+            let unnamed = matches!(entry, Entry::User { name: None, text: None, .. });
+            !(unnamed && std::mem::replace(&mut expected, true))
+        });
+        self.entries.append(&mut newer);
+    }
+
     /// What the user wrote is part of the conversation too.
     pub(super) fn user_wrote(&mut self, text: &str, now: Instant) {
         let text =

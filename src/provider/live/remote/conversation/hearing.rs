@@ -158,7 +158,9 @@ impl Conversation {
         if self.remote.rules.turns == Turns::Gateway {
             self.wish(Wish::SpeechBegins);
         }
-        if !self.vendor.hears_speech || self.remote.rules.turns == Turns::Gateway {
+        if !self.vendor.hears_speech {
+            self.captions.user_goes_on();
+        } else if self.remote.rules.turns == Turns::Gateway {
             self.captions.user_began(None);
         }
     }

@@ -89,6 +89,9 @@ impl Conversation {
                 return self.deeds.push_front(Deed::Failed { reason, fate });
             }
         };
+        if !self.vendor.hears_speech {
+            self.captions.forget_surplus();
+        }
         self.captions.reply_began(generation);
         let reply = Reply {
             speech: Speech::new(name, generation),

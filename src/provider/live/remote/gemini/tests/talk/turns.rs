@@ -34,6 +34,27 @@ async fn give_result(talk: &mut Talk) {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pause_within_what_is_said_does_not_move_later_texts() {
+    let mut talk = talk(Turns::Model);
+    let mut call = talk.answer().await;
+    talk.speak(8000, SECOND).await;
+    talk.speak(0, Duration::from_millis(700)).await;
+    talk.speak(8000, SECOND).await;
+    talk.speak(0, SECOND).await;
+    let merged = json!({"inputTranscription": {"text": "one and two", "finished": true}});
+    call.content(merged).await;
+    call.reply("three", SECOND).await;
+    talk.user_said("one and two").await;
+    talk.model_said("three").await;
+    talk.speak(8000, SECOND).await;
+    talk.speak(0, SECOND).await;
+    call.reply("five", SECOND).await;
+    call.content(json!({"inputTranscription": {"text": "four", "finished": true}})).await;
+    talk.user_said("four").await;
+    talk.model_said("five").await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_warning_is_followed_at_a_pause_also_without_a_handle() {
     let mut talk = talk(Turns::Model);
     let mut call = talk.answer().await;
