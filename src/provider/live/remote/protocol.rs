@@ -132,6 +132,10 @@ pub(super) enum Deed {
         reply: String,
         text: String,
     },
+    /// No more sound of it.
+    ReplyMade {
+        reply: String,
+    },
     /// No more sound or text of it.
     ReplyEnded {
         reply: String,

@@ -1,7 +1,7 @@
 //! What the vendor's words lead to.
 
 use super::Conversation;
-use super::turn::Utterance;
+use super::turn::{Amid, Utterance};
 use crate::provider::live::LiveOutput;
 use crate::provider::live::remote::floor::{self, Model};
 use crate::provider::live::remote::protocol::Deed;
@@ -33,6 +33,7 @@ impl Conversation {
             Deed::ReplyBegan { reply } => self.on_reply_began(reply),
             Deed::Sound { reply, pcm } => self.on_sound(&reply, pcm, now),
             Deed::ReplySaid { reply, text } => self.on_reply_said(&reply, text),
+            Deed::ReplyMade { reply } => self.on_reply_made(&reply),
             Deed::ReplyEnded { reply, end } => self.on_reply_ended(&reply, end, now),
             Deed::Interrupted => self.interrupt(Some(self.turn.began.unwrap_or(now)), now),
             Deed::Tell(LiveOutput::ToolCall { id, name, arguments }) => {
@@ -55,10 +56,20 @@ impl Conversation {
             return;
         }
         let model = self.model(now);
-        let over_reply = model != Model::Silent && !self.floor.is_taken();
-        self.turn.utterances.push_back(Utterance { name: utterance, over_reply });
-        self.turn.unanswered |= !over_reply;
-        if over_reply {
+        // Unless our own gate has heard it earlier.
+        if self.turn.began.is_none() {
+            self.turn.into_end = self.is_ending();
+        }
+        let amid = match model {
+            Model::Speaks | Model::Begins if self.floor.is_taken() => Amid::Silence,
+            Model::Silent => Amid::Silence,
+            Model::Begins => Amid::Beginning,
+            Model::Speaks if self.turn.into_end => Amid::End,
+            Model::Speaks => Amid::Reply,
+        };
+        self.turn.utterances.push_back(Utterance { name: utterance, amid });
+        self.turn.unanswered |= amid == Amid::Silence;
+        if amid != Amid::Silence {
             self.suspect(model, now);
         }
     }
@@ -77,15 +88,25 @@ impl Conversation {
     fn on_speech_ended(&mut self, name: &str, now: Instant) {
         let known = self.turn.utterances.iter().position(|utterance| utterance.name == name);
         let Some(utterance) = known.and_then(|at| self.turn.utterances.remove(at)) else { return };
-        if utterance.over_reply {
+        if utterance.amid != Amid::Silence {
             self.turn.suspected = None;
             if self.floor.is_open() {
                 self.go_on();
             }
-            self.decide_later(Some(utterance.name));
-        } else {
-            self.end_turn(now);
-            self.pass_on_results(now);
+        }
+        match (utterance.amid, self.model(now)) {
+            // The reply was over before it was decided, so this was said to it, and not into it.
+            (Amid::Silence, _) | (Amid::Reply | Amid::End, Model::Silent) => {
+                self.end_turn(now);
+                self.pass_on_results(now);
+            }
+            (Amid::End, Model::Speaks | Model::Begins) => {
+                self.turn.unanswered = true;
+                self.turn.answers = true;
+            }
+            (Amid::Beginning, _) | (Amid::Reply, Model::Speaks | Model::Begins) => {
+                self.decide_later(Some(utterance.name));
+            }
         }
     }
 

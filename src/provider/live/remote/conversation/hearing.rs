@@ -77,8 +77,9 @@ impl Conversation {
         }
         // Who finds the end of a turn by silence has to hear it.
         let silence = self.holds_back() && self.floor.is_silent() && voice.is_none();
-        // A sound may be the first word of somebody who goes on.
-        let most = if self.floor.is_silent() { LEAD } else { LONGEST_LEAD };
+        // A sound may be the first word of somebody who goes on, or wait to be an answer.
+        let over = self.floor.is_silent() && !self.turn.answers;
+        let most = if over { LEAD } else { LONGEST_LEAD };
         let rate = self.vendor.input_rate;
         while time_of(&self.lead, rate) > most
             && let Some(oldest) = self.lead.pop_front()
@@ -97,6 +98,7 @@ impl Conversation {
         match told {
             Some(Move::Pause) => {
                 self.turn.began = Some(now - voice.map_or(Duration::ZERO, |voice| voice.voiced));
+                self.turn.into_end = self.is_ending();
                 self.speaker.pause();
             }
             Some(Move::Resume) => {
@@ -110,6 +112,7 @@ impl Conversation {
             }
             Some(Move::Begin) => {
                 self.speaker.resume();
+                self.turn.take_floor();
                 self.on_user_begins();
             }
             Some(Move::End) => self.on_user_ends(now),
@@ -125,10 +128,16 @@ impl Conversation {
         }
     }
 
-    /// Too short to interrupt by itself. What it was tells whether it is more than "go on", where a vendor can say
-    /// that without answering it; elsewhere it was nothing.
+    /// Too short to interrupt by itself. Said when the reply was over or all but over, it is an answer to it. Otherwise
+    /// what it was tells whether it is more than "go on", where a vendor can say that without answering it; elsewhere
+    /// it was nothing.
     fn on_murmur(&mut self, model: Model) {
         let word = self.floor.spoken() >= SHORTEST_WORD;
+        let vendors = self.remote.rules.turns == Turns::Model && self.vendor.hears_speech;
+        if word && !vendors && (model == Model::Silent || self.turn.into_end) {
+            self.turn.answers = true;
+            return;
+        }
         match self.remote.rules.turns {
             Turns::Gateway if self.vendor.hears_aside && word && self.connection.is_ready() => {
                 self.captions.user_began(None);
@@ -137,9 +146,22 @@ impl Conversation {
                 self.wish(Wish::SpeechEnds);
                 self.decide_later(None);
             }
-            // Said when the reply was over, it is an answer to it.
             Turns::Model if model != Model::Silent => self.turn.murmured = true,
             Turns::Gateway | Turns::Model => (),
+        }
+    }
+
+    /// The reply is over that was answered before its end.
+    pub(super) fn answer_reply(&mut self, now: Instant) {
+        self.turn.answers = false;
+        match self.remote.rules.turns {
+            Turns::Gateway => {
+                self.on_user_begins();
+                self.on_user_ends(now);
+            }
+            Turns::Model if self.vendor.hears_speech => self.end_turn(now),
+            // It has not heard it yet.
+            Turns::Model => self.release_lead(),
         }
     }
 
@@ -152,7 +174,7 @@ impl Conversation {
 
     fn on_user_begins(&mut self) {
         // What was said right before belongs to it, whatever it was.
-        self.turn.murmured = false;
+        (self.turn.murmured, self.turn.answers) = (false, false);
         self.turn.undecided.clear();
         self.turn.unanswered = true;
         if self.remote.rules.turns == Turns::Gateway {

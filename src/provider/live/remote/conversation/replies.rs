@@ -14,6 +14,9 @@ use tokio::time::Instant;
 /// A client tells within this how much it had played when it fell silent.
 pub(super) const FINAL_ACK: Duration = Duration::from_millis(150);
 
+/// Who says a short word when there is no more than this to come does not mean "go on".
+const LAST_WORDS: Duration = Duration::from_millis(700);
+
 /// Some vendors end a reply before they have said all of its words.
 const LATE_WORDS: Duration = Duration::from_millis(300);
 
@@ -32,6 +35,8 @@ struct Reply {
     sounded: u64,
     /// The same as the speaker plays them.
     made: u64,
+    /// There will be no more sound of it, although it may not be over yet.
+    whole: bool,
     asked: Option<Asked>,
     /// On which it was made.
     connection: u64,
@@ -54,9 +59,9 @@ impl Replies {
         !self.open.is_empty() || !self.cut.is_empty()
     }
 
-    /// The vendor goes on with one.
+    /// There will be more to hear of one.
     pub(super) fn are_growing(&self) -> bool {
-        self.open.iter().any(|reply| reply.speech.state == State::Growing)
+        self.open.iter().any(|reply| reply.speech.state == State::Growing && !reply.whole)
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -81,6 +86,20 @@ impl Replies {
 }
 
 impl Conversation {
+    /// Everything was made that is to be heard, and all but the last of it was.
+    pub(super) fn is_ending(&self) -> bool {
+        let mut left = 0;
+        for reply in &self.replies.open {
+            let complete = reply.whole || reply.speech.state == State::Complete;
+            if !complete {
+                return false;
+            }
+            let played = self.speaker.played(reply.speech.generation);
+            left += reply.made.saturating_sub(played.samples);
+        }
+        self.held.is_none() && !self.turn.is_awaited() && time_of(left) <= LAST_WORDS
+    }
+
     pub(super) fn on_reply_began(&mut self, name: String) {
         let generation = match self.speaker.begin_at(Pace::Bursts, self.vendor.output_rate) {
             Ok(generation) => generation,
@@ -97,6 +116,7 @@ impl Conversation {
             speech: Speech::new(name, generation),
             sounded: 0,
             made: 0,
+            whole: false,
             asked: self.turn.answered(),
             connection: self.connection.number,
             words_until: None,
@@ -131,6 +151,12 @@ impl Conversation {
         if let Some(reply) = self.replies.untold(name) {
             let made = reply.made;
             reply.speech.say(text, made);
+        }
+    }
+
+    pub(super) fn on_reply_made(&mut self, name: &str) {
+        if let Some(reply) = self.replies.named(name) {
+            reply.whole = true;
         }
     }
 
@@ -176,8 +202,8 @@ impl Conversation {
     /// The user takes the word. Since when they wanted it is known if they speak; otherwise the speaker was silenced
     /// when they wanted it, and only what began since then is to be silenced here.
     pub(super) fn interrupt(&mut self, since: Option<Instant>, now: Instant) {
-        self.turn.suspected = None;
-        self.turn.utterances.iter_mut().for_each(|utterance| utterance.over_reply = false);
+        (self.turn.suspected, self.turn.began) = (None, None);
+        self.turn.take_floor();
         let anything = !self.replies.open.is_empty() || self.turn.is_awaited();
         if !anything {
             self.speaker.resume();
@@ -262,7 +288,7 @@ impl Conversation {
         }
         let all = complete && played.samples >= reply.made;
         let text = reply.speech.heard(played.samples, reply.made);
-        let heard = Duration::from_micros(played.samples * 1_000_000 / u64::from(SPEAKER_RATE));
+        let heard = time_of(played.samples);
         let interrupted = (!all).then_some(Interruption { heard });
         self.captions.reply_ended(reply.speech.generation, text, interrupted, now);
         let times = self.times(&reply, &played, cut.flatten());
@@ -286,4 +312,8 @@ impl Conversation {
             dropped: std::mem::take(&mut self.ear.dropped),
         }
     }
+}
+
+fn time_of(samples: u64) -> Duration {
+    Duration::from_micros(samples * 1_000_000 / u64::from(SPEAKER_RATE))
 }

@@ -1,6 +1,7 @@
 //! The turn that is being taken: what the user says, who waits for an answer, and how long that took.
 
 use super::Conversation;
+use crate::provider::live::remote::floor::Model;
 use crate::provider::live::remote::protocol::Wish;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -38,6 +39,10 @@ pub(super) struct Turn {
     pub(super) voiced: Option<Instant>,
     /// The vendor has not heard the last sound, which was too short to interrupt it; it will if somebody goes on.
     pub(super) murmured: bool,
+    /// The reply was all but over when the user last began to speak into it.
+    pub(super) into_end: bool,
+    /// A short word answers the reply into whose end it was said: it is a turn of its own as soon as that is over.
+    pub(super) answers: bool,
     asked: Option<Asked>,
     /// Before this the vendor allows nothing more.
     limited_until: Option<Instant>,
@@ -46,8 +51,18 @@ pub(super) struct Turn {
 #[derive(Debug)]
 pub(super) struct Utterance {
     pub(super) name: String,
-    /// It began while the model spoke, and has not interrupted it.
-    pub(super) over_reply: bool,
+    pub(super) amid: Amid,
+}
+
+/// What somebody has begun to speak into, and has not interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Amid {
+    Silence,
+    /// A reply that had only just begun: most likely it is the reply itself.
+    Beginning,
+    Reply,
+    /// A reply that was all but over.
+    End,
 }
 
 /// An answer is expected.
@@ -74,6 +89,12 @@ impl Turn {
         let first = !asked.begun;
         asked.begun = true;
         first.then_some(*asked)
+    }
+
+    /// Whatever the user says from now on interrupts nobody.
+    pub(super) fn take_floor(&mut self) {
+        self.utterances.iter_mut().for_each(|utterance| utterance.amid = Amid::Silence);
+        self.answers = false;
     }
 
     /// What was asked for then is still the last that was.
@@ -117,6 +138,7 @@ impl Conversation {
     /// The user has finished, and the model is to answer.
     pub(super) fn end_turn(&mut self, now: Instant) {
         self.floor.leave();
+        self.turn.answers = false;
         self.ask(now);
         let end_of_turn = self.turn.voiced.map(|voiced| now.saturating_duration_since(voiced));
         if let Some(asked) = &mut self.turn.asked {
@@ -157,6 +179,9 @@ impl Conversation {
         if self.turn.suspected.is_some_and(|moment| moment <= now) {
             self.turn.suspected = None;
             self.interrupt(Some(self.turn.began.unwrap_or(now)), now);
+        }
+        if self.turn.answers && !self.user_speaks() && self.model(now) == Model::Silent {
+            self.answer_reply(now);
         }
         if let Some(last) = self.turn.last_sound
             && now >= last + self.microphone_off()

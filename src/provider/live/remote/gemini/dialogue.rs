@@ -257,6 +257,9 @@ impl Dialogue {
     /// user said.
     fn generation_complete(&mut self, deeds: &mut Vec<Deed>) {
         if let Some(reply) = &mut self.reply {
+            if reply.progress == Progress::Begun && !reply.hushed {
+                deeds.push(Deed::ReplyMade { reply: reply.name.clone() });
+            }
             reply.progress = Progress::Made;
         }
         self.end_utterance(deeds);

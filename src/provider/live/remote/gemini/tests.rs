@@ -123,6 +123,10 @@ fn said(reply: &str, text: &str) -> Deed {
     Deed::ReplySaid { reply: reply.to_owned(), text: text.to_owned() }
 }
 
+fn made(reply: &str) -> Deed {
+    Deed::ReplyMade { reply: reply.to_owned() }
+}
+
 fn ended(reply: &str, end: ReplyEnd) -> Deed {
     Deed::ReplyEnded { reply: reply.to_owned(), end }
 }

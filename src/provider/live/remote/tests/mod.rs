@@ -6,6 +6,7 @@ mod hours;
 mod lives;
 mod player;
 mod talking;
+mod turns;
 mod unstoppable;
 mod vendor;
 

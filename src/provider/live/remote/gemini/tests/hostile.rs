@@ -111,6 +111,7 @@ impl Book {
                     assert!(pcm.len() % 2 == 0 && !pcm.is_empty());
                 }
                 Deed::ReplySaid { reply, .. } => assert_eq!(self.begun.last(), Some(&reply)),
+                Deed::ReplyMade { reply } => assert!(!self.ended.contains(&reply)),
                 Deed::ReplyEnded { reply, .. } => {
                     assert!(self.begun.contains(&reply) && !self.ended.contains(&reply));
                     self.ended.push(reply);

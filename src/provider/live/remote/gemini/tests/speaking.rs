@@ -13,7 +13,7 @@ fn a_reply_begins_with_its_first_sound_and_ends_with_its_turn() {
         content(&mut gemini, json!({"outputTranscription": {"text": "hel"}})),
         [said("reply-1", "hel")]
     );
-    assert_eq!(content(&mut gemini, json!({"generationComplete": true})), []);
+    assert_eq!(content(&mut gemini, json!({"generationComplete": true})), [made("reply-1")]);
     assert_eq!(
         content(&mut gemini, json!({"outputTranscription": {"text": "lo", "finished": true}})),
         [said("reply-1", "lo")],
@@ -71,6 +71,7 @@ fn everything_in_one_message_is_told_in_the_order_in_which_it_was_said() {
             sound("reply-1", b"ab"),
             sound("reply-1", b"cd"),
             said("reply-1", "yes"),
+            made("reply-1"),
             ended("reply-1", ReplyEnd::Complete),
             Deed::Handle(Some("h".to_owned())),
             Deed::Tell(LiveOutput::Usage { input: 7, output: 3 }),
@@ -203,7 +204,7 @@ fn what_the_user_said_comes_in_pieces_and_ends_when_it_is_answered() {
     );
     assert_eq!(
         content(&mut gemini, json!({"generationComplete": true})),
-        [user("utterance-1", "how are you", true)]
+        [made("reply-1"), user("utterance-1", "how are you", true)]
     );
     content(&mut gemini, json!({"turnComplete": true}));
     assert_eq!(

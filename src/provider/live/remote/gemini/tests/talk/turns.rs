@@ -34,6 +34,27 @@ async fn give_result(talk: &mut Talk) {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_short_word_at_the_end_of_a_reply_is_heard_as_an_answer_to_it() {
+    for turns in [Turns::Model, Turns::Gateway] {
+        let mut talk = talk(turns);
+        let mut call = talk.answer().await;
+        talk.write("ask me").await;
+        call.text().await;
+        // The turn is not over before its sound was heard.
+        call.sound(4 * SECOND).await;
+        call.words("shall we go on").await;
+        call.content(json!({"generationComplete": true})).await;
+        sleep(Duration::from_millis(3_600)).await;
+        talk.speak(8000, Duration::from_millis(160)).await;
+        call.content(json!({"turnComplete": true})).await;
+        talk.speak(0, 2 * SECOND).await;
+        talk.model_said("shall we go on").await;
+        while let Ok(Some(_)) = timeout(SECOND, call.frame()).await {}
+        assert!(call.loud > 0, "{turns:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pause_within_what_is_said_does_not_move_later_texts() {
     let mut talk = talk(Turns::Model);
     let mut call = talk.answer().await;

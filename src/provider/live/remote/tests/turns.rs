@@ -1,0 +1,79 @@
+//! Whose turn it is: short words at the end of a reply, and results that come while somebody speaks.
+
+use super::vendor::LETTER;
+use super::*;
+use crate::message::{TalkKey, Turns};
+use crate::provider::live::remote::gemini::tests::vendor::Call as GeminiCall;
+use serde_json::json;
+use tokio::time::sleep;
+
+const QUESTION: &str = "shall we go on with it";
+/// "hai", which is a backchannel.
+const YES: &str = "\u{306f}\u{3044}";
+
+fn milliseconds(time: u64) -> Duration {
+    Duration::from_millis(time)
+}
+
+/// A question is being asked, and so long before its end the user begins to speak.
+async fn asked(talk: &mut Talk, before_end: u64) -> vendor::Call {
+    talk.say(LiveInput::Text("go".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.reply("r1", QUESTION).await;
+    let letters = QUESTION.chars().filter(|c| c.is_alphabetic()).count() as u64;
+    // A speaker begins a little later than it gets something.
+    sleep(milliseconds(letters * LETTER as u64 / 24 + 80 - before_end)).await;
+    call
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_short_word_at_the_end_of_a_reply_is_an_answer_to_it() {
+    for before_end in [100, 550] {
+        let mut talk = talk();
+        let mut call = asked(&mut talk, before_end).await;
+        call.speech("u1", true).await;
+        sleep(milliseconds(900)).await;
+        call.speech("u1", false).await;
+        call.transcribed("u1", YES).await;
+        call.reply("r2", "good").await;
+        assert_eq!(talk.said().await, answer(QUESTION), "{before_end} ms");
+        assert_eq!(talk.said().await, user(YES));
+        assert_eq!(talk.said().await, answer("good"));
+        assert!(call.idle(Duration::from_secs(30)).await, "it is answered once");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_is_so_where_the_gateway_decides() {
+    for before_end in [200, 550] {
+        let mut talk = talk_with(TurnRules { turns: Turns::Gateway, ..rules() }, &["first"]);
+        let mut call = asked(&mut talk, before_end).await;
+        talk.microphone(9_000, 6).await;
+        talk.microphone(0, 25).await;
+        call.expect("input_audio_buffer.clear").await;
+        call.expect("input_audio_buffer.commit").await;
+        assert!(call.heard > 24 * 230, "{}", call.heard);
+        call.send(json!({"type": "input_audio_buffer.committed", "item_id": "u1"})).await;
+        call.transcribed("u1", YES).await;
+        call.reply("r2", "good").await;
+        assert_eq!(talk.said().await, answer(QUESTION), "{before_end} ms");
+        assert_eq!(talk.said().await, user(YES));
+        assert_eq!(talk.said().await, answer("good"));
+        assert!(call.idle(Duration::from_secs(30)).await, "it is answered once");
+    }
+}
+
+/// The model wants a tool to be used; its id.
+async fn called(talk: &mut Talk) -> (vendor::Call, String) {
+    talk.say(LiveInput::Text("fix it".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.expect("response.create").await;
+    let wanted = json!([{"type": "function_call", "call_id": "c1", "name": "code_agent_request",
+        "arguments": "{\"channel\":1,\"request\":\"x\"}"}]);
+    call.send(json!({"type": "response.created", "response": {"id": "r1"}})).await;
+    call.done_with("r1", "completed", wanted).await;
+    let LiveOutput::ToolCall { id, .. } = talk.told().await else { panic!() };
+    (call, id)
+}
