@@ -191,6 +191,7 @@ impl Conversation {
         self.do_deeds(now);
         self.settle_replies(now);
         self.settle_turn(now);
+        self.pass_on_results(now);
         for caption in self.captions.due(now) {
             self.memory.keep(caption.speaker == Side::User, &caption.text);
             if !caption.typed {
@@ -234,7 +235,7 @@ impl Conversation {
             LiveInput::Audio { chunk, gap } => self.on_audio(chunk, gap, now),
             LiveInput::Interrupt => self.on_user_cancel(now),
             LiveInput::TalkKey(key) => self.on_talk_key(key, now),
-            LiveInput::ToolResult { id, outcome } => self.on_tool_result(id, outcome, now),
+            LiveInput::ToolResult { id, outcome } => self.on_tool_result(id, outcome),
             LiveInput::Text(_) | LiveInput::Report(_) | LiveInput::Image(_)
                 if !self.pictures.is_empty() =>
             {

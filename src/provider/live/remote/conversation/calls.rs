@@ -62,20 +62,14 @@ impl Conversation {
     }
 
     /// A call that was cancelled or never made is not answered.
-    pub(super) fn on_tool_result(
-        &mut self,
-        id: String,
-        outcome: Result<String, String>,
-        now: Instant,
-    ) {
+    pub(super) fn on_tool_result(&mut self, id: String, outcome: Result<String, String>) {
         let call = self.calls.known.iter_mut().find(|call| call.id == id && !call.answered);
         let Some(call) = call else { return };
         call.answered = true;
         self.calls.results.push((id, outcome));
-        self.pass_on_results(now);
     }
 
-    /// The model would speak about them into the user's words.
+    /// As soon as the user is silent: the model would speak about them into the user's words.
     pub(super) fn pass_on_results(&mut self, now: Instant) {
         if self.calls.results.is_empty() || self.user_speaks() {
             return;

@@ -96,10 +96,7 @@ impl Conversation {
         }
         match (utterance.amid, self.model(now)) {
             // The reply was over before it was decided, so this was said to it, and not into it.
-            (Amid::Silence, _) | (Amid::Reply | Amid::End, Model::Silent) => {
-                self.end_turn(now);
-                self.pass_on_results(now);
-            }
+            (Amid::Silence, _) | (Amid::Reply | Amid::End, Model::Silent) => self.end_turn(now),
             (Amid::End, Model::Speaks | Model::Begins) => {
                 self.turn.unanswered = true;
                 self.turn.answers = true;

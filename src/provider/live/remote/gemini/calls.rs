@@ -11,6 +11,9 @@ const MOST_OPEN: usize = 64;
 /// Calls that are remembered after their end, because they may be repeated.
 const MOST_PAST: usize = 64;
 
+/// One whose name is not known.
+const A_TOOL: &str = "A tool";
+
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     open: VecDeque<Call>,
@@ -90,11 +93,15 @@ impl Calls {
         if let Some(at) = self.orphans.iter().position(|call| call.told == told)
             && let Some(call) = self.orphans.remove(at)
         {
-            return Answer::Words(report(&call.name, outcome));
+            let words = report(&call.name, outcome);
+            self.remember(call.ids.into_iter().flatten());
+            return Answer::Words(words);
         }
         let at = self.open.iter().position(|call| call.told == told);
         let Some(call) = at.and_then(|at| self.open.remove(at)) else {
-            return Answer::Unwanted;
+            let known = self.past.iter().any(|id| id == told);
+            // Another vendor called it, whose part this one has taken.
+            return if known { Answer::Unwanted } else { Answer::Words(report(A_TOOL, outcome)) };
         };
         let answer = Answer::Frame(response(&call, outcome, works_aside));
         self.remember(call.ids.into_iter().flatten());

@@ -77,3 +77,35 @@ async fn called(talk: &mut Talk) -> (vendor::Call, String) {
     let LiveOutput::ToolCall { id, .. } = talk.told().await else { panic!() };
     (call, id)
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_comes_while_somebody_speaks_by_a_key_is_told_afterwards() {
+    let mut talk = talk();
+    let (mut call, id) = called(&mut talk).await;
+    talk.say(LiveInput::TalkKey(TalkKey::Pressed)).await;
+    talk.microphone(9_000, 10).await;
+    talk.say(LiveInput::ToolResult { id, outcome: Ok("begun".to_owned()) }).await;
+    talk.microphone(9_000, 10).await;
+    talk.say(LiveInput::TalkKey(TalkKey::Released)).await;
+    for kind in ["session.update", "input_audio_buffer.clear", "input_audio_buffer.commit"] {
+        call.expect(kind).await;
+    }
+    call.expect("session.update").await;
+    call.expect("response.create").await;
+    let result = call.expect("conversation.item.create").await;
+    assert_eq!(result["item"]["output"], "begun", "{result}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_another_vendor_asked_for_is_told_in_words() {
+    let mut talk = talk_with(rules(), &["first", "gemini-3.8-live"]);
+    let (call, id) = called(&mut talk).await;
+    call.close(3000, "no more").await;
+    assert!(matches!(talk.told().await, LiveOutput::Replaced { .. }));
+    let mut call = GeminiCall::pick_up(talk.vendor.ring().await).await;
+    call.begin().await;
+    assert!(call.next().await["clientContent"].is_object());
+    talk.say(LiveInput::ToolResult { id, outcome: Ok("agent 1 has begun".to_owned()) }).await;
+    let told = call.text().await;
+    assert!(told.contains("agent 1 has begun"), "{told}");
+}

@@ -55,6 +55,33 @@ async fn a_short_word_at_the_end_of_a_reply_is_heard_as_an_answer_to_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_result_that_comes_while_somebody_speaks_is_told_afterwards() {
+    for turns in [Turns::Model, Turns::Gateway] {
+        let mut talk = talk(turns);
+        let mut call = talk.answer().await;
+        talk.write("build it").await;
+        call.text().await;
+        call.say(tool_call()).await;
+        talk.speak(8000, SECOND).await;
+        give_result(&mut talk).await;
+        talk.speak(8000, SECOND).await;
+        let user = talk.speak(0, 2 * SECOND);
+        let told = async {
+            if turns == Turns::Gateway {
+                assert_eq!(next(&mut call).await, activity_start());
+                assert_eq!(next(&mut call).await, activity_end());
+            }
+            let heard = call.heard;
+            let told = next(&mut call).await;
+            assert!(told["toolResponse"].is_object(), "{turns:?} {told}");
+            heard
+        };
+        tokio::join!(user, told);
+        assert!(call.heard >= 2 * 32_000, "{turns:?}: nobody was interrupted by it");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pause_within_what_is_said_does_not_move_later_texts() {
     let mut talk = talk(Turns::Model);
     let mut call = talk.answer().await;
