@@ -167,6 +167,8 @@ impl Protocol for Gemini {
             images: true,
             hears_speech: false,
             interrupts_itself: !self.turns_are_ours(),
+            replies_unasked: true,
+            works_aside: self.family.works_aside(),
             hears_aside: false,
             yields_turns: false,
             resume: self.resume(),

@@ -295,6 +295,8 @@ impl Protocol for OpenAi {
             images: true,
             hears_speech: true,
             interrupts_itself: false,
+            replies_unasked: false,
+            works_aside: false,
             hears_aside: true,
             yields_turns: true,
             resume: Resume::Replay,

@@ -40,6 +40,10 @@ pub(super) struct Capabilities {
     pub(super) hears_speech: bool,
     /// It falls silent by itself as soon as it hears anybody.
     pub(super) interrupts_itself: bool,
+    /// It speaks when it has something to say, and not when it is asked to.
+    pub(super) replies_unasked: bool,
+    /// It goes on speaking while a tool works, and may say nothing to what came of it.
+    pub(super) works_aside: bool,
     /// It can be given something to hear that it does not answer.
     pub(super) hears_aside: bool,
     /// Who tells that the user speaks can be changed within a connection.

@@ -77,6 +77,9 @@ impl Conversation {
         for (id, outcome) in std::mem::take(&mut self.calls.results) {
             self.wish(Wish::ToolResult { id, outcome });
         }
-        self.expect(now);
+        // Who has said already what it does may have nothing to add.
+        if !(self.vendor.works_aside && self.turn.has_spoken()) {
+            self.expect(now);
+        }
     }
 }

@@ -30,7 +30,7 @@ impl Conversation {
             Deed::UserSaid { utterance, text, last } => {
                 self.on_user_said(&utterance, &text, last, now);
             }
-            Deed::ReplyBegan { reply } => self.on_reply_began(reply),
+            Deed::ReplyBegan { reply } => self.on_reply_began(reply, now),
             Deed::Sound { reply, pcm } => self.on_sound(&reply, pcm, now),
             Deed::ReplySaid { reply, text } => self.on_reply_said(&reply, text),
             Deed::ReplyMade { reply } => self.on_reply_made(&reply),

@@ -202,6 +202,8 @@ impl Conversation {
                 }
             }
             Turns::Model if self.vendor.hears_speech => (),
+            // It was quicker to believe that than we are.
+            Turns::Model if due && self.turn.replied > self.turn.voiced => self.ear.forget(),
             // The vendor answers by itself, but may forget to.
             Turns::Model if due => self.end_turn(now),
             Turns::Model => self.forget_sound(),

@@ -35,6 +35,8 @@ struct Reply {
     sounded: u64,
     /// The same as the speaker plays them.
     made: u64,
+    /// When the last of it came.
+    last_sound: Option<Instant>,
     /// There will be no more sound of it, although it may not be over yet.
     whole: bool,
     asked: Option<Asked>,
@@ -100,7 +102,7 @@ impl Conversation {
         self.held.is_none() && !self.turn.is_awaited() && time_of(left) <= LAST_WORDS
     }
 
-    pub(super) fn on_reply_began(&mut self, name: String) {
+    pub(super) fn on_reply_began(&mut self, name: String, now: Instant) {
         let generation = match self.speaker.begin_at(Pace::Bursts, self.vendor.output_rate) {
             Ok(generation) => generation,
             Err(err) => {
@@ -116,12 +118,14 @@ impl Conversation {
             speech: Speech::new(name, generation),
             sounded: 0,
             made: 0,
+            last_sound: None,
             whole: false,
             asked: self.turn.answered(),
             connection: self.connection.number,
             words_until: None,
         };
         self.replies.open.push(reply);
+        self.turn.replied = Some(now);
         self.turn.unanswered = false;
         if !self.user_speaks() {
             self.ear.forget();
@@ -139,6 +143,7 @@ impl Conversation {
             return;
         };
         let generation = reply.speech.generation;
+        reply.last_sound = Some(now);
         reply.sounded += (pcm.len() / 2) as u64;
         reply.made = reply.sounded * u64::from(SPEAKER_RATE) / u64::from(self.vendor.output_rate);
         match self.speaker.push(generation, pcm.clone()).now_or_never() {
@@ -167,18 +172,21 @@ impl Conversation {
                 ReplyEnd::Cancelled | ReplyEnd::Failed(_) => State::Broken,
             };
             reply.words_until = Some(now + LATE_WORDS);
-            (reply.speech.generation, reply.made)
+            (reply.speech.generation, reply.made, reply.last_sound)
         });
-        if let Some((generation, _)) = found {
+        if let Some((generation, ..)) = found {
             self.speaker.finish(generation);
         }
         match end {
             ReplyEnd::Complete => {
+                if self.vendor.replies_unasked {
+                    self.turn.fulfilled(found.and_then(|(_, _, last_sound)| last_sound));
+                }
                 self.connection.works();
                 self.connection.speaks();
                 self.reported = None;
             }
-            ReplyEnd::Failed(reason) if found.is_none_or(|(_, made)| made == 0) => {
+            ReplyEnd::Failed(reason) if found.is_none_or(|(_, made, _)| made == 0) => {
                 self.on_no_answer(&reason, now);
             }
             ReplyEnd::Failed(_) | ReplyEnd::Cancelled => (),

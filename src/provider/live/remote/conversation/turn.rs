@@ -43,6 +43,8 @@ pub(super) struct Turn {
     pub(super) into_end: bool,
     /// A short word answers the reply into whose end it was said: it is a turn of its own as soon as that is over.
     pub(super) answers: bool,
+    /// When a reply last began.
+    pub(super) replied: Option<Instant>,
     asked: Option<Asked>,
     /// Before this the vendor allows nothing more.
     limited_until: Option<Instant>,
@@ -89,6 +91,18 @@ impl Turn {
         let first = !asked.begun;
         asked.begun = true;
         first.then_some(*asked)
+    }
+
+    /// The model has said something since it was last asked.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.asked.is_some_and(|asked| self.replied.is_some_and(|replied| replied >= asked.at))
+    }
+
+    /// A reply has ended that went on until this moment: whatever was asked for before that is answered by it.
+    pub(super) fn fulfilled(&mut self, last_sound: Option<Instant>) {
+        if let Some(asked) = &mut self.asked {
+            asked.begun |= last_sound.is_some_and(|moment| moment >= asked.at);
+        }
     }
 
     /// Whatever the user says from now on interrupts nobody.
@@ -182,6 +196,10 @@ impl Conversation {
         }
         if self.turn.answers && !self.user_speaks() && self.model(now) == Model::Silent {
             self.answer_reply(now);
+        }
+        if self.speaker.current().is_some() {
+            // Whoever is being listened to is not mute.
+            self.turn.wait_until(now + self.remote.rules.patience);
         }
         if let Some(last) = self.turn.last_sound
             && now >= last + self.microphone_off()

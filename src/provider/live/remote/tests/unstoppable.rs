@@ -26,6 +26,8 @@ impl Protocol for Unstoppable {
             images: false,
             hears_speech: false,
             interrupts_itself: false,
+            replies_unasked: true,
+            works_aside: false,
             hears_aside: false,
             yields_turns: true,
             resume: Resume::Replay,

@@ -82,6 +82,58 @@ async fn a_result_that_comes_while_somebody_speaks_is_told_afterwards() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_speaks_calls_and_goes_on_is_not_asked_to_answer() {
+    for goes_on in [true, false] {
+        let mut talk = talk(Turns::Model);
+        let mut call = talk.answer().await;
+        talk.write("build it").await;
+        call.text().await;
+        call.sound(SECOND).await;
+        call.words("i give it to an agent ").await;
+        call.say(tool_call()).await;
+        give_result(&mut talk).await;
+        assert!(next(&mut call).await["toolResponse"].is_object());
+        if goes_on {
+            call.sound(3 * SECOND).await;
+            call.words("and it has begun").await;
+        }
+        call.content(json!({"generationComplete": true})).await;
+        sleep(4 * SECOND).await;
+        call.content(json!({"turnComplete": true})).await;
+        is_left_alone(&talk, &mut call, 12 * SECOND).await;
+        let wanted = if goes_on { " and it has begun" } else { "" };
+        talk.model_said(&format!("i give it to an agent{wanted}")).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_answer_within_the_same_turn_is_waited_for() {
+    let mut talk = talk(Turns::Model);
+    let mut call = talk.answer().await;
+    talk.write("build it").await;
+    call.text().await;
+    call.say(tool_call()).await;
+    give_result(&mut talk).await;
+    assert!(next(&mut call).await["toolResponse"].is_object());
+    call.sound(30 * SECOND).await;
+    call.words("it has begun").await;
+    is_left_alone(&talk, &mut call, 29 * SECOND).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_answers_before_we_believe_that_the_user_is_done_is_not_asked_again() {
+    let mut talk = talk(Turns::Model);
+    let mut call = talk.answer().await;
+    talk.speak(8000, SECOND).await;
+    talk.speak(0, Duration::from_millis(400)).await;
+    call.content(json!({"inputTranscription": {"text": "hello", "finished": true}})).await;
+    call.reply("hi", Duration::from_millis(300)).await;
+    is_left_alone(&talk, &mut call, 12 * SECOND).await;
+    talk.user_said("hello").await;
+    talk.model_said("hi").await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pause_within_what_is_said_does_not_move_later_texts() {
     let mut talk = talk(Turns::Model);
     let mut call = talk.answer().await;
