@@ -23,6 +23,7 @@ struct Row {
     key: Option<Variable>,
     label: Option<String>,
     language: Option<Word>,
+    transcription: Option<Model>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -60,6 +61,12 @@ impl TryFrom<Row> for RawLive {
                 "`{name}` has no key: name its variable with `key`, or say with `base_url` which server needs none"
             ));
         }
+        if row.transcription.is_some() && row.kind == Kind::Gemini {
+            let name = row.name.0;
+            return Err(format!(
+                "`{name}` writes down by itself what is said: leave out `transcription`"
+            ));
+        }
         Ok(Self(row))
     }
 }
@@ -82,6 +89,7 @@ impl RawLive {
             voice: row.voice.map(|word| word.0),
             key,
             language: row.language.map(|word| word.0),
+            transcription: row.transcription.map(|model| model.0),
         }
     }
 }

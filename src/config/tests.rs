@@ -218,7 +218,7 @@ fn bad_chat_models_are_refused() {
 #[test]
 fn live_models_stand_in_for_each_other_in_their_order() {
     let text = "[[live]]\nname = \"gemini_live\"\nkind = \"gemini\"\nmodel = \"g\"\nkey = \"A_KEY\"\n\
-        [[live]]\nname = \"openai_live\"\nkind = \"openai\"\nmodel = \"o\"\nvoice = \"marin\"\nkey = \"B_KEY\"\n\
+        [[live]]\nname = \"openai_live\"\nkind = \"openai\"\nmodel = \"o\"\nvoice = \"marin\"\nkey = \"B_KEY\"\ntranscription = \"whisper-1\"\n\
         [[live]]\nname = \"own\"\nkind = \"openai\"\nmodel = \"m\"\nbase_url = \"http://box:1/v1/\"\nlabel = \"Box\"\n\
         [voice]\nsilence_ms = 900\nbackchannels = [\"Aha\"]\n";
     let dir = tempfile::tempdir().unwrap();
@@ -241,6 +241,7 @@ fn live_models_stand_in_for_each_other_in_their_order() {
     let config = with("");
     assert_eq!(names(&config), ["openai_live", "own"]);
     assert_eq!(config.live[1].base_url, "wss://api.openai.com/v1");
+    assert_eq!(config.live[1].transcription.as_deref(), Some("whisper-1"));
     assert_eq!((&*config.live[2].base_url, &*config.live[2].label), ("ws://box:1/v1", "Box"));
     assert_eq!(config.turn_rules.silence, Duration::from_millis(900));
     for word in ["aha", "mm-hm", "\u{306f}\u{3044}"] {
@@ -270,6 +271,8 @@ fn bad_live_models_are_refused() {
         check_refused(&row(more), &at(line, reason));
     }
     check_refused(&row("key = \"K\"\n").repeat(2), "live model `a` is there twice");
+    let gemini = row("key = \"K\"\ntranscription = \"t\"").replace("openai", "gemini");
+    check_refused(&gemini, &at(1, "`a` writes down by itself what is said"));
     check_refused(
         "[settings]\nLIVE_AI_NAME = \"b\"",
         "[settings] LIVE_AI_NAME: there is no `b`; there are scripted, auto",

@@ -48,6 +48,7 @@ mod tests {
             voice: None,
             key: Some(ChatKey { variable: "A_KEY".to_owned(), secret }),
             language: None,
+            transcription: None,
         }
     }
 

@@ -21,6 +21,8 @@ pub struct LiveModel {
     pub key: Option<ChatKey>,
     /// What is spoken, such as `ja` or `ja-JP`; `None`: whatever the model hears.
     pub language: Option<String>,
+    /// Who writes down what the user says, by its vendor's name for it; `None`: the vendor's usual one.
+    pub transcription: Option<String>,
 }
 
 impl LiveModel {

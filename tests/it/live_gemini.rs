@@ -35,6 +35,7 @@ async fn live() -> Live {
         voice: Some("Kore".to_owned()),
         key: Some(ChatKey { variable: "TEST_LIVE_KEY".to_owned(), secret }),
         language: Some("ja-JP".to_owned()),
+        transcription: None,
     };
     let gateway = Gateway::start_with(|config| {
         let chosen = |(name, value)| match name {

@@ -38,6 +38,7 @@ impl Vendor {
             voice: None,
             key: Some(ChatKey { variable: "TEST_LIVE_KEY".to_owned(), secret }),
             language: None,
+            transcription: None,
         }
     }
 

@@ -15,6 +15,7 @@ use slot::{Act, Responses};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::warn;
 use wire::{ClientEvent, Content, Item, Limit, Outgoing, OutputItem, ServerEvent, Trouble};
 
 const RATE: u32 = 24_000;
@@ -40,6 +41,8 @@ const FATAL: [&str; 5] = [
 pub(super) struct OpenAi {
     setup: Setup,
     now: Connection,
+    /// The server does not take that it is to write down what the user says.
+    untranscribed: bool,
 }
 
 /// What is known of one connection.
@@ -67,7 +70,7 @@ struct Connection {
 
 impl OpenAi {
     pub(super) fn new(setup: Setup) -> Self {
-        Self { setup, now: Connection::default() }
+        Self { setup, now: Connection::default(), untranscribed: false }
     }
 
     fn send(&mut self, event: ClientEvent) -> (Deed, String) {
@@ -202,7 +205,7 @@ impl OpenAi {
             _ => {
                 let event = error.event_id.as_deref();
                 if !self.now.ready && event == Some(&self.now.configured) {
-                    return vec![Deed::Failed { reason, fate: Fate::GiveUp }];
+                    return vec![self.on_refused(error)];
                 }
                 if self.now.responses.failed(event) {
                     let reply = event.unwrap_or_default().to_owned();
@@ -211,6 +214,25 @@ impl OpenAi {
                 vec![Deed::Remark(reason)]
             }
         }
+    }
+
+    /// Other servers than the vendor's own may not know how to write down what is said; without that one can talk to
+    /// them all the same.
+    fn on_refused(&mut self, error: &Trouble) -> Deed {
+        let other = error.param.as_ref().is_some_and(|param| !param.contains("transcription"));
+        if other || self.untranscribed {
+            return Deed::Failed { reason: error.text(), fate: Fate::GiveUp };
+        }
+        warn!(reason = error.text(), "what the user says is not written down");
+        self.untranscribed = true;
+        self.configure()
+    }
+
+    fn configure(&mut self) -> Deed {
+        let session = self.session();
+        let (configure, event) = self.send(ClientEvent::Update { session });
+        self.now.configured = event;
+        configure
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm for each")]
@@ -318,10 +340,7 @@ impl Protocol for OpenAi {
 
     fn open(&mut self, _handle: Option<&str>, said: &[Said]) -> Vec<Deed> {
         self.now = Connection::default();
-        let session = self.session();
-        let (configure, event) = self.send(ClientEvent::Update { session });
-        self.now.configured = event;
-        let mut deeds = vec![configure];
+        let mut deeds = vec![self.configure()];
         for Said { by_user, text } in said {
             let text = text.clone();
             deeds.push(if *by_user {
@@ -330,6 +349,9 @@ impl Protocol for OpenAi {
                 self.message("assistant", Content::OutputText { text })
             });
         }
+        // What was said may have been said in another one.
+        let language = self.setup.language().filter(|_| !said.is_empty());
+        deeds.extend(language.map(|text| self.message("system", Content::InputText { text })));
         deeds
     }
 

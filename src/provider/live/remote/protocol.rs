@@ -17,6 +17,14 @@ pub(super) struct Setup {
     pub(super) rules: Arc<TurnRules>,
 }
 
+impl Setup {
+    /// What a model is told of the language, if there is one to be told of.
+    pub(super) fn language(&self) -> Option<String> {
+        let language = self.model.language.as_deref()?;
+        Some(format!("The language of this conversation is {language}."))
+    }
+}
+
 /// Something that the model may want done.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tool {

@@ -87,9 +87,7 @@ fn model(name: &str) -> String {
 
 fn instruction(wanted: &Setup, family: Family, past: Past, said: &[Said]) -> String {
     let mut parts = vec![wanted.instructions.trim().to_owned()];
-    if let Some(language) = wanted.model.language.as_deref().filter(|_| !family.takes_language()) {
-        parts.push(format!("The language of this conversation is {language}."));
-    }
+    parts.extend(wanted.language().filter(|_| !family.takes_language()));
     if past == Past::Instructions {
         let line = |said: &Said| {
             let who = if said.by_user { "User" } else { "You" };

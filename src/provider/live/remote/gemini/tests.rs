@@ -39,6 +39,7 @@ fn wanted(model: &str, turns: Turns) -> Setup {
         voice: Some("Kore".to_owned()),
         key: Some(key),
         language: Some("ja-JP".to_owned()),
+        transcription: None,
     };
     let tool = Tool {
         name: "code_agent_request",

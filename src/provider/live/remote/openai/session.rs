@@ -5,18 +5,19 @@ use crate::message::Turns;
 use crate::provider::live::remote::protocol::Setup;
 use serde_json::{Value, json};
 
-/// Turns what the user says into text.
+/// Turns what the user says into text, unless the row says otherwise.
 const TRANSCRIPTION: &str = "gpt-4o-transcribe";
 
 impl OpenAi {
     pub(super) fn session(&self) -> Value {
         let Setup { model, instructions, tools, .. } = &self.setup;
         let format = json!({"type": "audio/pcm", "rate": RATE});
-        let mut transcription = json!({"model": TRANSCRIPTION});
-        // Only the language itself, without its country.
-        if let Some(code) = model.language.as_deref().and_then(|code| code.split('-').next()) {
-            transcription["language"] = code.into();
+        let mut input = json!({"format": format, "turn_detection": self.detection()});
+        if !self.untranscribed {
+            input["transcription"] = self.transcription();
         }
+        let instructions = [Some(instructions.clone()), self.setup.language()];
+        let instructions: Vec<_> = instructions.into_iter().flatten().collect();
         let mut output = json!({"format": format});
         if let Some(voice) = &model.voice {
             output["voice"] = voice.as_str().into();
@@ -32,18 +33,22 @@ impl OpenAi {
             "type": "realtime",
             "model": model.model,
             "output_modalities": ["audio"],
-            "instructions": instructions,
-            "audio": {
-                "input": {
-                    "format": format,
-                    "transcription": transcription,
-                    "turn_detection": self.detection(),
-                },
-                "output": output,
-            },
+            "instructions": instructions.join("\n\n").trim(),
+            "audio": {"input": input, "output": output},
             "tools": tools,
             "tool_choice": "auto",
         })
+    }
+
+    fn transcription(&self) -> Value {
+        let model = &self.setup.model;
+        let mut transcription =
+            json!({"model": model.transcription.as_deref().unwrap_or(TRANSCRIPTION)});
+        // Only the language itself, without its country.
+        if let Some(code) = model.language.as_deref().and_then(|code| code.split('-').next()) {
+            transcription["language"] = code.into();
+        }
+        transcription
     }
 
     /// The vendor says when somebody speaks, and never acts upon it.

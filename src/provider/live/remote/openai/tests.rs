@@ -6,6 +6,12 @@ use crate::provider::live::remote::floor::tests::rules;
 use std::sync::Arc;
 
 fn protocol() -> OpenAi {
+    let mut protocol = OpenAi::new(setup());
+    protocol.open(None, &[]);
+    protocol
+}
+
+fn setup() -> Setup {
     let key = ChatKey { variable: "A_KEY".to_owned(), secret: Some(Secret::new("sk-1")) };
     let model = LiveModel {
         name: "a".to_owned(),
@@ -16,13 +22,44 @@ fn protocol() -> OpenAi {
         voice: None,
         key: Some(key),
         language: None,
+        transcription: None,
     };
     let rules = Arc::new(rules());
-    let setup =
-        Setup { model: Arc::new(model), instructions: String::new(), tools: Vec::new(), rules };
-    let mut protocol = OpenAi::new(setup);
-    protocol.open(None, &[]);
-    protocol
+    Setup { model: Arc::new(model), instructions: "be brief".to_owned(), tools: Vec::new(), rules }
+}
+
+#[test]
+fn the_language_is_told_and_told_again_after_what_was_said() {
+    let mut wanted = setup();
+    Arc::make_mut(&mut wanted.model).language = Some("ja-JP".to_owned());
+    let mut protocol = OpenAi::new(wanted);
+    let line = "The language of this conversation is ja-JP.";
+    let frames = sent(&protocol.open(None, &[]));
+    assert_eq!(frames.len(), 1);
+    let session = &frames[0]["session"];
+    assert_eq!(session["instructions"], format!("be brief\n\n{line}"));
+    assert_eq!(session["audio"]["input"]["transcription"]["language"], "ja");
+    let frames = sent(&protocol.open(None, &[Said { by_user: true, text: "hello".to_owned() }]));
+    let last = &frames[2]["item"];
+    assert_eq!((&last["role"], &last["content"][0]["text"]), (&json!("system"), &json!(line)));
+}
+
+#[test]
+fn a_server_that_does_not_write_down_what_is_said_is_used_without() {
+    let mut wanted = setup();
+    Arc::make_mut(&mut wanted.model).transcription = Some("whisper-1".to_owned());
+    let mut protocol = OpenAi::new(wanted);
+    let asked = sent(&protocol.open(None, &[]));
+    assert_eq!(asked[0]["session"]["audio"]["input"]["transcription"]["model"], "whisper-1");
+    let param = "session.audio.input.transcription.model";
+    let error = json!({"code": "invalid_value", "param": param, "event_id": asked[0]["event_id"]});
+    let again = sent(&frame(&mut protocol, &json!({"type": "error", "error": error})));
+    assert_eq!(again[0]["session"]["instructions"], "be brief");
+    assert_eq!(again[0]["session"]["audio"]["input"].get("transcription"), None);
+    assert_eq!(frame(&mut protocol, &json!({"type": "session.updated"})), [Deed::Ready]);
+    // Also the next time.
+    let anew = sent(&protocol.open(None, &[]));
+    assert_eq!(anew[0]["session"]["audio"]["input"].get("transcription"), None);
 }
 
 fn frame(protocol: &mut OpenAi, event: &Value) -> Vec<Deed> {
@@ -135,11 +172,20 @@ fn errors_mean_what_they_say() {
 
 #[test]
 fn a_configuration_that_is_refused_is_not_tried_again() {
-    let mut protocol = protocol();
-    let error = json!({"code": "invalid_value", "message": "no such voice", "event_id": "k1"});
-    let deeds = frame(&mut protocol, &json!({"type": "error", "error": error}));
-    let reason = "no such voice".to_owned();
-    assert_eq!(deeds, [Deed::Failed { reason, fate: Fate::GiveUp }]);
+    let error = |event: &str, param: Option<&str>| {
+        let error = json!({"code": "invalid_value", "message": "no such voice", "param": param,
+            "event_id": event});
+        json!({"type": "error", "error": error})
+    };
+    let given_up = Deed::Failed { reason: "no such voice".to_owned(), fate: Fate::GiveUp };
+    let mut one = protocol();
+    let deeds = frame(&mut one, &error("k1", Some("session.audio.output.voice")));
+    assert_eq!(deeds, [given_up]);
+    // Whoever does not say what is wrong is asked for less, once.
+    let mut two = protocol();
+    assert_eq!(sent(&frame(&mut two, &error("k1", None))).len(), 1);
+    let deeds = frame(&mut two, &error("k2", None));
+    assert!(matches!(&deeds[..], [Deed::Failed { fate: Fate::GiveUp, .. }]), "{deeds:?}");
 }
 
 #[test]

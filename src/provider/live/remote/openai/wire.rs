@@ -182,6 +182,9 @@ pub(super) struct Trouble {
     /// Of ours, that it is about.
     #[serde(default)]
     pub(super) event_id: Option<String>,
+    /// The field of it.
+    #[serde(default)]
+    pub(super) param: Option<String>,
 }
 
 impl Trouble {

@@ -45,7 +45,8 @@ fn model(name: &str) -> Arc<LiveModel> {
         model: name.to_owned(),
         voice: Some("marin".to_owned()),
         key: Some(ChatKey { variable: "A_KEY".to_owned(), secret }),
-        language: Some("ja-JP".to_owned()),
+        language: None,
+        transcription: None,
     })
 }
 

@@ -20,7 +20,7 @@ async fn a_text_is_answered_and_told_when_it_was_heard() {
     assert_eq!(session["output_modalities"], json!(["audio"]));
     assert_eq!(session["audio"]["output"]["voice"], "marin");
     let input = &session["audio"]["input"];
-    assert_eq!(input["transcription"]["language"], "ja");
+    assert_eq!(input["transcription"]["model"], "gpt-4o-transcribe");
     assert_eq!(input["turn_detection"]["create_response"], false);
     assert_eq!(input["turn_detection"]["interrupt_response"], false);
     assert_eq!(session["tools"][0]["name"], "code_agent_request");
