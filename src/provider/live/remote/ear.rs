@@ -1,5 +1,5 @@
 //! The microphone on its way to a vendor: brought to the vendor's rate, listened to by our own gate, and its last
-//! seconds kept, in case a new connection has to hear them again.
+//! seconds kept, or all that nobody has answered yet, in case a new connection has to hear it again.
 
 use crate::audio::resample::{ResampleError, Resampler};
 use crate::audio::voice::{VOICE_RATE, Voice, VoiceGate};
@@ -9,7 +9,11 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// What is kept for a new connection. More would be old news.
-const KEPT: Duration = Duration::from_secs(3);
+pub(super) const KEPT: Duration = Duration::from_secs(3);
+/// The same of what nobody has answered yet: an utterance from its beginning. More: its beginning is forgotten.
+pub(super) const LONGEST_KEPT: Duration = Duration::from_secs(30);
+/// It is heard again in pieces of about this length, so that they fit into what a connection takes at once.
+const PIECE: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub(super) struct Ear {
@@ -18,6 +22,8 @@ pub(super) struct Ear {
     gate: VoiceGate,
     kept: VecDeque<AudioChunk>,
     kept_time: Duration,
+    /// So much is kept.
+    pub(super) most: Duration,
     /// Chunks that were lost before us or are in no form that can be heard.
     pub(super) dropped: u64,
 }
@@ -32,7 +38,15 @@ pub(super) struct Heard {
 impl Ear {
     pub(super) fn new(gate: VoiceGate, rate: u32) -> Self {
         let (vendor, gated) = (Tuned::to(rate), Tuned::to(VOICE_RATE));
-        Self { vendor, gated, gate, kept: VecDeque::new(), kept_time: Duration::ZERO, dropped: 0 }
+        Self {
+            vendor,
+            gated,
+            gate,
+            kept: VecDeque::new(),
+            kept_time: Duration::ZERO,
+            most: KEPT,
+            dropped: 0,
+        }
     }
 
     /// Another vendor hears from now on.
@@ -67,11 +81,21 @@ impl Ear {
         self.kept_time = Duration::ZERO;
     }
 
-    /// What a new connection has to hear, at its rate.
-    pub(super) fn replay(&mut self) -> Vec<Bytes> {
+    /// What a new connection has to hear, at its rate: the last of it, up to this length.
+    pub(super) fn replay(&mut self, most: Duration) -> Vec<Bytes> {
+        self.shorten(most);
         let mut fresh = Tuned::to(self.vendor.rate);
-        let pieces = self.kept.iter().filter_map(|chunk| fresh.push(chunk, false).ok());
-        pieces.filter(|pcm| !pcm.is_empty()).collect()
+        let (mut pieces, mut piece) = (Vec::new(), BytesMut::new());
+        let full = 2 * (PIECE.as_millis() as usize) * self.vendor.rate as usize / 1_000;
+        for pcm in self.kept.iter().filter_map(|chunk| fresh.push(chunk, false).ok()) {
+            piece.extend_from_slice(&pcm);
+            if piece.len() >= full {
+                pieces.push(piece.split().freeze());
+            }
+        }
+        pieces.push(piece.freeze());
+        pieces.retain(|pcm| !pcm.is_empty());
+        pieces
     }
 
     #[cfg(test)]
@@ -82,7 +106,11 @@ impl Ear {
     fn keep(&mut self, chunk: AudioChunk) {
         self.kept_time += length(&chunk);
         self.kept.push_back(chunk);
-        while self.kept_time > KEPT
+        self.shorten(self.most);
+    }
+
+    fn shorten(&mut self, most: Duration) {
+        while self.kept_time > most
             && let Some(oldest) = self.kept.pop_front()
         {
             self.kept_time = self.kept_time.saturating_sub(length(&oldest));
@@ -182,11 +210,24 @@ mod tests {
         for _ in 0..100 {
             ear.hear(chunk(24_000, 2_400), false);
         }
-        assert_eq!(ear.replay().iter().map(Bytes::len).sum::<usize>(), 2 * 3 * 24_000);
+        let pieces = ear.replay(LONGEST_KEPT);
+        assert_eq!(pieces.iter().map(Bytes::len).sum::<usize>(), 2 * 3 * 24_000);
+        assert!(pieces.len() <= 6, "{}", pieces.len());
         ear.tune(16_000);
-        let again: usize = ear.replay().iter().map(Bytes::len).sum();
+        let again: usize = ear.replay(KEPT).iter().map(Bytes::len).sum();
         assert!((2 * 47_000..=2 * 48_000).contains(&again), "{again}");
         ear.forget();
-        assert!(ear.replay().is_empty());
+        assert!(ear.replay(KEPT).is_empty());
+    }
+
+    #[test]
+    fn what_nobody_has_answered_is_kept_for_longer() {
+        let mut ear = ear(24_000);
+        ear.most = LONGEST_KEPT;
+        for _ in 0..400 {
+            ear.hear(chunk(24_000, 2_400), false);
+        }
+        assert_eq!(ear.replay(LONGEST_KEPT).iter().map(Bytes::len).sum::<usize>(), 2 * 30 * 24_000);
+        assert_eq!(ear.replay(KEPT).iter().map(Bytes::len).sum::<usize>(), 2 * 3 * 24_000);
     }
 }

@@ -6,6 +6,7 @@ use crate::message::Turns;
 use crate::provider::chat::presentable;
 use crate::provider::live::LiveOutput;
 use crate::provider::live::remote::dial::Refusal;
+use crate::provider::live::remote::ear;
 use crate::provider::live::remote::line::{Jammed, Line, News};
 use crate::provider::live::remote::protocol::{Capabilities, Fate, Resume, Wish};
 use crate::provider::live::remote::{Remote, protocol_of};
@@ -257,7 +258,9 @@ impl Conversation {
         if ours {
             self.wish(Wish::SpeechBegins);
         }
-        for pcm in self.ear.replay() {
+        // One that took up its own session has heard the beginning of it.
+        let most = if self.connection.resumed { ear::KEPT } else { ear::LONGEST_KEPT };
+        for pcm in self.ear.replay(most) {
             self.wish(Wish::Hear(pcm));
         }
         if ours && !self.user_speaks() {

@@ -3,6 +3,7 @@
 use super::Conversation;
 use crate::audio::voice::Voice;
 use crate::message::{AudioChunk, TalkKey, TurnRules, Turns};
+use crate::provider::live::remote::ear;
 use crate::provider::live::remote::floor::{Model, Move};
 use crate::provider::live::remote::protocol::Wish;
 use bytes::Bytes;
@@ -30,6 +31,7 @@ impl Conversation {
             return;
         }
         let rate = chunk.rate;
+        self.ear.most = if self.turn.unanswered { ear::LONGEST_KEPT } else { ear::KEPT };
         let Some(heard) = self.ear.hear(chunk, gap) else {
             debug!(rate, "the microphone sends what cannot be heard");
             return;

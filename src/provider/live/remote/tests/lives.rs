@@ -146,6 +146,22 @@ async fn what_is_said_while_nobody_listens_is_heard_afterwards() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_long_question_that_nobody_has_answered_is_heard_again_from_its_beginning() {
+    let mut talk = talk();
+    talk.microphone(0, 25).await;
+    let mut call = talk.vendor.answer().await;
+    call.speech("u1", true).await;
+    talk.microphone(9_000, 250).await;
+    call.close(1011, "gone").await;
+    let mut call = talk.vendor.answer().await;
+    talk.microphone(0, 5).await;
+    talk.say(LiveInput::Text("mark".to_owned())).await;
+    call.expect("conversation.item.create").await;
+    let heard = call.heard / 24;
+    assert!((10_000..14_000).contains(&heard), "{heard} ms");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_limit_of_the_vendor_is_waited_for() {
     let mut talk = talk();
     talk.say(LiveInput::Text("hello".to_owned())).await;
