@@ -1,5 +1,6 @@
-//! Whatever happens, nobody is said to have heard more than was played.
+//! Whatever happens, nobody is said to have heard more than was played; and not much less, if nothing is lost on the way.
 
+use super::player::Network;
 use super::vendor::Call;
 use super::*;
 use crate::message::TalkKey;
@@ -15,6 +16,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// Replies are told apart by their letter, letters by their place.
 const MOST_LETTERS: usize = 120;
 const MOST_REPLIES: usize = 26;
+/// `PROPTEST_CASES` asks for more.
+const CASES: u32 = 16;
+/// A client that tells nothing is taken to be no further behind than this, with its buffer.
+const FARTHEST: u64 = 60;
+/// What is told too little of a reply: a torn word, and what was played since its socket last told.
+const SLACK: usize = 6;
 
 #[derive(Debug, Clone)]
 enum Action {
@@ -30,11 +37,11 @@ enum Action {
     HangUp,
 }
 
-/// How a vendor speaks.
+/// How a vendor says one reply.
 #[derive(Debug, Clone, Copy)]
 struct Manner {
     letters: usize,
-    /// Samples of one letter: twenty a second or eight, or anything between.
+    /// Samples of one letter: twenty a second or eight, or anything between, and much the same in all replies.
     letter: usize,
     /// Letters in one piece of sound.
     piece: usize,
@@ -57,24 +64,41 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-fn manner() -> impl Strategy<Value = Manner> {
-    let parts = (1_usize..MOST_LETTERS, 1_200_usize..=3_000, 1_usize..20, 0_u64..400, 0_usize..40);
-    parts.prop_map(|(letters, letter, piece, pause, lead)| Manner {
-        letters,
-        letter,
-        piece,
-        pause,
-        lead,
+fn manners() -> impl Strategy<Value = Vec<Manner>> {
+    let parts = (1_usize..MOST_LETTERS, 0_usize..=5, 1_usize..20, 0_u64..400, 0_usize..40);
+    (1_200_usize..=2_850, prop::collection::vec(parts, 1..4)).prop_map(|(voice, replies)| {
+        let manner = |(letters, slower, piece, pause, lead)| {
+            let letter = voice * (100 + slower) / 100;
+            Manner { letters, letter, piece, pause, lead }
+        };
+        replies.into_iter().map(manner).collect()
     })
 }
 
+fn network() -> impl Strategy<Value = Network> {
+    let ways = (any::<u64>(), 0..=FARTHEST, prop_oneof![Just(0_u64), 1_u64..800]);
+    ways.prop_map(|(seed, down, up)| {
+        let (down, up) = (Duration::from_millis(down), Duration::from_millis(up));
+        Network { seed, down, up }
+    })
+}
+
+fn cases() -> ProptestConfig {
+    let asked = ProptestConfig::default();
+    let cases = std::env::var_os("PROPTEST_CASES").map_or(CASES, |_| asked.cases);
+    ProptestConfig { cases, ..asked }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn nobody_is_said_to_have_heard_more_than_was_played(
         actions in prop::collection::vec(action(), 1..14),
-        manners in prop::collection::vec(manner(), 1..4),
+        manners in manners(),
+        network in network(),
+        lossless in any::<bool>(),
+        is_known in any::<bool>(),
         kind in prop_oneof![Just(LiveKind::OpenAi), Just(LiveKind::Gemini)],
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -82,14 +106,34 @@ proptest! {
             .start_paused(true)
             .build()
             .unwrap();
-        runtime.block_on(converse(actions, manners, kind));
+        let actions = if is_known { after_three_replies(actions) } else { actions };
+        let talk = if lossless { without_loss(actions, network) } else { (actions, network) };
+        runtime.block_on(converse(talk, manners, kind, lossless));
     }
 }
 
-async fn converse(actions: Vec<Action>, manners: Vec<Manner>, kind: LiveKind) {
+/// The same with a voice that is known by then.
+fn after_three_replies(actions: Vec<Action>) -> Vec<Action> {
+    let replies = [Action::Wait(20_000), Action::Write].into_iter().cycle().take(6);
+    replies.chain(actions).collect()
+}
+
+/// The same with a client that is always there, and always heard at once.
+fn without_loss(mut actions: Vec<Action>, network: Network) -> (Vec<Action>, Network) {
+    actions.retain(|action| !action.loses_something());
+    (actions, Network { up: Duration::ZERO, ..network })
+}
+
+async fn converse(
+    (actions, network): (Vec<Action>, Network),
+    manners: Vec<Manner>,
+    kind: LiveKind,
+    lossless: bool,
+) {
     let name = if kind == LiveKind::Gemini { "gemini-3.8-live" } else { "first" };
     let Talk { link, speaker, player, vendor } = talk_with(rules(), &[name]);
     let LiveLink { input, mut output } = link;
+    player.far_away(network);
     let (hang_up, hung_up) = mpsc::channel(1);
     match kind {
         LiveKind::OpenAi => task::spawn("vendor", serve(vendor, manners.clone(), hung_up)),
@@ -130,9 +174,26 @@ async fn converse(actions: Vec<Action>, manners: Vec<Manner>, kind: LiveKind) {
         }
     }
     let played = played(&player, &manners);
-    for (name, letters) in told {
-        let heard = played.get(&name).copied().unwrap_or(0);
-        assert!(letters <= heard, "{letters} letters of {name} were told, {heard} were played");
+    for (name, letters) in &told {
+        let heard = played.get(name).copied().unwrap_or(0);
+        assert!(*letters <= heard, "{letters} letters of {name} were told, {heard} were played");
+    }
+    for (name, heard) in played.into_iter().filter(|_| lossless) {
+        // No voice is slower than eight letters a second.
+        let letter = manners[usize::from(name as u8 - b'a') % manners.len()].letter;
+        let least = heard * letter / 3_000;
+        let letters = told.get(&name).copied().unwrap_or(0);
+        assert!(letters + SLACK >= least, "{letters} letters of {name} were told, {heard} played");
+    }
+}
+
+impl Action {
+    /// Nobody knows exactly any more what was heard.
+    fn loses_something(&self) -> bool {
+        match self {
+            Self::LoseAcks(_) | Self::HandOver | Self::HangUp => true,
+            Self::Wait(_) | Self::Cancel | Self::Write | Self::Key(_) | Self::Speak(_) => false,
+        }
     }
 }
 

@@ -15,6 +15,14 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Samples of one letter: as fast as a voice is taken to be at most.
 pub(super) const LETTER: usize = 2_000;
 
+const SOUND: &str = "input_audio_buffer.append";
+
+/// Whether a piece of sound is more than silence, and its samples.
+pub(super) fn loudness(event: &Value) -> (bool, usize) {
+    let pcm = STANDARD.decode_to_vec(event["audio"].as_str().unwrap()).unwrap();
+    (pcm.iter().any(|byte| *byte != 0), pcm.len() / 2)
+}
+
 pub(super) struct Vendor {
     calls: mpsc::Receiver<DuplexStream>,
 }
@@ -84,15 +92,24 @@ impl Call {
     /// However long it takes.
     pub(super) async fn read(&mut self) -> Option<Value> {
         loop {
+            let event = self.any().await?;
+            if event["type"] != SOUND {
+                return Some(event);
+            }
+        }
+    }
+
+    /// The next event, also if it is sound.
+    pub(super) async fn any(&mut self) -> Option<Value> {
+        loop {
             match self.socket.next().await? {
                 Ok(Message::Text(text)) => {
                     let event: Value = serde_json::from_str(&text).unwrap();
                     assert!(event["event_id"].is_string(), "{event}");
-                    if event["type"] != "input_audio_buffer.append" {
-                        return Some(event);
+                    if event["type"] == SOUND {
+                        self.heard += loudness(&event).1;
                     }
-                    let audio = event["audio"].as_str().unwrap();
-                    self.heard += STANDARD.decode_to_vec(audio).unwrap().len() / 2;
+                    return Some(event);
                 }
                 Ok(Message::Ping(_) | Message::Pong(_)) => (),
                 Ok(_) | Err(_) => return None,

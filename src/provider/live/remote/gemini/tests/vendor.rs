@@ -115,6 +115,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Call<S> {
     /// The same, however long it takes.
     pub(crate) async fn read(&mut self) -> Option<Value> {
         loop {
+            let frame = self.any().await?;
+            if !frame["realtimeInput"]["audio"].is_object() {
+                return Some(frame);
+            }
+        }
+    }
+
+    /// The same, also if it is sound.
+    pub(crate) async fn any(&mut self) -> Option<Value> {
+        loop {
             let message = self.socket.next().await?;
             let text = match message {
                 Ok(Message::Text(text)) => text,
@@ -124,14 +134,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Call<S> {
                 }
             };
             let frame: Value = serde_json::from_str(&text).unwrap();
-            match frame["realtimeInput"]["audio"]["data"].as_str() {
-                Some(data) => {
-                    let bytes = STANDARD.decode_to_vec(data).unwrap();
-                    self.heard += bytes.len();
-                    self.loud += bytes.iter().filter(|byte| **byte != 0).count();
-                }
-                None => return Some(frame),
+            if let Some(data) = frame["realtimeInput"]["audio"]["data"].as_str() {
+                let bytes = STANDARD.decode_to_vec(data).unwrap();
+                self.heard += bytes.len();
+                self.loud += bytes.iter().filter(|byte| **byte != 0).count();
             }
+            return Some(frame);
         }
     }
 
