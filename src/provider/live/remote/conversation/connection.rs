@@ -372,6 +372,7 @@ impl Conversation {
         self.protocol = protocol_of(&model, &self.remote);
         self.vendor = self.protocol.capabilities();
         self.ear.tune(self.vendor.input_rate);
+        self.replies.forget_voice();
         self.lead.clear();
         let (before, number) = (self.connection.before.take(), self.connection.number);
         self.connection = Connection { before, number, ..Connection::new(place) };

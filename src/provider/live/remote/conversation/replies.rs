@@ -4,7 +4,7 @@ use super::Conversation;
 use super::turn::Asked;
 use crate::message::{Interruption, StopReason, TurnTimes};
 use crate::provider::live::remote::protocol::{Deed, Fate, ReplyEnd, Wish};
-use crate::provider::live::remote::speech::{Speech, State};
+use crate::provider::live::remote::speech::{Speech, State, Tempo};
 use crate::provider::live::{LiveOutput, Pace, Played, SPEAKER_RATE};
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -26,6 +26,8 @@ pub(super) struct Replies {
     /// Silenced, and not yet told how much of them was heard.
     cut: Vec<Cut>,
     cut_until: Option<Instant>,
+    /// Of the voice that speaks.
+    tempo: Tempo,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,11 @@ impl Replies {
     /// There will be more to hear of one.
     pub(super) fn are_growing(&self) -> bool {
         self.open.iter().any(|reply| reply.speech.state == State::Growing && !reply.whole)
+    }
+
+    /// From now on another voice speaks.
+    pub(super) fn forget_voice(&mut self) {
+        self.tempo = Tempo::default();
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -295,7 +302,8 @@ impl Conversation {
             reply.speech.state = State::Broken;
         }
         let all = complete && played.samples >= reply.made;
-        let text = reply.speech.heard(played.samples, reply.made);
+        let text = reply.speech.heard(played.samples, reply.made, &self.replies.tempo);
+        self.replies.tempo.learn(&reply.speech, reply.made);
         let heard = time_of(played.samples);
         let interrupted = (!all).then_some(Interruption { heard });
         self.captions.reply_ended(reply.speech.generation, text, interrupted, now);

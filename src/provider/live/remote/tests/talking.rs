@@ -88,6 +88,36 @@ async fn who_goes_on_speaking_interrupts_and_only_what_was_heard_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_a_voice_that_is_known_almost_all_is_told_that_was_heard() {
+    let mut talk = talk();
+    let sentence = "this is what such a voice has said";
+    let mut call = None;
+    for number in 0..3 {
+        talk.say(LiveInput::Text("go".to_owned())).await;
+        if call.is_none() {
+            call = Some(talk.vendor.answer().await);
+        }
+        let call = call.as_mut().unwrap();
+        call.expect("conversation.item.create").await;
+        call.reply(&format!("r{number}"), sentence).await;
+        assert_eq!(talk.said().await, answer(sentence));
+    }
+    let mut call = call.unwrap();
+    talk.say(LiveInput::Text("a story".to_owned())).await;
+    call.expect("conversation.item.create").await;
+    call.begin("r3").await;
+    let before = talk.player.samples();
+    call.burst("r3", &vec!["word"; 40].join(" ")).await;
+    sleep(milliseconds(5_000)).await;
+    talk.cancel().await;
+    let (_, text, interrupted) = talk.said().await;
+    assert!(interrupted);
+    let told = text.matches("word").count();
+    let heard = (talk.player.samples() - before) / (4 * LETTER);
+    assert!(told <= heard && 5 * told >= 4 * heard, "{told} of {heard} words");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_vendors_word_interrupts_too() {
     let mut talk = talk();
     talk.say(LiveInput::Text("go".to_owned())).await;
