@@ -28,7 +28,8 @@ struct Intake {
     /// `None` while there is no model.
     model: Option<mpsc::Sender<LiveInput>>,
     waiting: VecDeque<LiveInput>,
-    gap: bool,
+    /// Chunks that were dropped and have none behind them to say so.
+    lost: u64,
 }
 
 /// What has become of one chunk of sound.
@@ -86,8 +87,8 @@ impl Microphone {
         }
         let rate = sound.rate.unwrap_or(intake.usual_rate);
         let chunk = AudioChunk { rate, pcm: sound.pcm };
-        let gap = std::mem::take(&mut intake.gap);
-        match intake.send(LiveInput::Audio { chunk, gap }) {
+        let lost = std::mem::take(&mut intake.lost);
+        match intake.send(LiveInput::Audio { chunk, lost }) {
             Fed::Everything => Heard::Taken,
             Fed::Partly => Heard::Waiting { dropped: intake.drop_oldest() },
         }
@@ -215,22 +216,23 @@ impl Intake {
         while self.waiting.len() > RING_CAPACITY
             && let Some(oldest) = self.waiting.iter().position(is_sound)
         {
-            self.waiting.remove(oldest);
-            self.mark_gap(oldest);
+            if let Some(LiveInput::Audio { lost, .. }) = self.waiting.remove(oldest) {
+                self.mark_gap(oldest, lost + 1);
+            }
             dropped += 1;
         }
         dropped
     }
 
-    /// The chunk after a dropped one says so.
-    fn mark_gap(&mut self, from: usize) {
+    /// The chunk after those that were dropped says how many they were.
+    fn mark_gap(&mut self, from: usize, more: u64) {
         for input in self.waiting.iter_mut().skip(from) {
-            if let LiveInput::Audio { gap, .. } = input {
-                *gap = true;
+            if let LiveInput::Audio { lost, .. } = input {
+                *lost += more;
                 return;
             }
         }
-        self.gap = true;
+        self.lost += more;
     }
 }
 
@@ -274,7 +276,7 @@ mod tests {
         let mut texts = 0;
         while let Ok(input) = taken.try_recv() {
             match input {
-                LiveInput::Audio { chunk, gap } => heard.push((chunk.pcm[0], gap)),
+                LiveInput::Audio { chunk, lost } => heard.push((chunk.pcm[0], lost)),
                 LiveInput::Text(_) => texts += 1,
                 LiveInput::Report(_)
                 | LiveInput::Image(_)
@@ -285,10 +287,10 @@ mod tests {
             microphone.feed();
         }
         assert_eq!(texts, 1);
-        assert_eq!(heard[0], (0, false), "the first was taken at once");
-        assert_eq!(heard[1], (12, true), "the first after the gap says so");
-        assert!(heard[2..].iter().all(|(_, gap)| !gap));
-        assert_eq!(heard.last(), Some(&(74, false)));
+        assert_eq!(heard[0], (0, 0), "the first was taken at once");
+        assert_eq!(heard[1], (12, 11), "the first after the gap says how long it is");
+        assert!(heard[2..].iter().all(|(_, lost)| *lost == 0));
+        assert_eq!(heard.last(), Some(&(74, 0)));
     }
 
     #[test]

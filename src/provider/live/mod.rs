@@ -45,8 +45,8 @@ impl LiveConfig {
 pub enum LiveInput {
     Audio {
         chunk: AudioChunk,
-        /// Older audio was dropped right before this chunk.
-        gap: bool,
+        /// Chunks that were dropped right before this one.
+        lost: u64,
     },
     Text(String),
     /// News to pass on to the user by voice, not to be answered.

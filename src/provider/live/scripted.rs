@@ -75,7 +75,7 @@ impl Model {
     async fn on_input(&mut self, request: LiveInput) -> Result<(), LinkDropped> {
         match request {
             // A gap needs no care: an echo has it too.
-            LiveInput::Audio { chunk, gap: _ } => self.on_audio(chunk).await,
+            LiveInput::Audio { chunk, lost: _ } => self.on_audio(chunk).await,
             LiveInput::Text(text) => self.on_text(&text).await,
             LiveInput::Report(text) => {
                 self.tone = Some(Tone::for_text(&text));

@@ -232,7 +232,7 @@ impl Conversation {
 
     fn on_input(&mut self, input: LiveInput, now: Instant) {
         match input {
-            LiveInput::Audio { chunk, gap } => self.on_audio(chunk, gap, now),
+            LiveInput::Audio { chunk, lost } => self.on_audio(chunk, lost, now),
             LiveInput::Interrupt => self.on_user_cancel(now),
             LiveInput::TalkKey(key) => self.on_talk_key(key, now),
             LiveInput::ToolResult { id, outcome } => self.on_tool_result(id, outcome),

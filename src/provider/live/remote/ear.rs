@@ -56,9 +56,10 @@ impl Ear {
         }
     }
 
-    /// `None`: it cannot be heard.
-    pub(super) fn hear(&mut self, chunk: AudioChunk, gap: bool) -> Option<Heard> {
-        self.dropped += u64::from(gap);
+    /// So many chunks were lost before it. `None`: it cannot be heard.
+    pub(super) fn hear(&mut self, chunk: AudioChunk, lost: u64) -> Option<Heard> {
+        self.dropped += lost;
+        let gap = lost > 0;
         let pcm = self.vendor.push(&chunk, gap);
         let gated = self.gated.push(&chunk, gap);
         let (Ok(pcm), Ok(gated)) = (pcm, gated) else {
@@ -177,7 +178,7 @@ mod tests {
         let mut ear = ear(24_000);
         let chunk = chunk(24_000, 960);
         let sent = chunk.pcm.as_ptr();
-        assert_eq!(ear.hear(chunk, false).unwrap().pcm.as_ptr(), sent);
+        assert_eq!(ear.hear(chunk, 0).unwrap().pcm.as_ptr(), sent);
     }
 
     #[test]
@@ -187,20 +188,21 @@ mod tests {
         for (rate, gap) in [(16_000, false), (16_000, true), (48_000, false), (24_000, false)] {
             for n in 0..10 {
                 let samples = rate as usize / 25;
-                bytes += ear.hear(chunk(rate, samples), gap && n == 0).unwrap().pcm.len();
+                let lost = if gap && n == 0 { 3 } else { 0 };
+                bytes += ear.hear(chunk(rate, samples), lost).unwrap().pcm.len();
             }
         }
         // All but what is left within the last resampler, which is none at equal rates.
         assert_eq!(bytes / 2, 4 * 10 * 24_000 / 25);
-        assert_eq!(ear.dropped, 1);
+        assert_eq!(ear.dropped, 3);
     }
 
     #[test]
     fn strange_rates_are_counted_and_harm_nobody() {
         let mut ear = ear(24_000);
-        assert!(ear.hear(chunk(5, 1), false).is_none());
-        assert!(ear.hear(chunk(0, 1), false).is_none());
-        assert!(ear.hear(chunk(16_000, 0), false).is_some());
+        assert!(ear.hear(chunk(5, 1), 0).is_none());
+        assert!(ear.hear(chunk(0, 1), 0).is_none());
+        assert!(ear.hear(chunk(16_000, 0), 0).is_some());
         assert_eq!(ear.dropped, 2);
     }
 
@@ -208,7 +210,7 @@ mod tests {
     fn the_last_seconds_can_be_heard_again_at_another_rate() {
         let mut ear = ear(24_000);
         for _ in 0..100 {
-            ear.hear(chunk(24_000, 2_400), false);
+            ear.hear(chunk(24_000, 2_400), 0);
         }
         let pieces = ear.replay(LONGEST_KEPT);
         assert_eq!(pieces.iter().map(Bytes::len).sum::<usize>(), 2 * 3 * 24_000);
@@ -225,7 +227,7 @@ mod tests {
         let mut ear = ear(24_000);
         ear.most = LONGEST_KEPT;
         for _ in 0..400 {
-            ear.hear(chunk(24_000, 2_400), false);
+            ear.hear(chunk(24_000, 2_400), 0);
         }
         assert_eq!(ear.replay(LONGEST_KEPT).iter().map(Bytes::len).sum::<usize>(), 2 * 30 * 24_000);
         assert_eq!(ear.replay(KEPT).iter().map(Bytes::len).sum::<usize>(), 2 * 3 * 24_000);

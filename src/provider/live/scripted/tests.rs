@@ -141,7 +141,7 @@ async fn dropping_the_input_ends_the_model() {
 }
 
 async fn say(link: &LiveLink, chunk: AudioChunk) {
-    link.input.send(LiveInput::Audio { chunk, gap: false }).await.unwrap();
+    link.input.send(LiveInput::Audio { chunk, lost: 0 }).await.unwrap();
 }
 
 /// What comes of a conversation, whichever way it comes.

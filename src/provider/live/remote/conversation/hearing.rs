@@ -23,7 +23,7 @@ const SHORTEST_WORD: Duration = Duration::from_millis(150);
 const SHORTEST_TURN: Duration = Duration::from_millis(100);
 
 impl Conversation {
-    pub(super) fn on_audio(&mut self, chunk: AudioChunk, gap: bool, now: Instant) {
+    pub(super) fn on_audio(&mut self, chunk: AudioChunk, lost: u64, now: Instant) {
         self.turn.last_sound = Some(now);
         let model = self.model(now);
         let by_key = self.turn.key.is_some();
@@ -32,7 +32,7 @@ impl Conversation {
         }
         let rate = chunk.rate;
         self.ear.most = if self.turn.unanswered { ear::LONGEST_KEPT } else { ear::KEPT };
-        let Some(heard) = self.ear.hear(chunk, gap) else {
+        let Some(heard) = self.ear.hear(chunk, lost) else {
             debug!(rate, "the microphone sends what cannot be heard");
             return;
         };

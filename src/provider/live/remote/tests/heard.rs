@@ -206,7 +206,7 @@ async fn microphone(input: &mpsc::Sender<LiveInput>, chunks: usize) {
     for _ in 0..chunks {
         let pcm = 9_000_i16.to_le_bytes().repeat(640).into();
         let chunk = AudioChunk { rate: 16_000, pcm };
-        say(input, LiveInput::Audio { chunk, gap: false }).await;
+        say(input, LiveInput::Audio { chunk, lost: 0 }).await;
         sleep(Duration::from_millis(40)).await;
     }
 }

@@ -114,8 +114,7 @@ impl Talk {
     async fn microphone(&self, level: i16, chunks: usize) {
         for _ in 0..chunks {
             let pcm = level.to_le_bytes().repeat(960).into();
-            self.say(LiveInput::Audio { chunk: AudioChunk { rate: 24_000, pcm }, gap: false })
-                .await;
+            self.say(LiveInput::Audio { chunk: AudioChunk { rate: 24_000, pcm }, lost: 0 }).await;
             tokio::time::sleep(Duration::from_millis(40)).await;
         }
     }

@@ -89,7 +89,7 @@ impl Talk {
         for _ in 0..time.as_millis() / 40 {
             let pcm: Vec<u8> = level.to_le_bytes().repeat(640);
             let chunk = AudioChunk { rate: 16_000, pcm: pcm.into() };
-            self.input(LiveInput::Audio { chunk, gap: false }).await;
+            self.input(LiveInput::Audio { chunk, lost: 0 }).await;
             sleep(Duration::from_millis(40)).await;
         }
     }
