@@ -23,7 +23,7 @@ pub use backup::{BackupList, BackupNote, BackupReason, RestorePoint};
 pub use chat_model::{ChatKey, ChatKind, ChatModel, Secret};
 pub use choice::{
     Branch, ChangeStatus, Check, Choice, ChoiceKind, Chosen, ChosenOutcome, ComparisonRow,
-    Conflict, DiffNote, FileChange, Overlap, PlaceKind, RunSummary,
+    Conflict, DiffNote, FileChange, MOST_LEFT_OUT, Overlap, PlaceKind, RunSummary,
 };
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
 pub use live_model::{LiveKind, LiveModel, TurnRules, Turns};
@@ -566,6 +566,11 @@ pub enum Notice {
     WorkKept {
         agent: AgentSlot,
         files: usize,
+    },
+    /// An agent's own copy of the project was made without these.
+    CopyLacks {
+        agent: AgentSlot,
+        paths: Vec<String>,
     },
 }
 

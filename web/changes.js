@@ -13,6 +13,11 @@ const STATUS_TEXTS = {
 };
 const STATUS_LETTERS = { added: "A", modified: "M", deleted: "D", renamed: "R", type_changed: "T" };
 
+/** What is in an agent's copy and in no result; `null` if there is nothing like that. */
+export function leftOutNote(paths) {
+  return paths.length === 0 ? null : worded("p", "note warn left-out", "leftOut", { paths: paths.join(", ") });
+}
+
 export function createChanges(files, overlaps) {
   const others = new Map(overlaps.map(({ path, agents }) => [path, agents]));
   const rows = files.map((file) => createRow(file, others.get(file.path) ?? []));

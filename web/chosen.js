@@ -1,5 +1,6 @@
 // What came of a choice: done, in conflict with the project, or failed.
 
+import { leftOutNote } from "./changes.js";
 import { sureButton } from "./choices.js";
 import { box, element, worded } from "./element.js";
 
@@ -21,7 +22,7 @@ function createUndo(agent, name, actions) {
 function contents(kind, body) {
   if (body.outcome === "conflict") return conflict(body);
   if (body.outcome !== "done") return [worded("p", "", FAILED_TEXTS[kind], { reason: body.reason ?? "" })];
-  return [title(kind, body), files(body.files)];
+  return [title(kind, body), files(body.files), leftOutNote(body.leftOut)];
 }
 
 function title(kind, { files, branch }) {

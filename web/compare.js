@@ -1,6 +1,7 @@
 // The work of all agents side by side, to choose the best of it.
 
 import { clock, money, short, signed } from "./amount.js";
+import { leftOutNote } from "./changes.js";
 import { createChoices } from "./choices.js";
 import { createChosen } from "./chosen.js";
 import { createDetails } from "./details.js";
@@ -105,7 +106,7 @@ function reasonCell(reason) {
 
 function figures(row) {
   return [
-    cell("files", element("span", "", String(row.fileCount))),
+    cell("files", box("div", "", element("span", "", String(row.fileCount)), leftOutNote(row.leftOut))),
     cell("changedLines", element("span", "lines-changed", signed(row.added, row.removed))),
     cell("time", element("span", "", row.seconds === null ? "\u2013" : clock(row.seconds))),
     cell("tokensHead", element("span", "", row.tokens === null ? "\u2013" : short(row.tokens))),

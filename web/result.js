@@ -1,7 +1,7 @@
 // What a run has come to: its files, its costs, and what is to become of it.
 
 import { clock, money, short, signed } from "./amount.js";
-import { createChanges } from "./changes.js";
+import { createChanges, leftOutNote } from "./changes.js";
 import { createChoices, sureButton } from "./choices.js";
 import { box, element, worded } from "./element.js";
 
@@ -10,11 +10,12 @@ const FEW_FILES = 6;
 
 /** `actions` as for choices, and restore(agent, run). */
 export function createResult(packet, agent, actions) {
-  const { files, overlaps, more, place } = packet.body;
+  const { files, overlaps, more, place, leftOut } = packet.body;
   const choices = files.length === 0 ? null : choicesIn(place, agent, actions);
   const undo = files.length === 0 || packet.run === null ? null : undoButton(agent, packet.run, actions);
   if (undo !== null) choices.append(undo);
-  const node = box("section", "entry result", heading(packet.body), ...tables(files, overlaps), moreNote(more), choices);
+  const notes = [moreNote(more), leftOutNote(leftOut)];
+  const node = box("section", "entry result", heading(packet.body), ...tables(files, overlaps), ...notes, choices);
   node.dataset.outcome = packet.body.outcome;
   return {
     node,

@@ -3,6 +3,9 @@
 use super::{AgentSet, AgentSlot, RestorePoint, RunId, RunOutcome, Usage};
 use std::sync::Arc;
 
+/// So many paths that are in no result are named.
+pub const MOST_LEFT_OUT: usize = 100;
+
 /// How one file differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
@@ -56,6 +59,8 @@ pub struct RunSummary {
     pub more: bool,
     /// Files that other agents of the session have changed too.
     pub overlaps: Vec<Overlap>,
+    /// What is in the agent's own place and in no result: see [`ChosenOutcome::Done`].
+    pub left_out: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,6 +144,9 @@ pub enum ChosenOutcome {
         branch: Option<String>,
         /// What these files were right before, by its name; `None` if none of them was overwritten.
         backup: Option<String>,
+        /// What no result and no backup of the agent's place holds: repositories within it, files that are too large or
+        /// not to be read. It is still there. At most [`MOST_LEFT_OUT`] are named.
+        left_out: Vec<String>,
     },
     /// Nothing was changed: these files do not go together with the project.
     Conflicts(Vec<Conflict>),
@@ -171,6 +179,8 @@ pub struct ComparisonRow {
     pub check: Option<Check>,
     /// Files that others have changed too.
     pub overlaps: Vec<Overlap>,
+    /// What is in its place and in no result.
+    pub left_out: Vec<String>,
     /// Why there is nothing to compare.
     pub problem: Option<String>,
 }

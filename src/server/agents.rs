@@ -177,8 +177,11 @@ async fn choose(
 
 fn told(chosen: Chosen) -> Response {
     match chosen.outcome {
-        ChosenOutcome::Done { files, branch, backup } => {
-            Json(json!({"files": files, "branch": branch, "backup": backup})).into_response()
+        ChosenOutcome::Done { files, branch, backup, left_out } => {
+            let body = json!({
+                "files": files, "branch": branch, "backup": backup, "left_out": left_out,
+            });
+            Json(body).into_response()
         }
         ChosenOutcome::Conflicts(conflicts) => {
             let conflicts = conflicts.iter();
@@ -204,7 +207,8 @@ fn row(row: &ComparisonRow) -> Value {
         "tokens": row.usage.as_ref().map(|usage| usage.used),
         "cost": row.usage.as_ref().and_then(|usage| usage.cost.as_ref()).map(cost),
         "check": check.map(|check| json!({"code": check.code, "output": check.output})),
-        "overlaps": row.overlaps.iter().map(overlap).collect::<Value>(), "problem": row.problem,
+        "overlaps": row.overlaps.iter().map(overlap).collect::<Value>(), "left_out": row.left_out,
+        "problem": row.problem,
     })
 }
 

@@ -126,6 +126,7 @@ impl Session {
             files: changed.files,
             more: changed.more,
             overlaps,
+            left_out: changed.left_out,
         };
         if is_told(&summary) {
             self.append(step, Channel::Agent(slot), Event::RunSummed(summary.clone()));
@@ -357,6 +358,7 @@ impl Session {
             removed: inspect::lines(files, |file| file.removed),
             check: None,
             overlaps: self.results.overlaps(slot, touched.iter()),
+            left_out: Vec::new(),
             problem: None,
         };
         Known { wish: self.wish(slot), row, own }

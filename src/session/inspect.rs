@@ -2,7 +2,7 @@
 
 use super::quarters::Quarters;
 use super::recover;
-use super::site::{Site, SiteError, SiteWish};
+use super::site::{Site, SiteError, SiteWish, named};
 use super::spent::Spent;
 use crate::message::{
     Branch, Check, Choice, ChosenOutcome, ComparisonRow, Conflict, DiffNote, FileChange, PlaceKind,
@@ -37,10 +37,11 @@ async fn measured(
 ) -> ComparisonRow {
     let looked = spawn_blocking(move || {
         let worktree = wish.worktree()?;
-        let changes = worktree.changes()?;
-        Ok::<_, SiteError>((worktree, changes))
+        let result = worktree.result()?;
+        let changes = worktree.repository().changes(&worktree.base()?.1, &result.tree)?;
+        Ok::<_, SiteError>((worktree, changes, named(result.left_out)))
     });
-    let (worktree, changes) = match looked.await {
+    let (worktree, changes, left_out) = match looked.await {
         Ok(Ok(found)) => found,
         Ok(Err(SiteError::IsShared | SiteError::NoWork)) => return row,
         Ok(Err(err)) => return ComparisonRow { problem: Some(err.to_string()), ..row },
@@ -60,6 +61,7 @@ async fn measured(
         added: lines(&changes.files, |file| file.added),
         removed: lines(&changes.files, |file| file.removed),
         check,
+        left_out,
         ..row
     }
 }
@@ -177,6 +179,7 @@ fn tried(err: SiteError) -> Result<Carried, SiteError> {
             | GitError::TimedOut { .. }
             | GitError::TooMuch { .. }
             | GitError::PlaceChanged { .. }
+            | GitError::Unkept { .. }
             | GitError::Storage { .. }
             | GitError::Failed { .. }),
         ) => failed(why.to_string()),
@@ -195,7 +198,8 @@ fn tried(err: SiteError) -> Result<Carried, SiteError> {
 fn discard(worktree: &Worktree) -> Result<Carried, SiteError> {
     let thrown = worktree.changes()?;
     let discarded = worktree.discard()?;
-    Ok(done(PlaceKind::Worktree, paths(thrown), Some(discarded.backup.name)))
+    let carried = done(PlaceKind::Worktree, paths(thrown), Some(discarded.backup.name));
+    Ok(carried.without(discarded.left_out))
 }
 
 fn accept(worktree: &Worktree, branch: Option<Branch>) -> Result<Carried, SiteError> {
@@ -210,15 +214,17 @@ fn accept(worktree: &Worktree, branch: Option<Branch>) -> Result<Carried, SiteEr
     };
     let untouched = |outcome| Carried { outcome, touched: PlaceKind::Worktree };
     Ok(match worktree.accept(&into)? {
-        Accepted::Project { changes, backup } => {
-            done(PlaceKind::Shared, paths(changes), Some(backup.name))
+        Accepted::Project { changes, backup, left_out } => {
+            done(PlaceKind::Shared, paths(changes), Some(backup.name)).without(left_out)
         }
         // Nothing is overwritten by a new branch.
-        Accepted::Branch { changes, .. } => {
-            let files = paths(changes);
-            untouched(ChosenOutcome::Done { files, branch: name, backup: None })
+        Accepted::Branch { changes, left_out, .. } => {
+            let (files, left_out) = (paths(changes), named(left_out));
+            untouched(ChosenOutcome::Done { files, branch: name, backup: None, left_out })
         }
-        Accepted::Nothing => done(PlaceKind::Worktree, Vec::new(), None),
+        Accepted::Nothing { left_out } => {
+            done(PlaceKind::Worktree, Vec::new(), None).without(left_out)
+        }
         Accepted::Conflicts(conflicts) => {
             let conflict = |one: crate::workplace::Conflict| Conflict {
                 kind: one.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "),
@@ -230,7 +236,18 @@ fn accept(worktree: &Worktree, branch: Option<Branch>) -> Result<Carried, SiteEr
 }
 
 pub(super) fn done(touched: PlaceKind, files: Vec<String>, backup: Option<String>) -> Carried {
-    Carried { outcome: ChosenOutcome::Done { files, branch: None, backup }, touched }
+    let outcome = ChosenOutcome::Done { files, branch: None, backup, left_out: Vec::new() };
+    Carried { outcome, touched }
+}
+
+impl Carried {
+    /// What was done does not hold these.
+    fn without(mut self, paths: Vec<String>) -> Self {
+        if let ChosenOutcome::Done { left_out, .. } = &mut self.outcome {
+            *left_out = named(paths);
+        }
+        self
+    }
 }
 
 pub(super) fn paths(changes: Changes) -> Vec<String> {

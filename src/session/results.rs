@@ -79,7 +79,7 @@ impl Results {
 
 /// A run that has changed nothing and cost nothing, as far as anybody tells, is no part of a result.
 pub(super) fn is_told(summary: &RunSummary) -> bool {
-    !summary.files.is_empty() || summary.usage.is_some()
+    !summary.files.is_empty() || summary.usage.is_some() || !summary.left_out.is_empty()
 }
 
 /// Among the agents.

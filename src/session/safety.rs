@@ -7,7 +7,7 @@ use super::journal::Step;
 use super::lane::{Ending, lane_index};
 use super::safeguard::{self, Conclusion, Copies};
 use super::site::{Before, SiteWish};
-use crate::message::{AgentSlot, Channel, Event, RunId};
+use crate::message::{AgentSlot, Channel, Event, Notice, RunId};
 
 /// Who asks nobody must not be where everybody is.
 const NOT_ITS_OWN: &str = "this agent asks nobody before it acts, so it works only in a copy of its own; make the \
@@ -84,6 +84,7 @@ impl Session {
             Ok(before) => {
                 let (place, fresh) =
                     (quarters.place(&before.site, row.as_ref()), before.site.is_fresh());
+                let lacks = before.site.lacks();
                 current.place = Some(before.site.kind());
                 current.before = Some(before);
                 if fresh {
@@ -96,6 +97,7 @@ impl Session {
                     self.tell_line(&mut step, index, UNASKED.to_owned());
                     self.journal.record(step);
                 }
+                self.tell_lacking(channel, lacks);
                 self.launch(channel, run);
             }
             Err(reason) => {
@@ -104,6 +106,18 @@ impl Session {
                 self.end_run(&mut step, index, Ending::Failed(reason));
                 self.journal.record(step);
             }
+        }
+    }
+
+    /// An agent that does not find a part of the project may make it up.
+    fn tell_lacking(&mut self, channel: Channel, lacks: Vec<String>) {
+        let Channel::Agent(agent) = channel else { return };
+        let earlier = std::mem::take(self.warming.lacks(agent));
+        let paths = if lacks.is_empty() { earlier } else { lacks };
+        if !paths.is_empty() {
+            let mut step = Step::default();
+            self.append(&mut step, channel, Event::Notice(Notice::CopyLacks { agent, paths }));
+            self.journal.record(step);
         }
     }
 

@@ -4,7 +4,8 @@ use super::Env;
 use crate::config::Config;
 use crate::files::{FileError, Files, Snapshot};
 use crate::message::{
-    AgentSlot, ChangeStatus, FileChange, PlaceKind, RunId, SessionId, SettingValue, Settings,
+    AgentSlot, ChangeStatus, FileChange, MOST_LEFT_OUT, PlaceKind, RunId, SessionId, SettingValue,
+    Settings,
 };
 use crate::workplace::{self, GitError, Repository, TreeId, Worktree};
 use std::path::{Path, PathBuf};
@@ -59,6 +60,8 @@ pub(super) struct Before {
 pub(super) struct Changed {
     pub(super) files: Vec<FileChange>,
     pub(super) more: bool,
+    /// What is in the agent's own place and cannot become part of its result.
+    pub(super) left_out: Vec<String>,
 }
 
 /// Why there is no place to work, or nothing to choose from.
@@ -224,6 +227,14 @@ impl Site {
         }
     }
 
+    /// What the project has and a place that was just made has not.
+    pub(super) fn lacks(&self) -> Vec<String> {
+        match self {
+            Self::Worktree(worktree) => named(worktree.lacks().to_vec()),
+            Self::Shared(_) => Vec::new(),
+        }
+    }
+
     /// Where the agent is started.
     pub(super) fn directory(&self, files: &Files) -> PathBuf {
         match self {
@@ -255,7 +266,8 @@ impl Before {
     fn in_worktree(&self, worktree: &Worktree, before: &TreeId) -> Result<Changed, GitError> {
         let after = worktree.result()?;
         let changes = worktree.repository().changes(before, &after.tree)?;
-        Ok(Changed { more: changes.is_cut(), files: changes.files })
+        let (more, left_out) = (changes.is_cut(), named(after.left_out));
+        Ok(Changed { files: changes.files, more, left_out })
     }
 
     /// Git counts lines, and the survey also sees what git ignores.
@@ -267,7 +279,9 @@ impl Before {
     ) -> Result<Changed, GitError> {
         let after = repository.snapshot(workplace::Place::Project)?;
         let changes = repository.changes(before, &after.tree)?;
-        let mut changed = Changed { more: changes.is_cut(), files: changes.files };
+        let more = changes.is_cut();
+        // Whoever works in the project leaves its work there, whatever git makes of it.
+        let mut changed = Changed { files: changes.files, more, left_out: Vec::new() };
         for file in self.in_project(survey).files {
             let is_told = |told: &FileChange| {
                 told.path == file.path || told.old_path.as_ref() == Some(&file.path)
@@ -292,8 +306,14 @@ impl Before {
             removed: None,
         };
         let files = before.changes_until(after).into_iter().map(change).collect();
-        Changed { files, more: false }
+        Changed { files, more: false, left_out: Vec::new() }
     }
+}
+
+/// What is told of it.
+pub(super) fn named(mut left_out: Vec<String>) -> Vec<String> {
+    left_out.truncate(MOST_LEFT_OUT);
+    left_out
 }
 
 /// Of one session.

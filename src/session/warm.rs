@@ -10,7 +10,11 @@ use std::path::Path;
 
 /// Places that are being made, by slot.
 #[derive(Debug, Default)]
-pub(super) struct Warming([Placing; AgentSlot::ALL.len()]);
+pub(super) struct Warming {
+    placing: [Placing; AgentSlot::ALL.len()],
+    /// What a place that was made for nobody lacks; told with the first request.
+    lacks: [Vec<String>; AgentSlot::ALL.len()],
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 enum Placing {
@@ -23,7 +27,12 @@ enum Placing {
 
 impl Warming {
     fn of(&mut self, slot: AgentSlot) -> &mut Placing {
-        &mut self.0[usize::from(slot.number()) - 1]
+        &mut self.placing[usize::from(slot.number()) - 1]
+    }
+
+    /// What the place of this agent lacks, and nobody was told yet.
+    pub(super) fn lacks(&mut self, slot: AgentSlot) -> &mut Vec<String> {
+        &mut self.lacks[usize::from(slot.number()) - 1]
     }
 
     /// True: the run will be prepared when the place is made.
@@ -57,6 +66,11 @@ impl Session {
     }
 
     pub(super) fn on_placed(&mut self, slot: AgentSlot, project: &Path, site: Option<Site>) {
+        if project == self.env.files.project()
+            && let Some(site) = site.as_ref().filter(|site| site.is_fresh())
+        {
+            *self.warming.lacks(slot) = site.lacks();
+        }
         match std::mem::take(self.warming.of(slot)) {
             Placing::Awaited(run) => self.prepare(slot, run),
             Placing::No | Placing::Alone if project != self.env.files.project() => {

@@ -284,6 +284,9 @@ fn notice_body(notice: &Notice) -> Value {
         Notice::WorkKept { agent, files } => {
             json!({"name": "work_kept", "agent": agent.number(), "files": files})
         }
+        Notice::CopyLacks { agent, paths } => {
+            json!({"name": "copy_lacks", "agent": agent.number(), "paths": paths})
+        }
     }
 }
 
@@ -304,6 +307,8 @@ struct NoticeBody {
     agent: u8,
     #[serde(default)]
     files: usize,
+    #[serde(default)]
+    paths: Vec<String>,
 }
 
 fn read_notice(body: &str) -> Option<Notice> {
@@ -320,6 +325,7 @@ fn read_notice(body: &str) -> Option<Notice> {
         "live_replaced" => Notice::LiveReplaced { model: body.model, reason: body.text },
         "which_question" => Notice::WhichQuestion { open: body.numbers },
         "work_kept" => Notice::WorkKept { agent: AgentSlot::new(body.agent)?, files: body.files },
+        "copy_lacks" => Notice::CopyLacks { agent: AgentSlot::new(body.agent)?, paths: body.paths },
         _ => return None,
     })
 }
@@ -467,6 +473,7 @@ mod tests {
             Notice::LiveReplaced { model: "m".into(), reason: "r".into() },
             Notice::WhichQuestion { open: vec![2, 3] },
             Notice::WorkKept { agent: AgentSlot::ALL[2], files: 4 },
+            Notice::CopyLacks { agent: AgentSlot::ALL[2], paths: vec!["nested/".into()] },
         ] {
             check(Event::Notice(notice));
         }
@@ -536,6 +543,7 @@ mod tests {
                 files: ChangeStatus::ALL.map(file).into(),
                 more: true,
                 overlaps: vec![Overlap { path: "a".into(), agents: AgentSet::ALL }],
+                left_out: vec!["nested/".into()],
             }));
         }
         for outcome in [
@@ -543,6 +551,7 @@ mod tests {
                 files: vec!["a".into()],
                 branch: Some("b".into()),
                 backup: Some("c".into()),
+                left_out: vec!["nested/".into()],
             },
             ChosenOutcome::Conflicts(vec![Conflict { path: "a".into(), kind: "contents".into() }]),
             ChosenOutcome::Failed { reason: "no".into() },

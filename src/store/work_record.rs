@@ -82,6 +82,7 @@ pub(super) fn summary_body(summary: &RunSummary) -> Value {
         "outcome": summary.outcome.name(), "seconds": summary.seconds,
         "usage": usage, "files": summary.files.iter().map(file_body).collect::<Value>(),
         "more": summary.more, "overlaps": summary.overlaps.iter().map(overlap).collect::<Value>(),
+        "left_out": summary.left_out,
     })
 }
 
@@ -107,6 +108,8 @@ struct SummaryBody {
     files: Vec<FileBody>,
     more: bool,
     overlaps: Vec<OverlapBody>,
+    #[serde(default)]
+    left_out: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -157,6 +160,7 @@ pub(super) fn read_summary(body: &str) -> Option<RunSummary> {
         files: body.files.into_iter().map(read_file).collect::<Option<_>>()?,
         more: body.more,
         overlaps: body.overlaps.into_iter().map(overlap).collect::<Option<_>>()?,
+        left_out: body.left_out,
     })
 }
 
@@ -177,9 +181,10 @@ fn read_file(row: FileBody) -> Option<FileChange> {
 pub(super) fn chosen_body(chosen: &Chosen) -> Value {
     let (agent, kind) = (chosen.agent.number(), chosen.kind.name());
     match &chosen.outcome {
-        ChosenOutcome::Done { files, branch, backup } => {
-            json!({"agent": agent, "kind": kind, "files": files, "branch": branch, "backup": backup})
-        }
+        ChosenOutcome::Done { files, branch, backup, left_out } => json!({
+            "agent": agent, "kind": kind, "files": files, "branch": branch, "backup": backup,
+            "left_out": left_out,
+        }),
         ChosenOutcome::Conflicts(conflicts) => {
             let row = |conflict: &Conflict| json!({"path": conflict.path, "kind": conflict.kind});
             let rows: Value = conflicts.iter().map(row).collect();
@@ -199,6 +204,8 @@ struct ChosenBody {
     /// Not there in rows of earlier versions.
     #[serde(default)]
     backup: Option<String>,
+    #[serde(default)]
+    left_out: Vec<String>,
     conflicts: Option<Vec<ConflictBody>>,
     reason: Option<String>,
 }
@@ -215,9 +222,12 @@ pub(super) fn read_chosen(body: &str) -> Option<Chosen> {
     let outcome = match (body.conflicts, body.reason) {
         (Some(rows), _) => ChosenOutcome::Conflicts(rows.into_iter().map(conflict).collect()),
         (None, Some(reason)) => ChosenOutcome::Failed { reason },
-        (None, None) => {
-            ChosenOutcome::Done { files: body.files, branch: body.branch, backup: body.backup }
-        }
+        (None, None) => ChosenOutcome::Done {
+            files: body.files,
+            branch: body.branch,
+            backup: body.backup,
+            left_out: body.left_out,
+        },
     };
     Some(Chosen {
         agent: AgentSlot::new(body.agent)?,
@@ -233,7 +243,8 @@ mod tests {
     #[test]
     fn rows_of_earlier_versions_are_read() {
         let row = r#"{"agent": 2, "kind": "discard", "files": ["a"], "branch": null}"#;
-        let done = ChosenOutcome::Done { files: vec!["a".into()], branch: None, backup: None };
+        let (files, left_out) = (vec!["a".into()], Vec::new());
+        let done = ChosenOutcome::Done { files, branch: None, backup: None, left_out };
         assert_eq!(read_chosen(row).map(|chosen| chosen.outcome), Some(done));
         let row = r#"{"run": 3, "outcome": "finished", "seconds": 1.5, "usage": null, "files": [],
             "more": false, "overlaps": []}"#;

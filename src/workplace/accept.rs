@@ -16,19 +16,24 @@ pub enum Target {
     Branch { name: String, message: String },
 }
 
+/// What no snapshot holds is no part of it, see [`Snapshot::left_out`]; it stays in the worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Accepted {
     /// The project has the result. The backup is what it was before; there is another of the worktree.
     Project {
         changes: Changes,
         backup: Backup,
+        left_out: Vec<String>,
     },
     Branch {
         commit: CommitId,
         changes: Changes,
+        left_out: Vec<String>,
     },
-    /// There is nothing in the result that the target does not have.
-    Nothing,
+    /// There is nothing in the result that the target does not have, but for what no result holds.
+    Nothing {
+        left_out: Vec<String>,
+    },
     /// Nothing was changed at all.
     Conflicts(Vec<Conflict>),
 }
@@ -63,10 +68,10 @@ impl Worktree {
             let (from, extent) = (&project.tree, Extent::Project);
             repository.bring(&Course { index: &index, from, to: &merged, extent, only: None })?;
             self.go_on(&own_index, &result, merged);
-            return Ok(Accepted::Project { changes, backup });
+            return Ok(Accepted::Project { changes, backup, left_out: result.left_out });
         }
         self.go_on(&own_index, &result, merged);
-        Ok(Accepted::Nothing)
+        Ok(Accepted::Nothing { left_out: result.left_out })
     }
 
     /// If this fails, the old base stays and nothing is lost: merging the same changes again changes nothing.
@@ -95,11 +100,11 @@ impl Worktree {
         };
         let changes = repository.changes(&ours, &merged)?;
         if changes.total == 0 {
-            return Ok(Accepted::Nothing);
+            return Ok(Accepted::Nothing { left_out: result.left_out });
         }
         let commit = repository.commit(&merged, Some(&head), message)?;
         repository.make_branch(name, &commit)?;
-        Ok(Accepted::Branch { commit, changes })
+        Ok(Accepted::Branch { commit, changes, left_out: result.left_out })
     }
 }
 

@@ -43,6 +43,12 @@ pub enum GitError {
     /// Nothing was changed: what was there before is there again.
     #[error("files have changed meanwhile, or something is in the way ({}); try again", .paths.join(", "))]
     PlaceChanged { paths: Vec<String> },
+    /// Nothing was changed: a new copy in its place would be without these.
+    #[error(
+        "the agent's copy has to be made anew, and holds what no backup keeps ({}); let the agent move or remove it, then try again",
+        .paths.join(", ")
+    )]
+    Unkept { paths: Vec<String> },
     #[error("the server's storage failed ({doing}: {reason}); try again")]
     Storage { doing: &'static str, reason: ErrorKind },
     #[error("git {what} failed: {stderr}")]

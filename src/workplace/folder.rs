@@ -3,8 +3,8 @@
 
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
-    Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, accessat, chmod, chmodat, mkdirat,
-    openat, renameat, renameat_with, statat, unlinkat,
+    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, accessat, chmod, chmodat,
+    mkdirat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -90,6 +90,15 @@ impl Folder {
             Err(err) if is_absent(&err) => Ok(None),
             Err(err) => Err(err),
         }
+    }
+
+    /// Whether there is a directory with anything in it.
+    pub(super) fn holds_something(&self, path: &Path) -> bool {
+        let listed = self.descend(path).and_then(|folder| Ok(Dir::read_from(&folder.0)?));
+        let is_entry = |name: &[u8]| name != b"." && name != b"..";
+        listed.is_ok_and(|mut entries| {
+            entries.any(|entry| entry.is_ok_and(|entry| is_entry(entry.file_name().to_bytes())))
+        })
     }
 
     pub(super) fn can_read(&self, path: &Path) -> bool {

@@ -7,7 +7,7 @@ use super::private::remove_file;
 use super::refs::{TreeId, tree_id};
 use super::{GitError, Repository};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 const LARGEST_FILE: u64 = 256 << 20;
 /// Files that are there although they belong to what a sparse checkout leaves out are looked at as well.
 const SPARSE: &str = "core.sparseCheckout=true";
+/// As `ls-files --stage` tells a submodule.
+const SUBMODULE: &[u8] = b"160000 ";
 
 #[derive(Debug)]
 pub(super) struct Index {
@@ -89,7 +91,7 @@ impl Index {
         }
     }
 
-    /// Takes the files as they are now and returns their tree, and what was left out of it.
+    /// Takes the files as they are now and returns their tree, and what was left out of it, as people know it.
     pub(super) fn take(&self, extent: Extent) -> Result<(TreeId, Vec<String>), GitError> {
         self.repository.update_excludes()?;
         let mut candidates = self.changed(extent)?;
@@ -97,7 +99,7 @@ impl Index {
         for path in self.untracked(extent)? {
             // Another repository; its files are its own.
             if path.as_bytes().ends_with(b"/") {
-                left_out.push(path.to_string_lossy().into_owned());
+                left_out.push(path);
             } else {
                 candidates.insert(path);
             }
@@ -108,14 +110,33 @@ impl Index {
             match look(&top, Path::new(&path)) {
                 Found::File => present.push(path),
                 Found::Nothing => gone.push(path),
-                Found::Unfit => left_out.push(path.to_string_lossy().into_owned()),
+                Found::Unfit => left_out.push(path),
             }
         }
+        left_out.extend(self.filled_submodules(&top)?);
         self.update(&["--force-remove"], &gone)?;
         self.update(&["--add", "--remove", "--replace"], &present)?;
         // Objects of a partial clone may be elsewhere, and nobody needs to look whether they are.
         let tree = self.git("write-tree").arg("--missing-ok").word()?;
-        Ok((tree_id("write-tree", &tree)?, left_out))
+        let mut told: Vec<_> = left_out.iter().map(|path| self.told(path)).collect();
+        told.sort();
+        Ok((tree_id("write-tree", &tree)?, told))
+    }
+
+    /// With the slash of a directory, if there is one.
+    fn told(&self, path: &OsString) -> String {
+        let slash = if path.as_bytes().ends_with(b"/") { "/" } else { "" };
+        self.repository.told(path) + slash
+    }
+
+    /// Submodules of the project that there are files in. Their names end with a slash.
+    fn filled_submodules(&self, top: &Folder) -> Result<Vec<OsString>, GitError> {
+        let listed =
+            self.only_project(self.git("ls-files").args(["-z", "--stage", "--"])).read()?;
+        let lines = listed.split(|byte| *byte == 0).filter(|line| line.starts_with(SUBMODULE));
+        let paths = lines.filter_map(|line| line.splitn(2, |byte| *byte == b'\t').nth(1));
+        let filled = paths.filter(|path| top.holds_something(Path::new(OsStr::from_bytes(path))));
+        Ok(filled.map(|path| OsString::from_vec([path, b"/"].concat())).collect())
     }
 
     /// Paths that are not what the index has noted. What is in submodules stays there: looking into one would mean

@@ -17,7 +17,8 @@ pub enum Place<'a> {
 pub struct Snapshot {
     pub commit: CommitId,
     pub tree: TreeId,
-    /// Too large, not readable, or a repository of its own (its name ends with a slash then).
+    /// Too large, not readable, or a repository of its own or in a submodule (its name ends with a slash then). Sorted,
+    /// by paths of the project.
     pub left_out: Vec<String>,
 }
 

@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use tracing::warn;
 
 /// The worktree of one channel of one session. HEAD is detached: git in there can commit, but has no branch.
 #[derive(Debug, Clone)]
@@ -21,8 +22,8 @@ pub struct Worktree {
     session: SessionId,
     slot: AgentSlot,
     link: Link,
-    /// What was made anew by the call that returned this.
-    fresh: bool,
+    /// It was made anew by the call that returned this, without these.
+    fresh: Option<Vec<String>>,
     /// Tells a throw-away copy from the agent's own.
     copy: Option<usize>,
 }
@@ -32,6 +33,8 @@ pub struct Worktree {
 pub struct Discarded {
     /// Of the result that was thrown away.
     pub backup: Backup,
+    /// No part of the backup, and still where it was.
+    pub left_out: Vec<String>,
     /// See [`Worktree::is_fresh`].
     pub fresh: bool,
 }
@@ -87,8 +90,7 @@ impl Repository {
             Some(Stage::Ready) if worktree.is_whole()? => worktree.follow()?,
             Some(_) | None => {
                 worktree.make_room()?;
-                worktree.create()?;
-                true
+                Some(worktree.create()?)
             }
         };
         Ok(worktree)
@@ -122,7 +124,7 @@ impl Repository {
         let top = parent.join(path.file_name().unwrap_or_default());
         let link = Link::new(self, &self.worktree_name(session, slot), &top);
         let (repository, session) = (self.clone(), session.clone());
-        Ok(Worktree { repository, session, slot, link, fresh: false, copy: None })
+        Ok(Worktree { repository, session, slot, link, fresh: None, copy: None })
     }
 
     fn noted(&self, name: &str) -> Option<(Stage, PathBuf)> {
@@ -151,7 +153,12 @@ impl Worktree {
     /// Its directories were made anew, by [`Repository::ensure`]: an agent that was started in the earlier ones has
     /// to be started again.
     pub fn is_fresh(&self) -> bool {
-        self.fresh
+        self.fresh.is_some()
+    }
+
+    /// What the project has and a copy that was just made has not, see [`Snapshot::left_out`].
+    pub fn lacks(&self) -> &[String] {
+        self.fresh.as_deref().unwrap_or_default()
     }
 
     pub fn repository(&self) -> &Repository {
@@ -202,8 +209,8 @@ impl Worktree {
             Some(self),
         )?;
         let (project, _) = self.repository.snapshot_project("base")?;
-        let fresh = self.move_to(&index, &result.tree, &project)?;
-        Ok(Discarded { backup, fresh })
+        let fresh = self.move_to(&index, &result, &project)?.is_some();
+        Ok(Discarded { backup, left_out: result.left_out, fresh })
     }
 
     pub(super) fn name(&self) -> String {
@@ -266,12 +273,14 @@ impl Worktree {
         }
     }
 
-    fn create(&self) -> Result<(), GitError> {
+    /// Returns what the project has and this has not.
+    fn create(&self) -> Result<Vec<String>, GitError> {
         self.note(Stage::Begun)?;
         let (project, _) = self.repository.snapshot_project("base")?;
         let base = self.start_from(&project)?;
         self.write_out(&project.tree, &base)?;
-        self.note(Stage::Ready)
+        self.note(Stage::Ready)?;
+        Ok(project.left_out)
     }
 
     /// Where there is nothing yet.
@@ -293,11 +302,12 @@ impl Worktree {
         Ok(base)
     }
 
-    /// Brings a worktree without changes to where the project is now. True: it was made anew.
-    fn follow(&self) -> Result<bool, GitError> {
+    /// Brings a worktree without changes to where the project is now, if nothing is lost by it. `Some`: it was made
+    /// anew, without these.
+    fn follow(&self) -> Result<Option<Vec<String>>, GitError> {
         let base = self.base_kept()?;
         let (result, index) = self.repository.snapshot_worktree(self, "worktree")?;
-        let repaired = self.repair(&base)?;
+        let repaired = self.repair(&base)?.then(Vec::new);
         if result.tree != base.tree {
             return Ok(repaired);
         }
@@ -305,7 +315,13 @@ impl Worktree {
         if project.tree == base.tree {
             return Ok(repaired);
         }
-        Ok(self.move_to(&index, &result.tree, &project)? || repaired)
+        match self.move_to(&index, &result, &project) {
+            Err(GitError::Unkept { paths }) => {
+                warn!(?paths, "a worktree stays behind the project, because of what is only there");
+                Ok(repaired)
+            }
+            moved => Ok(moved?.or(repaired)),
+        }
     }
 
     fn repair(&self, base: &Kept) -> Result<bool, GitError> {
@@ -321,16 +337,36 @@ impl Worktree {
         Ok(fresh)
     }
 
-    /// Ignored files stay, so that what was built need not be built again, unless they are in the way.
-    fn move_to(&self, index: &Index, now: &TreeId, project: &Snapshot) -> Result<bool, GitError> {
-        match self.bring(index, now, project) {
+    /// Ignored files stay, so that what was built need not be built again, unless they are in the way. `Some`: it was
+    /// made anew, without these.
+    fn move_to(
+        &self,
+        index: &Index,
+        now: &Snapshot,
+        project: &Snapshot,
+    ) -> Result<Option<Vec<String>>, GitError> {
+        match self.bring(index, &now.tree, project) {
             Err(GitError::PlaceChanged { .. } | GitError::NoPermission { .. }) => {
+                let paths = self.unkept(&now.tree)?;
+                if !paths.is_empty() {
+                    return Err(GitError::Unkept { paths });
+                }
                 self.link.remove()?;
-                self.create()?;
-                Ok(true)
+                self.create().map(Some)
             }
-            moved => moved.map(|()| false),
+            moved => moved.map(|()| None),
         }
+    }
+
+    /// What is in there and not in `kept`, also beside the project.
+    fn unkept(&self, kept: &TreeId) -> Result<Vec<String>, GitError> {
+        // Not with the worktree's own index: what is beside the project must not become part of later results.
+        let index = Index::of_nothing(&self.repository, &self.link.top);
+        index.reset(Some(kept))?;
+        let (all, mut unkept) = index.take(Extent::Everything)?;
+        let beside = self.repository.differences(kept, &all, Extent::Repository)?;
+        unkept.extend(beside.iter().map(|change| self.repository.told(&change.path)));
+        Ok(unkept)
     }
 
     pub(super) fn bring(&self, index: &Index, now: &TreeId, to: &Snapshot) -> Result<(), GitError> {

@@ -249,6 +249,59 @@ async fn an_agent_may_share_the_project_and_its_changes_can_be_taken_back() {
     scene.gateway.stop().await;
 }
 
+/// Where the first agent works.
+fn place_of_first(scene: &Scene) -> std::path::PathBuf {
+    let places = scene.gateway.home.data.path().join("worktrees").join(scene.front.session());
+    let mut found = std::fs::read_dir(places).unwrap().map(|entry| entry.unwrap().path());
+    found.next().unwrap()
+}
+
+#[tokio::test]
+async fn what_is_in_no_result_is_told_and_stays() {
+    let home = std::sync::Arc::new(crate::support::Home::new());
+    repository(home.project.path());
+    std::fs::create_dir(home.project.path().join("other")).unwrap();
+    git(&home.project.path().join("other"), "init -q");
+    let mut scene = Scene::on(Gateway::start_at(home, |_| ()).await, None).await;
+    // The copy lacks a repository of the user, which is told where the agent is.
+    scene.front.type_in("1", "write main.txt x").await;
+    let told = scene.panes[0].until("output_text").await;
+    let text = told[BODY].as_str().unwrap();
+    assert!(text.contains("other/") && text.contains("CODE_AI1_PLACE"), "{text}");
+    assert_eq!(scene.panes[0].until("result").await[BODY]["除外"], json!([]));
+    scene.panes[0].until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+
+    let nested = place_of_first(&scene).join("nested");
+    std::fs::create_dir(&nested).unwrap();
+    std::fs::write(nested.join("file"), "precious").unwrap();
+    git(&nested, "init -q");
+    // A run that changes nothing else has this to tell.
+    assert_eq!(scene.work(1, "say hello").await[BODY]["除外"], json!(["nested/"]));
+    let rows = scene.compare(json!({"検査": false})).await;
+    assert_eq!((&rows[0]["除外"], &rows[1]["除外"]), (&json!(["nested/"]), &json!([])));
+    let compared = get(&format!("/api/sessions/{}/agents/compare", scene.front.session())).local();
+    let compared = compared.send(scene.gateway.addr).await.json();
+    assert_eq!(compared["agents"][0]["left_out"], json!(["nested/"]));
+    let accepted = scene.choose("accept", 1, json!({})).await;
+    assert_eq!((&accepted["結果"], &accepted["除外"]), (&json!("done"), &json!(["nested/"])));
+    assert!(!scene.project().join("nested").exists());
+    // Whoever does not know the packets is told in words.
+    let mut old = Client::open(scene.gateway.addr, "1", Some(scene.front.session())).await;
+    let texts = old.collect_until(|packet| packet[KIND] == "welcome_text").await;
+    let texts: Vec<_> = texts.iter().filter_map(|packet| packet[BODY].as_str()).collect();
+    for line in ["nested/: not in the result", "エージェントの複製には残っています: nested/"]
+    {
+        assert!(texts.iter().any(|text| text.contains(line)), "{line}: {texts:?}");
+    }
+    // What is in the way and in no backup is not thrown away.
+    std::fs::write(scene.project().join("nested"), "a file").unwrap();
+    let refused = scene.choose("discard", 1, json!({})).await;
+    assert_eq!(refused["結果"], "failed", "{refused}");
+    assert!(refused["理由"].as_str().unwrap().contains("nested/"), "{refused}");
+    assert_eq!(read(&nested, "file"), "precious");
+    scene.gateway.stop().await;
+}
+
 pub(crate) async fn set(scene: &Scene, settings: Value) {
     let body = json!({SESSION: scene.front.session(), "モデル設定": settings});
     let ask = post("/core/AIコア/モデル情報/設定", &body).local();

@@ -482,6 +482,7 @@ fn run_summary() -> RunSummary {
         files: vec![change("src/main.rs")],
         more: false,
         overlaps: overlaps(),
+        left_out: vec!["vendor/lib/".into()],
     }
 }
 
@@ -533,6 +534,7 @@ fn every_packet_about_agents_has_its_golden_frame() {
         removed: 3,
         check: Some(Check { code: Some(0), output: "ok".into() }),
         overlaps: overlaps(),
+        left_out: vec!["vendor/lib/".into()],
         problem: None,
     };
     let rows: Vec<(&str, Channel, Delivery)> = vec![
@@ -558,8 +560,8 @@ fn every_packet_about_agents_has_its_golden_frame() {
         }),
         ("discard", pane, {
             let files = vec!["src/main.rs".to_owned()];
-            let backup = Some(BACKUP.to_owned());
-            done(ChoiceKind::Discard, ChosenOutcome::Done { files, branch: None, backup })
+            let (backup, left_out) = (Some(BACKUP.to_owned()), vec!["vendor/lib/".to_owned()]);
+            done(ChoiceKind::Discard, ChosenOutcome::Done { files, branch: None, backup, left_out })
         }),
         ("restore", pane, {
             let reason = "the server's disk is full; ask the operator to make room, then try again"
@@ -591,7 +593,11 @@ fn other_frontends_get_lines_about_agents() {
     let ungated = ToolNote { ungated: true, ..tool_note(ToolState::Completed) };
     assert_eq!(shown(Event::Tool(ungated)).1, "[tool] Write src/main.rs: ok (ungated)");
     let (_, lines) = shown(Event::RunSummed(run_summary()));
-    assert_eq!(lines, "[files] 1 changed, +10 -3\n[files] src/main.rs: also changed by 3");
+    assert_eq!(
+        lines,
+        "[files] 1 changed, +10 -3\n[files] src/main.rs: also changed by 3\n\
+         [files] vendor/lib/: not in the result"
+    );
     let chosen = Chosen {
         agent: AgentSlot::ALL[1],
         kind: ChoiceKind::Accept,

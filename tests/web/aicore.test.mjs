@@ -108,6 +108,7 @@ test("results, comparisons and choices are read whole", () => {
   const [row] = read("compare").body.rows;
   assert.deepEqual([row.agent, row.name, row.fileCount, row.check], ["2", "goose", 1, { code: 0, output: "ok" }]);
   assert.deepEqual(row.overlaps, overlaps);
+  assert.deepEqual([result.body.leftOut, row.leftOut], [["vendor/lib/"], ["vendor/lib/"]]);
   assert.deepEqual(read("diff").body.files, [file]);
   assert.deepEqual(read("accept").body.conflicts, [{ path: "src/main.rs", sort: "content" }]);
   assert.deepEqual(read("discard").body.files, ["src/main.rs"]);

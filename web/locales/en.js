@@ -183,6 +183,7 @@ export default {
   fileRetyped: "became another kind of file",
   renamedFrom: "was {path}",
   overlap: "also agent {agents}",
+  leftOut: "Not in the result, because git does not keep it: {paths}",
   overlapCount: "files: {count}",
   showDiff: "Diff",
   accept: "Accept",

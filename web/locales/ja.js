@@ -183,6 +183,7 @@ export default {
   fileRetyped: "種類の変更",
   renamedFrom: "元の名前 {path}",
   overlap: "エージェント{agents}も変更",
+  leftOut: "git が保存しないため結果に含まれません: {paths}",
   overlapCount: "{count} 件",
   showDiff: "差分",
   accept: "採用",

@@ -123,6 +123,7 @@ function result(body) {
     files: listOf(body[KEYS.changes], change),
     more: body[KEYS.more] === true,
     overlaps: listOf(body[KEYS.overlaps], overlap),
+    leftOut: listOf(body[KEYS.leftOut], String),
   };
 }
 
@@ -141,6 +142,7 @@ function comparison(row) {
     cost: costOf(row),
     check: checkOf(row[KEYS.check]),
     overlaps: listOf(row[KEYS.overlaps], overlap),
+    leftOut: listOf(row[KEYS.leftOut], String),
     reason: row[KEYS.reason] ?? null,
   };
 }
@@ -165,6 +167,7 @@ function chosen(body) {
     files: listOf(body[KEYS.changes], String),
     branch: body[KEYS.branch] ?? null,
     backup: body[KEYS.backup] ?? null,
+    leftOut: listOf(body[KEYS.leftOut], String),
     conflicts: listOf(body[KEYS.conflicts], (entry) => ({
       path: textOf(entry[KEYS.path]),
       sort: textOf(entry[KEYS.sort]),

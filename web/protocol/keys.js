@@ -65,6 +65,7 @@ export const KEYS = Object.freeze({
   removed: "削除",
   more: "省略",
   overlaps: "重複",
+  leftOut: "除外",
   rows: "比較",
   agent: "エージェント",
   workplace: "場所",

@@ -71,11 +71,19 @@ pub(super) fn summary(summary: &RunSummary) -> SummaryBody<'_> {
         files: summary.files.iter().map(change).collect(),
         more: summary.more,
         overlaps: summary.overlaps.iter().map(overlap).collect(),
+        left_out: &summary.left_out,
     }
 }
 
-/// `[files] 2 changed, +10 -3`, or else what it has used; and a line for every file that somebody else has changed too.
+/// `[files] 2 changed, +10 -3`, or else what it has used; and a line for every file that somebody else has changed too,
+/// or that is no part of the result.
 pub(super) fn summary_lines(summary: &RunSummary) -> String {
+    let left_out =
+        summary.left_out.iter().map(|path| format!("\n[files] {path}: not in the result"));
+    changed_lines(summary) + &left_out.collect::<String>()
+}
+
+fn changed_lines(summary: &RunSummary) -> String {
     let count = |lines: fn(&FileChange) -> Option<u32>| {
         summary.files.iter().filter_map(lines).map(u64::from).sum::<u64>()
     };
@@ -115,6 +123,7 @@ fn compared_row(row: &ComparisonRow) -> ComparedRow<'_> {
         cost: row.usage.as_ref().and_then(|usage| usage.cost.as_ref()).map(cost),
         check: row.check.as_ref().map(|check| CheckRow { code: check.code, output: &check.output }),
         overlaps: row.overlaps.iter().map(overlap).collect(),
+        left_out: &row.left_out,
         problem: row.problem.as_deref(),
     }
 }
@@ -148,13 +157,14 @@ pub(super) fn chosen(chosen: &Chosen) -> ChosenBody<'_> {
         files: &[],
         branch: None,
         backup: None,
+        left_out: &[],
         conflicts: Vec::new(),
         reason: None,
     };
     match &chosen.outcome {
-        ChosenOutcome::Done { files, branch, backup } => {
+        ChosenOutcome::Done { files, branch, backup, left_out } => {
             let (branch, backup) = (branch.as_deref(), backup.as_deref());
-            ChosenBody { outcome: "done", files, branch, backup, ..body }
+            ChosenBody { outcome: "done", files, branch, backup, left_out, ..body }
         }
         ChosenOutcome::Conflicts(conflicts) => {
             let conflicts = conflicts.iter();

@@ -194,7 +194,8 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         | Notice::LiveDown { .. }
         | Notice::LiveReplaced { .. }
         | Notice::WhichQuestion { .. }
-        | Notice::WorkKept { .. } => packet,
+        | Notice::WorkKept { .. }
+        | Notice::CopyLacks { .. } => packet,
     }
 }
 

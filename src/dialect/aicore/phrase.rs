@@ -45,6 +45,10 @@ pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
             let (agent, files) = (agent.number().to_string(), files.to_string());
             say("work_kept", &[("agent", &agent), ("files", &files)])
         }
+        Notice::CopyLacks { agent, paths } => {
+            let agent = agent.number().to_string();
+            say("copy_lacks", &[("agent", &agent), ("paths", &paths.join(", "))])
+        }
         Notice::WhichQuestion { open } => {
             let first = open.first().map_or_else(String::new, u32::to_string);
             let numbers: Vec<_> = open.iter().map(u32::to_string).collect();
@@ -128,8 +132,15 @@ pub(super) fn settled(locale: Locale, number: u32, approved: bool) -> String {
 pub(super) fn chosen(locale: Locale, chosen: &Chosen) -> String {
     let agent = chosen.agent.number().to_string();
     let (name, details) = match &chosen.outcome {
-        ChosenOutcome::Done { files, branch: None, .. } => ("done", files.join("\n")),
-        ChosenOutcome::Done { branch: Some(branch), .. } => ("done", branch.clone()),
+        ChosenOutcome::Done { files, branch, left_out, .. } => {
+            let mut lines =
+                branch.as_ref().map_or_else(|| files.clone(), |name| vec![name.clone()]);
+            if !left_out.is_empty() {
+                let paths = left_out.join(", ");
+                lines.push(locale.say("choice", "left_out", &[("paths", &paths)]));
+            }
+            ("done", lines.join("\n"))
+        }
         ChosenOutcome::Conflicts(conflicts) => {
             let lines = conflicts.iter().map(|one| format!("{} ({})", one.path, one.kind));
             ("conflict", lines.collect::<Vec<_>>().join("\n"))

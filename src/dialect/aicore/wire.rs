@@ -327,6 +327,8 @@ pub(super) struct SummaryBody<'a> {
     pub(super) more: bool,
     #[serde(rename = "重複")]
     pub(super) overlaps: Vec<OverlapRow<'a>>,
+    #[serde(rename = "除外")]
+    pub(super) left_out: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
@@ -385,6 +387,8 @@ pub(super) struct ComparedRow<'a> {
     pub(super) check: Option<CheckRow<'a>>,
     #[serde(rename = "重複")]
     pub(super) overlaps: Vec<OverlapRow<'a>>,
+    #[serde(rename = "除外")]
+    pub(super) left_out: &'a [String],
     #[serde(rename = "理由")]
     pub(super) problem: Option<&'a str>,
 }
@@ -440,6 +444,8 @@ pub(super) struct ChosenBody<'a> {
     pub(super) branch: Option<&'a str>,
     #[serde(rename = "控え")]
     pub(super) backup: Option<&'a str>,
+    #[serde(rename = "除外")]
+    pub(super) left_out: &'a [String],
     #[serde(rename = "衝突")]
     pub(super) conflicts: Vec<ConflictRow<'a>>,
     #[serde(rename = "理由")]

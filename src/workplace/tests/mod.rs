@@ -4,6 +4,7 @@ mod accepting;
 mod changing;
 mod hostile;
 mod keeping;
+mod leaving_out;
 mod places;
 mod scratches;
 mod worktrees;

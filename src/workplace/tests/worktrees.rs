@@ -183,8 +183,8 @@ fn a_discarded_result_is_gone_and_can_be_had_again() {
     git(worktree.top(), &["add", "-A"]);
     git(worktree.top(), &["commit", "-q", "-m", "mine"]);
     fixture.write("b", "moved on\n");
-    let Discarded { backup, fresh } = worktree.discard().unwrap();
-    assert!(!fresh);
+    let Discarded { backup, fresh, left_out } = worktree.discard().unwrap();
+    assert!(!fresh && left_out.is_empty());
     assert_eq!(files(worktree.top()), [".gitignore", "a", "b", "src/deep/c", "x.o"]);
     assert!(!worktree.top().join("dir").exists());
     assert_eq!(read(worktree.top(), "b").unwrap(), "moved on\n");
