@@ -3,6 +3,7 @@
 use super::raw::Within;
 use crate::message::{ChatKey, ChatKind, ChatModel, Secret};
 use serde::Deserialize;
+use std::time::Duration;
 
 const LONGEST_NAME: usize = 128;
 /// The name of the model that needs no configuration.
@@ -27,6 +28,7 @@ struct Row {
     images: Option<bool>,
     image_output: Option<bool>,
     tools: Option<bool>,
+    timeout_seconds: Option<Within<1, 86_400>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -92,6 +94,7 @@ impl RawChat {
             images: row.images.unwrap_or(true),
             image_output: row.image_output.unwrap_or(false),
             tools: row.tools.unwrap_or(true),
+            patience: row.timeout_seconds.map(|seconds| Duration::from_secs(seconds.0.into())),
         }
     }
 }

@@ -117,6 +117,7 @@ mod tests {
             images: false,
             image_output: false,
             tools: false,
+            patience: None,
         }
     }
 

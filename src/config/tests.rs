@@ -145,7 +145,7 @@ fn a_chat_model_has_its_vendors_address_and_its_key() {
     let text = "[[chat]]\nname = \"a\"\nkind = \"anthropic\"\nmodel = \"m\"\nkey = \"A_KEY\"\n\
         [[chat]]\nname = \"b\"\nkind = \"gemini\"\nmodel = \"n\"\nkey = \"B_KEY\"\n\
         [[chat]]\nname = \"c\"\nkind = \"openai\"\nmodel = \"o\"\nbase_url = \"http://box:1/v1/\"\n\
-        label = \"Box\"\ncontext_tokens = 8192\nmax_output_tokens = 100\nimages = false\ntools = false\n";
+        label = \"Box\"\ncontext_tokens = 8192\nmax_output_tokens = 100\nimages = false\ntools = false\ntimeout_seconds = 900\n";
     std::fs::write(&path, text).unwrap();
     let overrides =
         Overrides { config: Some(path), data: Some("/tmp/nowhere".into()), ..Overrides::default() };
@@ -167,6 +167,7 @@ fn a_chat_model_has_its_vendors_address_and_its_key() {
     assert_eq!(b.key, key("B_KEY", None));
     assert_eq!((c.base_url.as_str(), c.label.as_str()), ("http://box:1/v1", "Box"));
     assert_eq!((c.context_tokens, c.max_output_tokens), (Some(8192), Some(100)));
+    assert_eq!((c.patience, a.patience), (Some(Duration::from_secs(900)), None));
     assert!(!c.images && !c.tools && c.key.is_none());
     assert_eq!(config.ollama_host.as_deref(), Some("box:1"));
     assert!(!format!("{config:?}").contains("sk-1"));

@@ -1,6 +1,7 @@
 //! A chat model as the operator wrote it down or as it was found: where it is, what it is called and what it can do.
 
 use std::fmt;
+use std::time::Duration;
 
 /// One model that can be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct ChatModel {
     pub image_output: bool,
     /// It calls tools.
     pub tools: bool,
+    /// How long it may say nothing; `None`: as long as is usual.
+    pub patience: Option<Duration>,
 }
 
 /// The protocol that its server speaks.

@@ -225,23 +225,36 @@ async fn a_slow_stream_is_waited_for_and_a_silent_one_is_not() {
     assert_eq!((tried, began.elapsed().as_secs()), (1, 60));
 }
 
+/// It may think, or have to be loaded first.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_never_answers_is_given_up() {
-    let began = Instant::now();
-    let (error, _) = failure(vec![Reply::default().hang()]).await;
-    assert_eq!(error, ChatError::Timeout { waited: Duration::from_secs(60) });
-    assert_eq!(began.elapsed().as_secs(), 60);
+async fn a_model_has_more_time_until_its_answer_begins() {
+    let pause = Duration::from_secs(299);
+    let thinking = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"}}]}\n\n";
+    let slow = Reply::default().wait(pause).raw(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
+    );
+    let slow = slow.wait(pause).pieces(thinking).wait(pause).pieces(&format!("{SO}{END}")).end();
+    let server = ModelServer::start([slow]).await;
+    assert_eq!(answer(model(&server), saying("hi")).await, [delta("So"), DONE]);
+    for silent in [Reply::default().hang(), Reply::begin("text/event-stream").hang()] {
+        let began = Instant::now();
+        let (error, _) = failure(vec![silent]).await;
+        assert_eq!(error, ChatError::Timeout { waited: Duration::from_secs(300) });
+        assert_eq!(began.elapsed().as_secs(), 300);
+    }
 }
 
-/// Its model may have to be loaded first.
 #[tokio::test(start_paused = true)]
-async fn a_server_of_our_own_has_more_time() {
-    let server = ModelServer::start([Reply::default().hang()]).await;
-    let began = Instant::now();
-    let outputs = answer(ChatModel { key: None, ..model(&server) }, saying("hi")).await;
-    let waited = Duration::from_secs(300);
-    assert_eq!(outputs, [ChatOutput::Failed(ChatError::Timeout { waited })]);
-    assert_eq!(began.elapsed(), waited);
+async fn how_long_a_model_may_be_silent_can_be_said() {
+    let patience = Some(Duration::from_secs(900));
+    let pause = Duration::from_secs(899);
+    let slow = Reply::begin("text/event-stream").wait(pause).pieces(SO).wait(pause).pieces(END);
+    let silent = Reply::begin("text/event-stream").pieces(SO).hang();
+    let server = ModelServer::start([slow.end(), silent]).await;
+    let ask = || answer(ChatModel { patience, ..model(&server) }, saying("hi"));
+    assert_eq!(ask().await, [delta("So"), DONE]);
+    let waited = Duration::from_secs(900);
+    assert_eq!(ask().await, [delta("So"), ChatOutput::Failed(ChatError::Timeout { waited })]);
 }
 
 #[tokio::test(start_paused = true)]

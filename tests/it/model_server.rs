@@ -198,6 +198,7 @@ impl ModelServer {
             images: true,
             image_output: false,
             tools: true,
+            patience: None,
         }
     }
 

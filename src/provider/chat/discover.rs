@@ -159,6 +159,7 @@ fn found(family: &str, base: &str, model: &str, label: String) -> ChatModel {
         images: false,
         image_output: false,
         tools: false,
+        patience: None,
     }
 }
 

@@ -249,6 +249,7 @@ mod tests {
             images: true,
             image_output: false,
             tools: true,
+            patience: None,
         };
         let message = ChatMessage::User { text: "hi".to_owned(), images: Vec::new() };
         let prompt = Prompt {

@@ -23,10 +23,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Until an answer begins.
-const FIRST_BYTE: Duration = Duration::from_secs(60);
-/// The same for a model without a key: it is on a machine of our own, and may have to be loaded first.
-const FIRST_LOCAL_BYTE: Duration = Duration::from_secs(300);
+/// Until an answer begins: a model may think for minutes, and one on a machine of our own may have to be loaded first.
+const THOUGHT: Duration = Duration::from_secs(300);
 /// Between two pieces of an answer.
 const SILENCE: Duration = Duration::from_secs(60);
 /// What may follow when the answer is complete, such as its cost.
@@ -214,8 +212,7 @@ impl Turn<'_> {
     }
 
     async fn attempt(&mut self, call: &Call) -> Result<(), Failure> {
-        let patience = if self.model.key.is_some() { FIRST_BYTE } else { FIRST_LOCAL_BYTE };
-        let response = self.client.send(call.request(self.model)?, patience).await?;
+        let response = self.client.send(call.request(self.model)?, self.patience()).await?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
@@ -232,8 +229,7 @@ impl Turn<'_> {
         let mut reader = SseReader::default();
         let mut decoder = Decoder::of(self.model.kind);
         while !self.answer.over {
-            let patience = if self.answer.end.is_some() { AFTERWORD } else { SILENCE };
-            let piece = match client::next_piece(&mut body, patience).await {
+            let piece = match client::next_piece(&mut body, self.patience()).await {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
                 // The answer itself is there.
@@ -265,7 +261,7 @@ impl Turn<'_> {
 
     /// A server that does not stream answers all at once, in the same words.
     async fn at_once(&mut self, mut body: Incoming) -> Result<(), Failure> {
-        let bytes = client::whole(&mut body, LARGEST_EVENT, SILENCE).await?;
+        let bytes = client::whole(&mut body, LARGEST_EVENT, self.patience()).await?;
         let data = String::from_utf8(bytes.into()).map_err(|_| malformed("what is not UTF-8"))?;
         let mut decoder = Decoder::of(self.model.kind);
         self.take(&mut decoder, &SseEvent { name: String::new(), data }).await?;
@@ -274,6 +270,15 @@ impl Turn<'_> {
             self.hand_out().await;
         }
         Ok(())
+    }
+
+    /// How long the next bytes may take.
+    fn patience(&self) -> Duration {
+        let usual = if self.begun { SILENCE } else { THOUGHT };
+        match self.answer.end {
+            Some(_) => AFTERWORD,
+            None => self.model.patience.unwrap_or(usual),
+        }
     }
 
     async fn take(&mut self, decoder: &mut Decoder, event: &SseEvent) -> Result<(), Failure> {
