@@ -572,6 +572,10 @@ pub enum Notice {
         agent: AgentSlot,
         paths: Vec<String>,
     },
+    /// The model had no room for the rest of its answer.
+    AnswerCut {
+        run: RunId,
+    },
 }
 
 /// What passes by: not numbered, not stored, not replayed.

@@ -57,6 +57,8 @@ pub(super) struct Current {
     pub(super) answer: String,
     /// A part of the answer has been told already.
     pub(super) in_parts: bool,
+    /// The model had no room for the rest of its answer.
+    pub(super) cut_off: bool,
     /// What the agent thinks, as far as it is not told yet.
     pub(super) thought: String,
     pub(super) changed: Vec<String>,
@@ -216,6 +218,7 @@ impl Lane {
             phase: Phase::Starting,
             answer: String::new(),
             in_parts: false,
+            cut_off: false,
             thought: String::new(),
             changed: Vec::new(),
             tools: VecDeque::new(),

@@ -11,7 +11,7 @@ use crate::message::{
     Problem, ReportStage, Run, RunId, RunOrigin,
 };
 use crate::provider::agent::AgentOutput;
-use crate::provider::chat::ChatOutput;
+use crate::provider::chat::{ChatOutput, DoneReason};
 use crate::provider::live::LiveInput;
 use crate::store::{Change, RunState};
 use bytes::Bytes;
@@ -193,7 +193,10 @@ impl Session {
             LaneOutput::Chat(ChatOutput::Image { bytes, .. }) => self.keep_picture(index, bytes),
             // No tools are offered, and tokens are counted where the turn runs.
             LaneOutput::Chat(ChatOutput::ToolCall(_) | ChatOutput::Usage(_)) => {}
-            LaneOutput::Chat(ChatOutput::Done { .. }) => {
+            LaneOutput::Chat(ChatOutput::Done { reason }) => {
+                if let Some(current) = &mut self.lanes[index].current {
+                    current.cut_off = reason == DoneReason::Length;
+                }
                 self.end_run(step, index, Ending::Finished);
             }
             LaneOutput::Chat(ChatOutput::Failed(error)) => {
@@ -372,6 +375,9 @@ impl Session {
             self.append(step, run.channel, Event::Text { text, run: Some(run.id) });
         }
         match &ending {
+            Ending::Finished if done.cut_off => {
+                self.append(step, run.channel, Event::Notice(Notice::AnswerCut { run: run.id }));
+            }
             Ending::Finished => {}
             Ending::Cancelled => {
                 self.append(step, run.channel, Event::Notice(Notice::RunCancelled { run: run.id }))

@@ -287,6 +287,7 @@ fn notice_body(notice: &Notice) -> Value {
         Notice::CopyLacks { agent, paths } => {
             json!({"name": "copy_lacks", "agent": agent.number(), "paths": paths})
         }
+        Notice::AnswerCut { run } => json!({"name": "answer_cut", "run": run.0}),
     }
 }
 
@@ -326,6 +327,7 @@ fn read_notice(body: &str) -> Option<Notice> {
         "which_question" => Notice::WhichQuestion { open: body.numbers },
         "work_kept" => Notice::WorkKept { agent: AgentSlot::new(body.agent)?, files: body.files },
         "copy_lacks" => Notice::CopyLacks { agent: AgentSlot::new(body.agent)?, paths: body.paths },
+        "answer_cut" => Notice::AnswerCut { run: RunId(body.run) },
         _ => return None,
     })
 }
@@ -474,6 +476,7 @@ mod tests {
             Notice::WhichQuestion { open: vec![2, 3] },
             Notice::WorkKept { agent: AgentSlot::ALL[2], files: 4 },
             Notice::CopyLacks { agent: AgentSlot::ALL[2], paths: vec!["nested/".into()] },
+            Notice::AnswerCut { run: RunId(4) },
         ] {
             check(Event::Notice(notice));
         }

@@ -165,6 +165,32 @@ async fn a_daily_budget_ends_in_words() {
     gateway.stop().await;
 }
 
+/// A piece of an answer in OpenAI's form, and nothing else.
+fn beginning() -> Reply {
+    let chunk = json!({"choices": [{"index": 0, "delta": {"content": "so far"}}]});
+    Reply::begin("text/event-stream").pieces(&format!("data: {chunk}\n\n"))
+}
+
+/// The end of an answer, without its cost.
+fn ending(reason: &str) -> String {
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
+    format!("data: {end}\n\ndata: [DONE]\n\n")
+}
+
+#[tokio::test]
+async fn an_answer_without_an_end_says_so() {
+    let server = ModelServer::start([beginning().pieces(&ending("length")).end()]).await;
+    let gateway = gateway(vec![row(&server, "test")]).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    front.type_in("0", "hello").await;
+    let answer = front.chat.until("output_text").await;
+    assert_eq!(answer[BODY], "so far");
+    let told = front.chat.until("output_text").await;
+    assert!(told[BODY].as_str().unwrap().contains("max_output_tokens"), "{told}");
+    assert_eq!(told["実行番号"], answer["実行番号"]);
+    gateway.stop().await;
+}
+
 #[tokio::test]
 async fn a_picture_that_a_model_made_is_a_file() {
     let picture = base64_simd::STANDARD.encode_to_string(crate::routing::picture(400, 200));

@@ -188,6 +188,7 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         Notice::QueuedCancelled { run }
         | Notice::RunCancelled { run }
         | Notice::RunFailed { run, .. }
+        | Notice::AnswerCut { run }
         | Notice::RunInterrupted { run, .. } => Packet { run: Some(run.0), ..packet },
         Notice::NothingToCancel
         | Notice::ProjectGone { .. }

@@ -49,6 +49,7 @@ pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
             let agent = agent.number().to_string();
             say("copy_lacks", &[("agent", &agent), ("paths", &paths.join(", "))])
         }
+        Notice::AnswerCut { .. } => say("answer_cut", &[]),
         Notice::WhichQuestion { open } => {
             let first = open.first().map_or_else(String::new, u32::to_string);
             let numbers: Vec<_> = open.iter().map(u32::to_string).collect();
