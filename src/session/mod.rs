@@ -46,6 +46,7 @@ mod site;
 mod sound;
 mod spent;
 mod talk;
+mod tally;
 mod voice;
 mod warm;
 mod work;

@@ -1,6 +1,7 @@
 //! One turn with a chat model: what was said before goes along as far as it fits, and what it costs is written down.
 //! Runs beside the actor, which only sees the pieces of the answer.
 
+use super::tally::{BYTES_PER_TOKEN, Tally};
 use super::{Env, past};
 use crate::locale::Locale;
 use crate::message::{ChatModel, Event, Principal, Seq};
@@ -18,8 +19,6 @@ use tracing::warn;
 const USUAL_CONTEXT: u32 = 8192;
 /// What is left for the answer when nobody said.
 const USUAL_ANSWER: u32 = 2048;
-/// Japanese has about one token per character of three bytes, English one per four bytes.
-const BYTES_PER_TOKEN: usize = 3;
 
 /// Where in which session.
 #[derive(Debug, Clone)]
@@ -73,21 +72,28 @@ impl Purse {
             let _ = output.send(ChatOutput::Failed(error)).await;
             return;
         }
+        let mut tally = Tally::of(&request);
         let mut turn = chat::ask(config, request);
         loop {
-            tokio::select! {
-                piece = turn.output.recv() => match piece {
-                    Some(piece) => {
-                        self.count(&piece).await;
-                        if output.send(piece).await.is_err() {
-                            return;
-                        }
-                    }
-                    None => return,
-                },
-                () = output.closed() => return,
+            let piece = tokio::select! {
+                piece = turn.output.recv() => piece,
+                () = output.closed() => None,
+            };
+            let Some(piece) = piece else { break };
+            tally.note(&piece);
+            if is_last(&piece) {
+                // Before it is told, so that the next question knows of it.
+                self.count(&tally).await;
+                let _ = output.send(piece).await;
+                return;
+            }
+            if output.send(piece).await.is_err() {
+                break;
             }
         }
+        // Its connection is closed before anybody waits for the disk.
+        drop(turn);
+        self.count(&tally).await;
     }
 
     async fn check(&self) -> Result<(), ChatError> {
@@ -101,13 +107,23 @@ impl Purse {
         Ok(())
     }
 
-    async fn count(&self, output: &ChatOutput) {
-        if let ChatOutput::Usage(usage) = output {
-            let tokens = usage.input.saturating_add(usage.output);
-            if let Err(err) = self.env.store.add_tokens(&self.principal, tokens).await {
-                warn!(%err, "what a chat has cost is not written down");
-            }
+    async fn count(&self, tally: &Tally) {
+        let tokens = tally.tokens();
+        if tokens > 0
+            && let Err(err) = self.env.store.add_tokens(&self.principal, tokens).await
+        {
+            warn!(%err, "what a chat has cost is not written down");
         }
+    }
+}
+
+fn is_last(output: &ChatOutput) -> bool {
+    match output {
+        ChatOutput::Done { .. } | ChatOutput::Failed(_) => true,
+        ChatOutput::Delta(_)
+        | ChatOutput::ToolCall(_)
+        | ChatOutput::Image { .. }
+        | ChatOutput::Usage(_) => false,
     }
 }
 

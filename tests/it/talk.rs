@@ -177,6 +177,59 @@ fn ending(reason: &str) -> String {
     format!("data: {end}\n\ndata: [DONE]\n\n")
 }
 
+async fn with_budget(server: &ModelServer) -> Gateway {
+    let models = vec![row(server, "test")];
+    Gateway::start_with(|config| {
+        config.limits.chat_tokens = 1;
+        config.add_chat(models).unwrap();
+    })
+    .await
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_or_says_no_cost_counts_too() {
+    for reply in [beginning().cut(), beginning().pieces(&ending("stop")).end()] {
+        let server = ModelServer::start([reply]).await;
+        let gateway = with_budget(&server).await;
+        let mut front = Frontend::open(gateway.addr, None).await;
+        front.type_in("0", "first").await;
+        front.chat.until_where(|packet| packet[BODY] == "so far").await;
+        front.type_in("0", "second").await;
+        let refused = |packet: &Value| {
+            packet[BODY].as_str().is_some_and(|text| text.contains("今日の 1 トークン"))
+        };
+        front.chat.until_where(refused).await;
+        assert_eq!(server.asked().len(), 1);
+        gateway.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_answer_counts_too() {
+    let server = ModelServer::start(vec![beginning().hang(); 20]).await;
+    let gateway = with_budget(&server).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let more = json!({"機能": ["stream"]});
+    let mut keen = Client::open_with(gateway.addr, "0", Some(front.session()), more).await;
+    let of_budget = |packet: &Value| {
+        packet[BODY].as_str().is_some_and(|text| text.contains("今日の 1 トークン"))
+    };
+    let mut refused = false;
+    // It is written down a moment after the user was told of the cancel.
+    for _ in 0..20 {
+        front.type_in("0", "hello").await;
+        let told = |packet: &Value| packet[KIND] == "output_stream" || of_budget(packet);
+        refused = of_budget(&keen.until_where(told).await);
+        if refused {
+            break;
+        }
+        front.cancel("0").await;
+        keen.until_where(|packet| packet[BODY] == "処理を中断しました。").await;
+    }
+    assert!(refused, "twenty cancelled answers have cost nothing");
+    gateway.stop().await;
+}
+
 #[tokio::test]
 async fn an_answer_without_an_end_says_so() {
     let server = ModelServer::start([beginning().pieces(&ending("length")).end()]).await;

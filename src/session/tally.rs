@@ -1,0 +1,151 @@
+//! What a turn with a chat model has cost: as its server tells, and as far as that says nothing, by the length of what
+//! went to and fro. A turn that was cancelled or cut off has cost something too.
+
+use crate::provider::chat::{
+    ChatError, ChatMessage, ChatOutput, ChatRequest, ToolCall, ToolSpec, Usage,
+};
+
+/// Japanese has about one token per character of three bytes, English one per four bytes.
+pub(super) const BYTES_PER_TOKEN: usize = 3;
+/// Of a picture, in tokens; vendors count from some hundred to some thousand.
+const PICTURE: usize = 1_000;
+
+#[derive(Debug)]
+pub(super) struct Tally {
+    /// In bytes.
+    asked: usize,
+    said: usize,
+    told: Option<Usage>,
+    end: End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It goes on, or nobody wanted the rest.
+    Open,
+    Complete,
+    /// Its server refused, so nobody has worked for it.
+    Refused,
+}
+
+impl Tally {
+    pub(super) fn of(request: &ChatRequest) -> Self {
+        let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + tool.schema.len();
+        let files = request.attachments.len() * PICTURE * BYTES_PER_TOKEN;
+        let asked = request.text.len()
+            + request.system.as_ref().map_or(0, String::len)
+            + request.history.iter().map(weight).sum::<usize>()
+            + request.tools.iter().map(tool).sum::<usize>()
+            + files;
+        Self { asked, said: 0, told: None, end: End::Open }
+    }
+
+    pub(super) fn note(&mut self, output: &ChatOutput) {
+        match output {
+            ChatOutput::Delta(text) => self.said += text.len(),
+            ChatOutput::ToolCall(call) => self.said += length(call),
+            ChatOutput::Image { .. } => self.said += PICTURE * BYTES_PER_TOKEN,
+            ChatOutput::Usage(usage) => self.told = Some(*usage),
+            ChatOutput::Done { .. } => self.end = End::Complete,
+            ChatOutput::Failed(error) if self.said == 0 && is_refusal(error) => {
+                self.end = End::Refused;
+            }
+            ChatOutput::Failed(_) => self.end = End::Open,
+        }
+    }
+
+    pub(super) fn tokens(&self) -> u64 {
+        let (asked, said) = (tokens(self.asked), tokens(self.said));
+        let Usage { input, output } = match (self.end, self.told) {
+            (End::Complete, Some(told)) => told,
+            (End::Refused, told) => told.unwrap_or_default(),
+            // Told at the beginning, when there was hardly any answer.
+            (End::Open, Some(told)) => Usage { input: told.input, output: told.output.max(said) },
+            (End::Open | End::Complete, None) => Usage { input: asked, output: said },
+        };
+        input.saturating_add(output)
+    }
+}
+
+/// Whoever was silent for minutes may well have thought.
+fn is_refusal(error: &ChatError) -> bool {
+    match error {
+        ChatError::Timeout { .. } => false,
+        ChatError::NoKey { .. }
+        | ChatError::BadKey { .. }
+        | ChatError::Quota { .. }
+        | ChatError::UnknownModel { .. }
+        | ChatError::TooLong { .. }
+        | ChatError::Refused { .. }
+        | ChatError::Network { .. }
+        | ChatError::Malformed { .. }
+        | ChatError::Server { .. }
+        | ChatError::Budget { .. }
+        | ChatError::Unavailable(_)
+        | ChatError::Scripted(_) => true,
+    }
+}
+
+fn tokens(bytes: usize) -> u64 {
+    u64::try_from(bytes.div_ceil(BYTES_PER_TOKEN)).unwrap_or(u64::MAX)
+}
+
+fn length(call: &ToolCall) -> usize {
+    call.name.len() + call.arguments.len()
+}
+
+fn weight(message: &ChatMessage) -> usize {
+    match message {
+        ChatMessage::User { text, images } => text.len() + images.len() * PICTURE * BYTES_PER_TOKEN,
+        ChatMessage::Assistant { text, calls } => {
+            text.len() + calls.iter().map(length).sum::<usize>()
+        }
+        ChatMessage::Tool(result) => match &result.outcome {
+            Ok(text) | Err(text) => text.len(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::chat::DoneReason;
+    use std::time::Duration;
+
+    const DONE: ChatOutput = ChatOutput::Done { reason: DoneReason::Complete };
+
+    fn said(text: &str) -> ChatOutput {
+        ChatOutput::Delta(text.to_owned())
+    }
+
+    fn told(input: u64, output: u64) -> ChatOutput {
+        ChatOutput::Usage(Usage { input, output })
+    }
+
+    #[track_caller]
+    fn check(outputs: &[ChatOutput], expected: u64) {
+        let request = ChatRequest { text: "twelve bytes".to_owned(), ..ChatRequest::default() };
+        let mut tally = Tally::of(&request);
+        outputs.iter().for_each(|output| tally.note(output));
+        assert_eq!(tally.tokens(), expected, "{outputs:?}");
+    }
+
+    #[test]
+    fn what_is_told_counts_and_else_what_was_said() {
+        check(&[said("123456"), told(500, 7), DONE], 507);
+        check(&[said("123456"), DONE], 6);
+        check(&[], 4);
+        check(&[said("123456")], 6);
+        // As Anthropic begins, and is cut off.
+        let cut = ChatOutput::Failed(ChatError::Network { reason: "cut off".to_owned() });
+        check(&[said("123456"), told(500, 1), cut], 502);
+    }
+
+    #[test]
+    fn who_was_refused_pays_nothing_and_who_waited_in_vain_for_the_question() {
+        let refused = ChatError::Server { status: 500, reason: String::new() };
+        check(&[ChatOutput::Failed(refused)], 0);
+        let silent = ChatError::Timeout { waited: Duration::from_secs(300) };
+        check(&[ChatOutput::Failed(silent)], 4);
+    }
+}
