@@ -43,11 +43,12 @@ pub(super) async fn recent<T>(
     Ok(found)
 }
 
-fn words(event: &Event) -> Option<Said> {
-    let (by_user, text) = match event {
-        Event::UserText { text, .. } => (true, text),
-        Event::Transcript { speaker, text, .. } => (*speaker == Speaker::User, text),
-        Event::Text { text, .. } | Event::RequestAnswered(text) => (false, text),
+/// Who has said what, typed or spoken, to whichever model.
+pub(super) fn spoken(event: &Event) -> Option<(Speaker, &str)> {
+    match event {
+        Event::UserText { text, .. } => Some((Speaker::User, text)),
+        Event::Transcript { speaker, text, .. } => Some((*speaker, text)),
+        Event::Text { text, .. } | Event::RequestAnswered(text) => Some((Speaker::Model, text)),
         Event::UserRequest { .. }
         | Event::UserFile(_)
         | Event::RunStarted(_)
@@ -64,9 +65,13 @@ fn words(event: &Event) -> Option<Said> {
         | Event::CancelTaken
         | Event::AgentReport(_)
         | Event::Notice(_)
-        | Event::Files { .. } => return None,
-    };
-    Some(Said { by_user, text: shortened(text) })
+        | Event::Files { .. } => None,
+    }
+}
+
+fn words(event: &Event) -> Option<Said> {
+    let (speaker, text) = spoken(event)?;
+    Some(Said { by_user: speaker == Speaker::User, text: shortened(text) })
 }
 
 fn shortened(text: &str) -> String {

@@ -4,7 +4,7 @@
 use super::tally::{BYTES_PER_TOKEN, Tally};
 use super::{Env, past};
 use crate::locale::Locale;
-use crate::message::{ChatModel, Event, Principal, Seq};
+use crate::message::{ChatModel, Event, Principal, Seq, Speaker};
 use crate::provider::chat::{
     self, CHAT_OUTPUT_CAPACITY, ChatConfig, ChatError, ChatMessage, ChatOutput, ChatRequest,
     ChatTurn,
@@ -173,33 +173,12 @@ impl Turn {
 }
 
 fn message(event: &Event) -> Option<ChatMessage> {
-    match event {
-        Event::UserText { text, .. } => {
-            Some(ChatMessage::User { text: text.clone(), images: Vec::new() })
-        }
-        Event::Text { text, run: Some(_) } | Event::RequestAnswered(text) => {
-            Some(ChatMessage::Assistant { text: text.clone(), calls: Vec::new() })
-        }
-        Event::UserRequest { .. }
-        | Event::UserFile(_)
-        | Event::Text { run: None, .. }
-        | Event::RunStarted(_)
-        | Event::RunLine(_)
-        | Event::Tool(_)
-        | Event::Plan(_)
-        | Event::RunSummed(_)
-        | Event::Chosen(_)
-        | Event::ConfirmAsked(_)
-        | Event::ConfirmSettled { .. }
-        | Event::RunEnded(_)
-        | Event::FileMade(_)
-        | Event::FilesChanged(_)
-        | Event::Transcript { .. }
-        | Event::CancelTaken
-        | Event::AgentReport(_)
-        | Event::Notice(_)
-        | Event::Files { .. } => None,
-    }
+    let (speaker, text) = past::spoken(event)?;
+    let text = text.to_owned();
+    Some(match speaker {
+        Speaker::User => ChatMessage::User { text, images: Vec::new() },
+        Speaker::Model => ChatMessage::Assistant { text, calls: Vec::new() },
+    })
 }
 
 /// The request itself is in the log already, and so are those that wait behind it: neither has been answered.

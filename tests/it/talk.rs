@@ -2,7 +2,7 @@
 
 use crate::http::post;
 use crate::model_server::{ModelServer, Reply};
-use crate::support::{BODY, Client, Frontend, Gateway, KIND, SESSION};
+use crate::support::{BODY, CHANNEL, Client, Frontend, Gateway, KIND, SESSION};
 use kakehashi::message::{ChatKind, ChatModel};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -241,6 +241,31 @@ async fn an_answer_without_an_end_says_so() {
     let told = front.chat.until("output_text").await;
     assert!(told[BODY].as_str().unwrap().contains("max_output_tokens"), "{told}");
     assert_eq!(told["実行番号"], answer["実行番号"]);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn the_chat_knows_what_was_said_to_the_live_model_and_by_it() {
+    let server = ModelServer::start([answer(&["I know"])]).await;
+    let gateway = gateway(vec![row(&server, "test")]).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let live = json!({CHANNEL: "0", "送信モード": "Live", KIND: "input_text", BODY: "to the live"});
+    front.input.send(&live).await;
+    let spoken = front.chat.until_where(|packet| {
+        packet[KIND] == "recognition_output" || packet[KIND] == "output_text"
+    });
+    let spoken = spoken.await;
+    front.type_in("0", "what was said?").await;
+    front.chat.until_where(|packet| packet[BODY] == "I know").await;
+    let rows = server.only_request().body["messages"].as_array().unwrap().clone();
+    let told: Vec<_> =
+        rows.iter().map(|row| (row["role"].clone(), row["content"].clone())).collect();
+    let expected = [
+        (json!("user"), json!("to the live")),
+        (json!("assistant"), spoken[BODY].clone()),
+        (json!("user"), json!("what was said?")),
+    ];
+    assert_eq!(told[1..], expected);
     gateway.stop().await;
 }
 
