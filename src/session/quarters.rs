@@ -3,7 +3,7 @@
 
 use super::Env;
 use super::actor::Session;
-use super::site::Site;
+use super::site::{Shared, Site};
 use crate::config::{self, Config};
 use crate::message::{AgentKind, AgentRow, CommandFormat, Principal};
 use crate::provider::agent::{self, AgentHome, Checker, Place, Program};
@@ -16,6 +16,10 @@ use std::sync::Arc;
 const SCRIPTED: &str = "scripted";
 /// Of our home, so that commits have an author.
 const ALWAYS_LINKED: &str = "~/.gitconfig";
+
+/// See [`crate::workplace::Nested`].
+const NOT_ALL_PROTECTED: &str = "the project holds more directories or repositories than the gateway looks at, so this \
+                                 agent can change hooks and settings of some repositories within it";
 
 /// Makes places of sites.
 #[derive(Debug, Clone)]
@@ -57,6 +61,7 @@ impl Quarters {
         };
         let confinement =
             means.map(|means| Arc::new(self.confinement(site, row, &home, means.clone())));
+        let notice = notice.or_else(|| is_cut(site).then(|| NOT_ALL_PROTECTED.to_owned()));
         let directory = site.directory(&self.env.files);
         Place { directory, home: Some(home), confinement, notice }
     }
@@ -92,7 +97,12 @@ impl Quarters {
                 vec![worktree.top().join(".git")]
             }
             // Hooks, settings and where its parts are: all of it is used by whoever uses git next, outside of the box.
-            Site::Shared(_) => vec![directory.join(".git")],
+            Site::Shared(Shared { nested, .. }) => {
+                let own = directory.join(".git");
+                // What is a mount itself cannot be renamed, so that nothing else takes the place of a repository.
+                writable.extend(nested.entries.iter().flat_map(|git| between(git, &directory)));
+                nested.entries.iter().cloned().chain([own]).collect()
+            }
         };
         let mut seen = vec![self.env.files.made_uploads(&self.principal)];
         if let Site::Worktree(worktree) = site {
@@ -116,6 +126,19 @@ impl Quarters {
             limits: config.box_rules.limits,
             closed_ports: vec![config.listen.port()],
         }
+    }
+}
+
+/// Directories from that of a repository up to the project, which is none of them.
+fn between<'a>(git: &'a Path, project: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    let parents = git.ancestors().skip(1).take_while(move |parent| *parent != project);
+    parents.map(Path::to_owned)
+}
+
+fn is_cut(site: &Site) -> bool {
+    match site {
+        Site::Worktree(_) => false,
+        Site::Shared(shared) => shared.nested.cut,
     }
 }
 

@@ -75,8 +75,11 @@ pub(super) async fn conclude(
         let pictures = pictures(&env.files, &principal, &before.site, &changed);
         match &before.site {
             Site::Worktree(worktree) => wish.forget_old_backups(worktree.repository()),
-            Site::Shared(Some(repository)) => wish.forget_old_backups(repository),
-            Site::Shared(None) => {}
+            Site::Shared(shared) => {
+                if let Some(repository) = &shared.repository {
+                    wish.forget_old_backups(repository);
+                }
+            }
         }
         let paths: BTreeSet<_> = changed.files.iter().map(|file| file.path.clone()).collect();
         let paths = paths.into_iter().chain(told).collect::<BTreeSet<_>>().into_iter().collect();

@@ -7,7 +7,7 @@ use crate::message::{
     AgentSlot, ChangeStatus, FileChange, MOST_LEFT_OUT, PlaceKind, RunId, SessionId, SettingValue,
     Settings,
 };
-use crate::workplace::{self, GitError, Repository, TreeId, Worktree};
+use crate::workplace::{self, GitError, Nested, Repository, TreeId, Worktree};
 use std::path::{Path, PathBuf};
 use tracing::warn;
 
@@ -41,8 +41,16 @@ enum Wanted {
 #[derive(Debug, Clone)]
 pub(super) enum Site {
     Worktree(Worktree),
-    /// With its repository, if it is in one.
-    Shared(Option<Repository>),
+    Shared(Shared),
+}
+
+/// The project itself.
+#[derive(Debug, Clone)]
+pub(super) struct Shared {
+    /// The one that it is in.
+    pub(super) repository: Option<Repository>,
+    /// Those that are in it.
+    pub(super) nested: Nested,
 }
 
 /// How a place was before a run.
@@ -127,14 +135,20 @@ impl SiteWish {
             Wanted::Auto | Wanted::Worktree => self.repository()?,
         };
         match (self.wanted, repository) {
-            (Wanted::Shared, repository) => Ok(Site::Shared(repository)),
-            (Wanted::Auto, None) => Ok(Site::Shared(None)),
+            (Wanted::Shared, repository) => Ok(self.shared(repository)),
+            (Wanted::Auto, None) => Ok(self.shared(None)),
             (Wanted::Worktree, None) => Err(SiteError::NoRepository),
             (Wanted::Auto | Wanted::Worktree, Some(repository)) => {
                 let place = repository.worktree_path(&self.session, self.slot);
                 Ok(Site::Worktree(repository.ensure(&self.session, self.slot, &place)?))
             }
         }
+    }
+
+    /// The project itself as a place of work.
+    pub(super) fn shared(&self, repository: Option<Repository>) -> Site {
+        let nested = Nested::find(self.files.project(), &self.private);
+        Site::Shared(Shared { repository, nested })
     }
 
     /// Opens the place and keeps what is there, so that the run can be undone.
@@ -150,11 +164,11 @@ impl SiteWish {
                 Some(worktree.repository().back_up(place, &self.session, run)?)
             }
             // The files of the project have a backup of their own; git's is for the comfort of its user.
-            Site::Shared(Some(repository)) => repository
+            Site::Shared(Shared { repository: Some(repository), .. }) => repository
                 .back_up(workplace::Place::Project, &self.session, run)
                 .inspect_err(|err| warn!(%err, "no backup in git before a run"))
                 .ok(),
-            Site::Shared(None) => None,
+            Site::Shared(Shared { repository: None, .. }) => None,
         };
         Ok(Before { site, tree: kept.map(|(_, snapshot)| snapshot.tree), survey })
     }
@@ -249,7 +263,7 @@ impl Before {
     pub(super) fn changed(&self, survey: Option<&Snapshot>) -> Changed {
         let found = match (&self.site, &self.tree) {
             (Site::Worktree(worktree), Some(tree)) => self.in_worktree(worktree, tree),
-            (Site::Shared(Some(repository)), Some(tree)) => {
+            (Site::Shared(Shared { repository: Some(repository), .. }), Some(tree)) => {
                 self.in_repository(repository, tree, survey)
             }
             (Site::Worktree(_) | Site::Shared(_), _) => Ok(self.in_project(survey)),

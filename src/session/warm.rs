@@ -125,6 +125,6 @@ fn site(wish: &SiteWish, needs_own: bool) -> Option<Site> {
             repository.ensure(wish.session(), wish.slot(), &place).ok().map(Site::Worktree)
         }
         None if own || needs_own => None,
-        repository => Some(Site::Shared(repository)),
+        repository => Some(wish.shared(repository)),
     }
 }

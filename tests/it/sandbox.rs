@@ -363,7 +363,8 @@ async fn hooks_and_settings_of_git_stay_as_they_are() {
     let free = Lab::new(Boxing::Off);
     let boxed: Vec<_> = boxes().into_iter().map(Lab::new).collect();
     for lab in boxed.iter().chain([&free]) {
-        let init = "set -e; git init -q . && mkdir -p .git/hooks";
+        let init =
+            "set -e; for at in . sub a/deep; do git init -q $at; mkdir -p $at/.git/hooks; done";
         let mut git = std::process::Command::new("sh");
         git.args(["-c", init]).current_dir(lab.project());
         assert!(git.status().unwrap().success());
@@ -373,12 +374,23 @@ async fn hooks_and_settings_of_git_stay_as_they_are() {
         "open('PROJECT/.git/config', 'a').write('[core]\\nfsmonitor = /bin/false\\n')",
         "os.rename('PROJECT/.git/hooks', 'PROJECT/.git/old')",
         "os.rename('PROJECT/.git', 'PROJECT/old')",
+        "open('PROJECT/sub/.git/hooks/pre-commit', 'w')",
+        "open('PROJECT/a/deep/.git/config', 'a').write('[core]\\nfsmonitor = /bin/false\\n')",
+        "os.rename('PROJECT/sub/.git', 'PROJECT/sub/old')",
+        // Another repository in its place would be no better.
+        "os.rename('PROJECT/sub', 'PROJECT/sub2')",
+        "os.rename('PROJECT/a', 'PROJECT/b')",
     ] {
         let program = format!("attempt(lambda: {attempt})");
         assert!(free.ask(1, &program).await.starts_with("got "), "{attempt}");
         for lab in &boxed {
             assert!(lab.ask(1, &program).await.starts_with("no "), "{attempt}");
         }
+    }
+    // The files themselves are there to be worked on.
+    for lab in &boxed {
+        let program = "attempt(lambda: open('PROJECT/a/deep/file', 'w').write('x'))";
+        assert!(lab.ask(1, program).await.starts_with("got "));
     }
 }
 
