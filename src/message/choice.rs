@@ -48,6 +48,8 @@ impl ChangeStatus {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
     pub run: RunId,
+    /// Whose work it is: the directory. `None`: told by an earlier version, which did not say so.
+    pub project: Option<String>,
     /// `None`: told by an earlier version, which did not say so.
     pub place: Option<PlaceKind>,
     pub outcome: RunOutcome,
@@ -121,6 +123,8 @@ impl Choice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
     pub agent: AgentSlot,
+    /// Of whose work; as in [`RunSummary::project`].
+    pub project: Option<String>,
     pub kind: ChoiceKind,
     pub outcome: ChosenOutcome,
 }

@@ -15,7 +15,7 @@ use super::microphone::Microphone;
 use super::models::{self, Providers};
 use super::presence::Presence;
 use super::recent::RecentFiles;
-use super::results::Results;
+use super::results::{Results, project_name};
 use super::settings::Settled;
 use super::voice::{Voice, Wake};
 use super::warm::Warming;
@@ -150,7 +150,7 @@ impl Session {
             last_lane: 0,
             last_run: record.last_run,
             recent: RecentFiles::restored(record.recent_files),
-            results: Results::restored(record.summaries),
+            results: Results::restored(project_name(&env.files), record.summaries),
             warming: Warming::default(),
             jobs: JoinSet::new(),
             idle_since: None,

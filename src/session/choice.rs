@@ -7,7 +7,7 @@ use super::job::{Asker, JobDone};
 use super::journal::Step;
 use super::lane::{Current, Lane};
 use super::models;
-use super::results::{is_told, place};
+use super::results::{is_told, project_name};
 use super::site::SiteWish;
 use super::spent::Spent;
 use super::{SessionClosed, SessionHandle, Urgent};
@@ -119,6 +119,7 @@ impl Session {
         let overlaps = self.results.overlaps(slot, changed.files.iter().map(|file| &file.path));
         let summary = RunSummary {
             run: done.run.id,
+            project: Some(self.project()),
             place: done.place,
             outcome,
             seconds: done.started.elapsed().as_secs_f64(),
@@ -272,7 +273,7 @@ impl Session {
         let mut step = Step::default();
         match carried {
             Ok(Carried { outcome, touched }) => {
-                let chosen = Chosen { agent, kind, outcome };
+                let chosen = Chosen { agent, project: Some(self.project()), kind, outcome };
                 self.note_choice(&mut step, &chosen, touched);
                 self.append(&mut step, Channel::Agent(agent), Event::Chosen(chosen.clone()));
                 self.start_next(&mut step, index);
@@ -318,6 +319,11 @@ impl Session {
         }
     }
 
+    /// By which work is told from that in other projects.
+    fn project(&self) -> String {
+        project_name(&self.env.files)
+    }
+
     pub(super) fn wish(&self, slot: AgentSlot) -> SiteWish {
         SiteWish::new(&self.env, &self.id, slot, &self.settings)
     }
@@ -325,7 +331,7 @@ impl Session {
     /// What a comparison says about an agent before anybody looks at its files.
     fn known(&self, slot: AgentSlot) -> Known {
         let current = self.lanes[usize::from(slot.number())].current.as_ref();
-        let last = self.results.last[place(slot)].as_ref();
+        let last = self.results.last(slot);
         let mut own = self.results.spent(slot);
         let mut shared = Spent::default();
         // Files of a run in the project are told at its end.
@@ -344,7 +350,7 @@ impl Session {
             (None, None) => {}
         }
         let files = told.map_or(&[][..], |summary| &summary.files);
-        let touched = &self.results.touched[place(slot)];
+        let touched = self.results.touched(slot);
         let row = ComparisonRow {
             agent: slot,
             name: models::agent_name(&self.settings, slot).unwrap_or_default().to_owned(),
@@ -357,7 +363,7 @@ impl Session {
             added: inspect::lines(files, |file| file.added),
             removed: inspect::lines(files, |file| file.removed),
             check: None,
-            overlaps: self.results.overlaps(slot, touched.iter()),
+            overlaps: self.results.overlaps(slot, touched),
             left_out: Vec::new(),
             problem: None,
         };

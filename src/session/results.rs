@@ -1,53 +1,87 @@
 //! What the work of a session's agents has come to, as far as it is not settled.
 
 use super::spent::Spent;
+use crate::files::Files;
 use crate::message::{AgentSet, AgentSlot, Overlap, PlaceKind, RunSummary};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Comparisons, diffs and lists of one session at the same time; the next one is refused.
 const MOST_LOOKING: usize = 4;
 
-/// What is known of each agent's work.
-#[derive(Debug, Default)]
+/// What is known of each agent's work, in the session's project and in those that it has worked on before.
+#[derive(Debug)]
 pub(super) struct Results {
-    /// Of the last run.
-    pub(super) last: [Option<RunSummary>; AgentSlot::ALL.len()],
-    /// By all runs in the agent's own place since its work was last taken over or thrown away.
-    spent: [Spent; AgentSlot::ALL.len()],
+    /// The session's.
+    project: String,
+    /// By project; there are as many as the configuration allows.
+    works: HashMap<String, Work>,
     /// Looks that are under way.
     looking: usize,
+}
+
+/// In one project.
+#[derive(Debug, Default)]
+struct Work {
+    /// Of the last run.
+    last: [Option<RunSummary>; AgentSlot::ALL.len()],
+    /// By all runs in the agent's own place since its work was last taken over or thrown away.
+    spent: [Spent; AgentSlot::ALL.len()],
     /// Paths that were changed and neither taken over nor thrown away since.
-    pub(super) touched: [BTreeSet<String>; AgentSlot::ALL.len()],
+    touched: [BTreeSet<String>; AgentSlot::ALL.len()],
 }
 
 impl Results {
     /// As the store remembers it, the oldest first.
-    pub(super) fn restored(summaries: Vec<(AgentSlot, RunSummary)>) -> Self {
-        let mut results = Self::default();
+    pub(super) fn restored(project: String, summaries: Vec<(AgentSlot, RunSummary)>) -> Self {
+        let works = HashMap::from([(project.clone(), Work::default())]);
+        let mut results = Self { project, works, looking: 0 };
         for (slot, summary) in summaries {
             results.note(slot, summary);
         }
         results
     }
 
+    /// The session works on another project; what is known of this one is kept.
+    pub(super) fn move_to(&mut self, project: String) {
+        self.works.entry(project.clone()).or_default();
+        self.project = project;
+    }
+
     /// A run is over.
     pub(super) fn note(&mut self, slot: AgentSlot, summary: RunSummary) {
+        let project = summary.project.clone().unwrap_or_else(|| self.project.clone());
+        let work = self.works.entry(project).or_default();
         let paths = summary.files.iter().map(|file| file.path.clone());
-        self.touched[place(slot)].extend(paths);
+        work.touched[place(slot)].extend(paths);
         if summary.place == Some(PlaceKind::Worktree) && is_told(&summary) {
-            self.spent[place(slot)].add(summary.seconds, summary.usage.as_ref());
+            work.spent[place(slot)].add(summary.seconds, summary.usage.as_ref());
         }
-        self.last[place(slot)] = Some(summary);
+        work.last[place(slot)] = Some(summary);
     }
 
     /// Nothing is left to choose; whatever comes now is counted from here on.
     pub(super) fn settle(&mut self, slot: AgentSlot) {
-        self.touched[place(slot)].clear();
-        self.spent[place(slot)] = Spent::default();
+        if let Some(work) = self.works.get_mut(&self.project) {
+            work.touched[place(slot)].clear();
+            work.spent[place(slot)] = Spent::default();
+        }
     }
 
     pub(super) fn spent(&self, slot: AgentSlot) -> Spent {
-        self.spent[place(slot)].clone()
+        self.work().map(|work| work.spent[place(slot)].clone()).unwrap_or_default()
+    }
+
+    pub(super) fn last(&self, slot: AgentSlot) -> Option<&RunSummary> {
+        self.work()?.last[place(slot)].as_ref()
+    }
+
+    /// Paths that an agent has changed and that nobody has decided about.
+    pub(super) fn touched(&self, slot: AgentSlot) -> impl Iterator<Item = &String> {
+        self.work().into_iter().flat_map(move |work| &work.touched[place(slot)])
+    }
+
+    fn work(&self) -> Option<&Work> {
+        self.works.get(&self.project)
     }
 
     /// Whether another look may begin. Each that may ends with [`Results::looked`].
@@ -68,7 +102,9 @@ impl Results {
         paths: impl Iterator<Item = &'a String>,
     ) -> Vec<Overlap> {
         let others = |path: &String| {
-            let touched = |other: &AgentSlot| self.touched[place(*other)].contains(path);
+            let touched = |other: &AgentSlot| {
+                self.work().is_some_and(|work| work.touched[place(*other)].contains(path))
+            };
             let others = AgentSlot::ALL.into_iter().filter(|other| *other != slot);
             others.filter(touched).collect::<AgentSet>()
         };
@@ -82,7 +118,12 @@ pub(super) fn is_told(summary: &RunSummary) -> bool {
     !summary.files.is_empty() || summary.usage.is_some() || !summary.left_out.is_empty()
 }
 
+/// What a project is called where work is written down.
+pub(super) fn project_name(files: &Files) -> String {
+    files.project().to_string_lossy().into_owned()
+}
+
 /// Among the agents.
-pub(super) fn place(slot: AgentSlot) -> usize {
+fn place(slot: AgentSlot) -> usize {
     usize::from(slot.number()) - 1
 }

@@ -4,7 +4,7 @@
 use super::actor::Session;
 use super::journal::{Effect, Step};
 use super::models;
-use super::results::Results;
+use super::results::project_name;
 use super::{Registry, SessionClosed, SessionHandle, Urgent};
 use crate::config::{self, Config};
 use crate::files::Files;
@@ -197,7 +197,7 @@ impl Session {
         for lane in &mut self.lanes {
             lane.move_to(Place::open(files.project()));
         }
-        self.results = Results::default();
+        self.results.move_to(project_name(&files));
         self.workplace.send_replace(files.clone());
         self.env.files = files;
         self.follow_elsewhere();

@@ -7,6 +7,7 @@ use crate::message::{
     RequestNo, Run, RunSummary, Seq, SessionId, SettingValue,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -42,7 +43,7 @@ pub struct SessionRecord {
     pub running: Vec<Run>,
     /// With agents; their processes are gone.
     pub conversations: Vec<Conversation>,
-    /// Of each agent's runs since its work was last taken over or thrown away, the oldest first.
+    /// Of each agent's runs since its work in that project was last taken over or thrown away, the oldest first.
     pub summaries: Vec<(AgentSlot, RunSummary)>,
     /// That nobody has answered; who asked is gone.
     pub questions: Vec<Confirmation>,
@@ -236,17 +237,32 @@ fn load_last_questions(
     Ok(())
 }
 
-/// Whatever came after the last choice that settled something is still to be compared.
+/// Whatever came after the last choice that settled something in the same project is still to be compared.
 fn load_summaries(connection: &Connection, session: &mut SessionRecord) -> Result<(), StoreError> {
     let mut query = connection.prepare_cached(LAST_RESULTS)?;
     for slot in AgentSlot::ALL {
         let channel = record::channel_number(Channel::Agent(slot));
         let mut rows = query.query(params![session.key.0, channel, MOST_SUMMARIES])?;
+        let mut settled = BTreeSet::new();
         while let Some(row) = rows.next()? {
             let (kind, body): (String, String) = (row.get(0)?, row.get(1)?);
             match record::read_event(&kind, &body, None) {
-                Some(Event::RunSummed(summary)) => session.summaries.push((slot, summary)),
-                Some(Event::Chosen(chosen)) if chosen.settles() => break,
+                Some(Event::RunSummed(summary)) => {
+                    // Earlier versions did not say of which project a run or a choice was.
+                    let is_settled = match &summary.project {
+                        Some(_) => settled.contains(&summary.project),
+                        None => !settled.is_empty(),
+                    };
+                    if !is_settled {
+                        session.summaries.push((slot, summary));
+                    }
+                }
+                Some(Event::Chosen(chosen)) if chosen.settles() => {
+                    if chosen.project.is_none() {
+                        break;
+                    }
+                    settled.insert(chosen.project);
+                }
                 Some(_) | None => {}
             }
         }

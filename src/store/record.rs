@@ -538,6 +538,7 @@ mod tests {
         let cost = Some(Cost { amount: 0.25, currency: "USD".into() });
         for outcome in RunOutcome::ALL {
             check(Event::RunSummed(RunSummary {
+                project: Some("/project".into()),
                 place: Some(PlaceKind::Shared),
                 run: RunId(9),
                 outcome,
@@ -561,7 +562,8 @@ mod tests {
         ] {
             let kinds = ChoiceKind::ALL.into_iter();
             kinds.for_each(|kind| {
-                check(Event::Chosen(Chosen { agent, kind, outcome: outcome.clone() }))
+                let project = Some("/project".to_owned());
+                check(Event::Chosen(Chosen { agent, project, kind, outcome: outcome.clone() }))
             });
         }
     }

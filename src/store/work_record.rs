@@ -82,7 +82,7 @@ pub(super) fn summary_body(summary: &RunSummary) -> Value {
         "outcome": summary.outcome.name(), "seconds": summary.seconds,
         "usage": usage, "files": summary.files.iter().map(file_body).collect::<Value>(),
         "more": summary.more, "overlaps": summary.overlaps.iter().map(overlap).collect::<Value>(),
-        "left_out": summary.left_out,
+        "left_out": summary.left_out, "project": summary.project,
     })
 }
 
@@ -100,6 +100,8 @@ fn file_body(file: &FileChange) -> Value {
 #[derive(Deserialize)]
 struct SummaryBody {
     run: u64,
+    #[serde(default)]
+    project: Option<String>,
     #[serde(default)]
     place: Option<String>,
     outcome: String,
@@ -153,6 +155,7 @@ pub(super) fn read_summary(body: &str) -> Option<RunSummary> {
     };
     Some(RunSummary {
         run: RunId(body.run),
+        project: body.project,
         place: body.place.and_then(|name| place(&name)),
         outcome: read_outcome(&body.outcome)?,
         seconds: body.seconds,
@@ -180,7 +183,7 @@ fn read_file(row: FileBody) -> Option<FileChange> {
 
 pub(super) fn chosen_body(chosen: &Chosen) -> Value {
     let (agent, kind) = (chosen.agent.number(), chosen.kind.name());
-    match &chosen.outcome {
+    let mut body = match &chosen.outcome {
         ChosenOutcome::Done { files, branch, backup, left_out } => json!({
             "agent": agent, "kind": kind, "files": files, "branch": branch, "backup": backup,
             "left_out": left_out,
@@ -191,12 +194,16 @@ pub(super) fn chosen_body(chosen: &Chosen) -> Value {
             json!({"agent": agent, "kind": kind, "conflicts": rows})
         }
         ChosenOutcome::Failed { reason } => json!({"agent": agent, "kind": kind, "reason": reason}),
-    }
+    };
+    body["project"] = json!(chosen.project);
+    body
 }
 
 #[derive(Deserialize)]
 struct ChosenBody {
     agent: u8,
+    #[serde(default)]
+    project: Option<String>,
     kind: String,
     #[serde(default)]
     files: Vec<String>,
@@ -231,6 +238,7 @@ pub(super) fn read_chosen(body: &str) -> Option<Chosen> {
     };
     Some(Chosen {
         agent: AgentSlot::new(body.agent)?,
+        project: body.project,
         kind: ChoiceKind::ALL.into_iter().find(|kind| kind.name() == body.kind)?,
         outcome,
     })

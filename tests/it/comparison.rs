@@ -92,6 +92,53 @@ async fn all_figures_of_a_comparison_are_of_the_same_work() {
     assert_eq!(figures(&shared), (json!(1), json!(500), json!(0.25)));
 }
 
+async fn work_on(process: &Process, session: &str, project: &str) {
+    let body = json!({SESSION: session, "モデル設定": {"CODE_BASE_PATH": project}});
+    let answer = post("/core/AIコア/モデル情報/設定", &body).local().send(process.addr).await;
+    assert_eq!(answer.status, 200);
+}
+
+#[tokio::test]
+async fn the_work_in_one_project_is_not_counted_in_another() {
+    let home = Home::new();
+    project(&home);
+    let other = tempfile::tempdir().unwrap();
+    repository(other.path());
+    std::fs::write(other.path().join(".gitignore"), "*.session\n").unwrap();
+    let other = other.path().canonicalize().unwrap();
+    let settings = format!("[projects]\nother = \"{}\"\n", other.display());
+    let process = gateway(&home, &settings);
+    let mut front = Panes::open(process.addr, None).await;
+    let session = front.session();
+    front.ask(1, "write a.txt one usage 1000 0.5").await;
+    let first = row(&process, &session).await;
+    work_on(&process, &session, other.to_str().unwrap()).await;
+    let nothing = row(&process, &session).await;
+    assert_eq!(
+        (figures(&nothing), &nothing["run"]),
+        ((json!(0), Value::Null, Value::Null), &Value::Null)
+    );
+    front.ask(1, "write b.txt two usage 100 0.25").await;
+    let second = row(&process, &session).await;
+    assert_eq!(figures(&second).1, json!(100));
+    process.kill();
+
+    let process = gateway(&home, &settings);
+    let _front = Panes::open(process.addr, Some(&session)).await;
+    let same = |one: &Value, other: &Value| {
+        assert_eq!((figures(one), &one["seconds"]), (figures(other), &other["seconds"]));
+    };
+    same(&row(&process, &session).await, &second);
+    // What is thrown away here is not thrown away there.
+    choose(&process, &session, "discard").await;
+    work_on(&process, &session, "").await;
+    same(&row(&process, &session).await, &first);
+    process.kill();
+    let process = gateway(&home, &settings);
+    let _front = Panes::open(process.addr, Some(&session)).await;
+    same(&row(&process, &session).await, &first);
+}
+
 #[tokio::test]
 async fn an_agent_that_leaves_its_own_place_leaves_its_work_there() {
     let home = Home::new();

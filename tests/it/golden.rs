@@ -475,6 +475,7 @@ fn usage() -> Usage {
 fn run_summary() -> RunSummary {
     RunSummary {
         run: RunId(3),
+        project: Some("/project".into()),
         place: Some(PlaceKind::Worktree),
         outcome: RunOutcome::Finished,
         seconds: 12.34,
@@ -520,7 +521,8 @@ fn every_packet_about_agents_has_its_golden_frame() {
     let agent = AgentSlot::ALL[1];
     let pane = Channel::Agent(agent);
     let steps = PlanStepState::ALL.map(|state| PlanStep { text: state.name().into(), state });
-    let done = |kind, outcome| logged(pane, Event::Chosen(Chosen { agent, kind, outcome }));
+    let done =
+        |kind, outcome| logged(pane, Event::Chosen(Chosen { agent, project: None, kind, outcome }));
     let row = ComparisonRow {
         agent,
         name: "goose".into(),
@@ -600,6 +602,7 @@ fn other_frontends_get_lines_about_agents() {
     );
     let chosen = Chosen {
         agent: AgentSlot::ALL[1],
+        project: None,
         kind: ChoiceKind::Accept,
         outcome: ChosenOutcome::Failed { reason: "x".into() },
     };
