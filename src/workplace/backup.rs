@@ -100,8 +100,9 @@ impl Repository {
         let backup = self.keep_backup(session, BackupReason::Restore, &now, worktree)?;
         let (from, to, extent) = (&now.tree, &wanted.tree, Extent::Project);
         self.bring(&Course { index: &index, from, to, extent, only: path })?;
-        if let Some((name, base)) = base {
+        if let (Some(worktree), Some((name, base))) = (worktree, base) {
             self.keep(&name, &base)?;
+            worktree.show_base(&worktree.base_kept()?)?;
         }
         Ok(Restored { changes, backup: Some(backup) })
     }

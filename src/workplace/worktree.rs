@@ -328,13 +328,18 @@ impl Worktree {
         let fresh = !self.link.has_folder();
         if self.link.has_head() {
             self.link.repair()?;
-            return Ok(fresh);
+        } else {
+            self.show_base(base)?;
         }
+        Ok(fresh)
+    }
+
+    /// To git in there the files are changes since this state, and nothing is staged.
+    pub(super) fn show_base(&self, base: &Kept) -> Result<(), GitError> {
         let index = Index::of_nothing(&self.repository, &self.link.top);
         index.reset(Some(&base.tree))?;
         index.note(&[])?;
-        self.link.set(&base.commit, index.path())?;
-        Ok(fresh)
+        self.link.set(&base.commit, index.path())
     }
 
     /// Ignored files stay, so that what was built need not be built again, unless they are in the way. `Some`: it was

@@ -268,3 +268,30 @@ fn a_session_whose_project_is_gone_leaves_nothing_in_the_data_directory() {
     let notes = files(&fixture.data().join("workplace"));
     assert!(!notes.iter().any(|path| path.contains(session().as_str())), "{notes:?}");
 }
+
+/// Accepted, undone on both sides, and accepted again, while the user goes on.
+#[test]
+fn a_result_that_was_taken_back_looks_to_its_agent_as_it_did() {
+    let fixture = Fixture::new();
+    let worktree = fixture.ensure(1);
+    let changed = lines("a").replace("a 10", "agent");
+    write(worktree.top(), "a", &changed);
+    assert!(matches!(worktree.accept(&Target::Project), Ok(Accepted::Project { .. })));
+    fixture.write("b", "the user's\n");
+    let repository = fixture.repository();
+    let backups = repository.backups(&session()).unwrap();
+    let of = |slot: Option<AgentSlot>| backups.iter().find(|one| one.slot == slot).unwrap();
+    repository.restore(Place::Project, &session(), &of(None).name, Some("a")).unwrap();
+    assert_eq!(fixture.read("a").unwrap(), lines("a"));
+    let place = Place::Worktree(&worktree);
+    repository.restore(place, &session(), &of(Some(worktree.slot())).name, None).unwrap();
+    // What git tells the agent is what is told of it.
+    assert_eq!(told(&worktree.changes().unwrap()), ["M a +1 -1"]);
+    assert_eq!(git(worktree.top(), &["status", "--porcelain"]), " M a\n");
+    assert!(matches!(worktree.accept(&Target::Project), Ok(Accepted::Project { .. })));
+    assert_eq!(
+        (fixture.read("a").unwrap(), fixture.read("b").unwrap()),
+        (changed, "the user's\n".to_owned())
+    );
+    assert_eq!(git(worktree.top(), &["status", "--porcelain"]), "");
+}
