@@ -115,6 +115,8 @@ struct Reply {
     silenced: Option<u64>,
     /// When everything sent is played, if it is played from its arrival on.
     ends: Option<Instant>,
+    /// Who plays it will tell how far.
+    reported: bool,
     underruns: u64,
     first_made: Option<Instant>,
     first_sent: Option<Instant>,
@@ -137,6 +139,7 @@ impl Reply {
             told: None,
             silenced: None,
             ends: None,
+            reported: false,
             underruns: 0,
             first_made: None,
             first_sent: None,
@@ -202,6 +205,7 @@ impl Reply {
         match (self.told, self.silenced) {
             (Some((told, _)), _) => told,
             (None, Some(heard)) => heard,
+            (None, None) if self.is_report_due(now) => self.base,
             (None, None) => {
                 let ends = self.ends.map_or(now, |ends| ends + ALLOWANCE);
                 self.sent
@@ -209,6 +213,13 @@ impl Reply {
                     .max(self.base)
             }
         }
+    }
+
+    /// A client that has promised to tell what it plays has heard nothing until it does: its network may be slower
+    /// than any allowance. One that breaks its promise is judged like those that never made one.
+    fn is_report_due(&self, now: Instant) -> bool {
+        let waited = |sent: Instant| now.saturating_duration_since(sent);
+        self.reported && self.first_sent.is_none_or(|sent| waited(sent) < SILENT_CLIENT)
     }
 
     fn is_over(&self, now: Instant) -> bool {
@@ -404,7 +415,7 @@ impl Playout {
         std::mem::take(&mut self.freed)
     }
 
-    /// `echoes`: this client answers every stop with one of its own, as existing ones do.
+    /// `echoes`: this client answers every stop with one of its own, as existing ones do. The others tell what they play.
     pub(super) fn next(&mut self, now: Instant, echoes: bool) -> Next {
         if let Some(stop) = self.stop.take() {
             if echoes {
@@ -416,7 +427,7 @@ impl Playout {
             return Next::Nothing;
         }
         match self.due(now) {
-            Due::Now => self.send(now).map_or(Next::Nothing, Next::Sound),
+            Due::Now => self.send(now, !echoes).map_or(Next::Nothing, Next::Sound),
             Due::At(moment) => Next::Wait(moment),
             Due::Never => Next::Nothing,
         }
@@ -442,11 +453,12 @@ impl Playout {
         }
     }
 
-    fn send(&mut self, now: Instant) -> Option<Sound> {
+    fn send(&mut self, now: Instant, reported: bool) -> Option<Sound> {
         let ends = self.replies.iter().filter_map(|reply| reply.ends).max();
         let reply = self.replies.iter_mut().find(|reply| !reply.waiting.is_empty())?;
         // It is played behind what was sent before it.
         reply.ends = reply.ends.max(ends);
+        reply.reported = reported;
         let pcm = reply.send(now)?;
         self.freed = true;
         let chunk = AudioChunk { rate: SPEAKER_RATE, pcm };
@@ -464,7 +476,7 @@ impl Playout {
         while let Some(due) = self.due_since(now)
             && due <= now
         {
-            self.send(alone_since.map_or(due, |since| since.max(due)));
+            self.send(alone_since.map_or(due, |since| since.max(due)), false);
         }
     }
 

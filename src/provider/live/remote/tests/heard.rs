@@ -18,8 +18,8 @@ const MOST_LETTERS: usize = 120;
 const MOST_REPLIES: usize = 26;
 /// `PROPTEST_CASES` asks for more.
 const CASES: u32 = 16;
-/// A client that tells nothing is taken to be no further behind than this, with its buffer.
-const FARTHEST: u64 = 60;
+/// How many milliseconds sound may take on its way, and news of it back.
+const FARTHEST: u64 = 400;
 /// What is told too little of a reply: a torn word, and what was played since its socket last told.
 const SLACK: usize = 6;
 

@@ -13,13 +13,20 @@ fn sound(from: u64, millis: u64) -> Bytes {
 struct Bench {
     playout: Playout,
     now: Instant,
+    /// The client echoes stops and tells nothing, as existing ones do.
+    echoes: bool,
 }
 
 impl Bench {
     fn new() -> Self {
-        let mut bench = Self { playout: Playout::default(), now: Instant::now() };
+        let mut bench = Self { playout: Playout::default(), now: Instant::now(), echoes: false };
         bench.playout.hand_over(true, bench.now);
         bench
+    }
+
+    /// With a client that never tells what it has played.
+    fn untold() -> Self {
+        Self { echoes: true, ..Self::new() }
     }
 
     fn reply(&mut self, millis: u64) -> Generation {
@@ -36,7 +43,8 @@ impl Bench {
     /// Everything that may be sent now.
     fn take(&mut self) -> Vec<u8> {
         let mut taken = Vec::new();
-        while let Next::Sound(Sound::Play { chunk, .. }) = self.playout.next(self.now, false) {
+        while let Next::Sound(Sound::Play { chunk, .. }) = self.playout.next(self.now, self.echoes)
+        {
             assert!(chunk.pcm.len() <= 2 * samples(PACKET) as usize);
             taken.extend_from_slice(&chunk.pcm);
         }
@@ -92,7 +100,7 @@ fn a_model_that_speaks_like_people_is_not_held_back() {
 
 #[test]
 fn silence_makes_everything_stale_and_goes_first() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::untold();
     let first = bench.reply(2_000);
     bench.reply(500);
     bench.take();
@@ -122,7 +130,7 @@ fn a_client_that_stops_by_itself_is_not_told() {
 
 #[test]
 fn without_word_of_the_client_less_is_taken_for_heard() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::untold();
     let reply = bench.reply(300);
     bench.take();
     for (wait, heard) in [(0, 0), (150, 0), (100, 100), (200, 300), (500, 300)] {
@@ -130,6 +138,31 @@ fn without_word_of_the_client_less_is_taken_for_heard() {
         assert_eq!(bench.heard(reply), samples(MS * heard));
     }
     assert!(bench.playout.played(reply, bench.now).over);
+}
+
+#[test]
+fn who_will_tell_has_heard_nothing_until_then_however_slow_the_network() {
+    let mut bench = Bench::new();
+    let reply = bench.reply(1_000);
+    bench.take();
+    bench.wait(900);
+    assert_eq!(bench.heard(reply), 0);
+    let cut = bench.playout.stop(Some(StopReason::UserSpeaks), bench.now).unwrap();
+    assert_eq!(cut.played.samples, 0);
+    bench.ack(reply, samples(MS * 30));
+    assert_eq!(bench.heard(reply), samples(MS * 30), "also after it was silenced");
+}
+
+#[test]
+fn who_breaks_the_promise_to_tell_is_judged_like_any_other() {
+    let mut bench = Bench::new();
+    let reply = bench.reply(300);
+    bench.take();
+    bench.wait(2_999);
+    assert_eq!(bench.heard(reply), 0);
+    bench.wait(1);
+    let played = bench.playout.played(reply, bench.now);
+    assert!(played.over && played.samples == samples(MS * 300), "{played:?}");
 }
 
 #[test]
