@@ -618,6 +618,11 @@ pub enum Signal {
         run: RunId,
         text: String,
     },
+    /// The same for who does not ask for pieces: the next lines of an agent's answer.
+    AnswerLines {
+        channel: Channel,
+        text: String,
+    },
     /// How agents compare; told in the chat, where one chooses.
     Compared {
         rows: Arc<[ComparisonRow]>,

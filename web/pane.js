@@ -57,10 +57,12 @@ export function createPane(root, actions, createWork = () => null) {
 
   function show(packet) {
     if (isPiece(packet)) return drafts.add(packet);
-    const draft = packet.kind === "output_text" ? drafts.take(packet.run) : null;
-    const entry = createEntry(packet, { notice: draft === null && isNotice(runs, packet) });
+    const parts = packet.kind === "output_text" ? drafts.take(packet.run) : [];
+    const entry = createEntry(packet, { notice: parts.length === 0 && isNotice(runs, packet) });
+    const draft = parts.pop();
+    parts.forEach((part) => transcript.remove(part));
     if (entry === null) return;
-    if (draft === null) transcript.append(entry, lineCount(packet));
+    if (draft === undefined) transcript.append(entry, lineCount(packet));
     else transcript.replace(draft, entry, lineCount(packet));
   }
 
@@ -113,7 +115,7 @@ export function createPane(root, actions, createWork = () => null) {
   };
 }
 
-// Lines of agents are numbered and kept; pieces of a chat's answer are not.
+// Lines of progress are numbered and kept; pieces of an answer are not.
 function isPiece(packet) {
   return packet.kind === "output_stream" && packet.seq === null && packet.run !== null && packet.marker === null;
 }

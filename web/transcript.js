@@ -88,11 +88,18 @@ export function createTranscript(element, latestButton = null) {
         old.replaceWith(node);
         return schedule();
       }
-      // One that the limit has taken away was counted then.
-      if (old.isConnected || waiting.some((entry) => entry.node === old)) lines -= Number(old.dataset.lines);
-      waiting = waiting.filter((entry) => entry.node !== old);
-      old.remove();
+      this.remove(old);
       this.append(node, size);
+    },
+    remove(node) {
+      // One that the limit has taken away was counted then.
+      if (node.isConnected || waiting.some((entry) => entry.node === node)) lines -= Number(node.dataset.lines);
+      waiting = waiting.filter((entry) => entry.node !== node);
+      node.remove();
+    },
+    /** Whether nothing was put behind it. */
+    isLast(node) {
+      return (waiting.at(-1)?.node ?? element.lastElementChild) === node;
     },
     /** Something in here has grown; a reader at the end stays there. */
     grown: schedule,

@@ -1,4 +1,4 @@
-//! An agent that speaks the Agent Client Protocol and does what a benchmark needs: it thinks in lines, waits to be
+//! An agent that speaks the Agent Client Protocol and does what a benchmark needs: it answers in lines, waits to be
 //! stopped, or does not stop: not even by TERM.
 
 use serde_json::{Value, json};
@@ -18,13 +18,13 @@ pub(crate) fn serve() {
             "session/prompt" => {
                 let text = params["prompt"][0]["text"].as_str().unwrap_or_default();
                 let (word, count) = text.split_once(' ').unwrap_or((text, "1"));
-                think(count.parse().unwrap_or(1));
+                talk(count.parse().unwrap_or(1));
                 deaf = matches!(word, "deaf" | "stubborn");
                 if word == "stubborn" {
                     stubborn.get_or_insert_with(ignore_term);
                 }
                 match word {
-                    "think" => answer(&id, &json!({"stopReason": "end_turn"})),
+                    "talk" => answer(&id, &json!({"stopReason": "end_turn"})),
                     _ => running = Some(id),
                 }
             }
@@ -45,11 +45,11 @@ fn ignore_term() -> (Runtime, Signal) {
     (runtime, term)
 }
 
-fn think(lines: usize) {
+fn talk(lines: usize) {
     for line in 0..lines {
         let content =
-            json!({"type": "text", "text": format!("line {line} of an agent that thinks\n")});
-        let update = json!({"sessionUpdate": "agent_thought_chunk", "content": content});
+            json!({"type": "text", "text": format!("line {line} of an agent that answers\n")});
+        let update = json!({"sessionUpdate": "agent_message_chunk", "content": content});
         say(&json!({
             "jsonrpc": "2.0", "method": "session/update",
             "params": {"sessionId": "bench", "update": update},

@@ -57,7 +57,7 @@ pub(crate) async fn prompts_and_cancels(plan: &Plan, report: &mut Report) {
     let mut first = Vec::new();
     for _ in 0..plan.replays + 1 {
         let begun = Instant::now();
-        input.send(&frame(&wire::text("1", "think 1"))).await;
+        input.send(&frame(&wire::text("1", "talk 1"))).await;
         // The start of the run is a line too.
         pane.receive_text_with("line 0").await;
         first.push(begun.elapsed().as_secs_f64() * 1e3);
@@ -104,13 +104,13 @@ pub(crate) async fn four_streams(report: &mut Report) {
     for name in ["1", "2", "3", "4"] {
         let mut pane = Client::connect(&server, name, Some(&session)).await;
         pane.receive_kind("welcome_text").await;
-        input.send(&frame(&wire::text(name, "think 1"))).await;
+        input.send(&frame(&wire::text(name, "talk 1"))).await;
         pane.receive_kind("output_text").await;
         panes.push(pane);
     }
     let (before, begun) = (server.memory_kib(), Instant::now());
     for name in ["1", "2", "3", "4"] {
-        input.send(&frame(&wire::text(name, &format!("think {LINES}")))).await;
+        input.send(&frame(&wire::text(name, &format!("talk {LINES}")))).await;
     }
     let mut peak = before;
     let mut events = 0;
@@ -124,7 +124,7 @@ pub(crate) async fn four_streams(report: &mut Report) {
         "MiB",
         peak / 1024.0,
         format!(
-            "{:.1} MiB before; {LINES} lines from each, {rate:.0} stored packets per second in all",
+            "{:.1} MiB before; {LINES} lines from each, {rate:.0} packets per second in all",
             before / 1024.0
         ),
     ));

@@ -281,9 +281,10 @@ impl Session {
             // Told if somebody still listens; nothing new is begun.
             for effect in effects {
                 match effect {
-                    Effect::Publish(_) | Effect::Ack { .. } | Effect::Settled(_) => {
-                        self.apply(effect)
-                    }
+                    Effect::Publish(_)
+                    | Effect::Pass(_)
+                    | Effect::Ack { .. }
+                    | Effect::Settled(_) => self.apply(effect),
                     Effect::Show(_)
                     | Effect::Begin { .. }
                     | Effect::Decide { .. }
@@ -319,6 +320,7 @@ impl Session {
     fn apply(&mut self, effect: Effect) {
         match effect {
             Effect::Publish(entry) => self.audience.publish(&entry),
+            Effect::Pass(piece) => self.audience.pass(&piece),
             Effect::Ack { connection, request, repeated } => {
                 self.audience.signal_anywhere(connection, Signal::Ack { request, repeated });
             }
@@ -334,6 +336,16 @@ impl Session {
             }
             Effect::Show(input) => self.voice.show(input),
             Effect::Begin { channel, run } => self.begin(channel, run),
+        }
+    }
+
+    /// Hands a step over: to the store if there is something to store, else to whoever it is for, in its turn.
+    pub(super) fn record(&mut self, step: Step) {
+        if !step.changes.is_empty() {
+            return self.journal.record(step);
+        }
+        for effect in self.journal.follow(step) {
+            self.apply(effect);
         }
     }
 

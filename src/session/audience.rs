@@ -4,8 +4,8 @@
 use super::Attach;
 use super::microphone::Microphone;
 use crate::message::{
-    Channel, ConnectionId, Entry, Event, Features, Problem, ReportStage, RunId, Seq, Signal,
-    StopReason,
+    Channel, ConnectionId, Delivery, Entry, Event, Features, Problem, ReportStage, RunId, Seq,
+    Signal, StopReason,
 };
 use crate::provider::live::{Listener, Speaker};
 use bytes::Bytes;
@@ -20,6 +20,9 @@ const LOG_BYTES: usize = 1024 * 1024;
 /// Passing signals waiting for one socket; more than all answers that can be due at once. Full: the socket is too
 /// slow and is closed; it comes back and resumes.
 const SIGNAL_CAPACITY: usize = 1024;
+
+/// What any of them weighs.
+const ENTRY_WEIGHT: usize = 64;
 
 /// Whether a socket may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,40 +54,70 @@ pub(super) struct Lanes {
 pub(super) struct LogLane {
     /// Everything up to here is in the store; later events come through the lane.
     pub(super) top: Seq,
-    entries: mpsc::Receiver<Arc<Entry>>,
+    items: mpsc::Receiver<(Delivery, usize)>,
     queued: Arc<AtomicUsize>,
 }
 
 impl LogLane {
     /// `None`: the socket lagged behind, or the session is over.
-    pub(super) async fn recv(&mut self) -> Option<Arc<Entry>> {
-        let entry = self.entries.recv().await?;
-        self.queued.fetch_sub(weight(&entry.event), Ordering::Relaxed);
-        Some(entry)
+    pub(super) async fn recv(&mut self) -> Option<Delivery> {
+        let (item, weight) = self.items.recv().await?;
+        self.queued.fetch_sub(weight, Ordering::Relaxed);
+        Some(item)
     }
 
-    pub(super) fn try_recv(&mut self) -> Option<Arc<Entry>> {
-        let entry = self.entries.try_recv().ok()?;
-        self.queued.fetch_sub(weight(&entry.event), Ordering::Relaxed);
-        Some(entry)
+    pub(super) fn try_recv(&mut self) -> Option<Delivery> {
+        let (item, weight) = self.items.try_recv().ok()?;
+        self.queued.fetch_sub(weight, Ordering::Relaxed);
+        Some(item)
+    }
+}
+
+/// A piece of an answer on its way. Not stored: the whole answer will be.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) channel: Channel,
+    pub(super) run: RunId,
+    /// For those who want it as it is made.
+    pub(super) text: String,
+    /// For the others: the lines of an agent that are whole now. Empty: none.
+    pub(super) lines: String,
+}
+
+impl Piece {
+    pub(super) fn weight(&self) -> usize {
+        ENTRY_WEIGHT + self.text.len() + self.lines.len()
+    }
+
+    /// What of it a socket gets.
+    fn form(&self, features: Features) -> Option<Signal> {
+        let (channel, run) = (self.channel, self.run);
+        if features.stream {
+            return Some(Signal::AnswerPart { channel, run, text: self.text.clone() });
+        }
+        let text = Some(self.lines.clone()).filter(|lines| !lines.is_empty())?;
+        Some(Signal::AnswerLines { channel, text })
     }
 }
 
 #[derive(Debug)]
 struct LogSender {
-    entries: mpsc::Sender<Arc<Entry>>,
+    items: mpsc::Sender<(Delivery, usize)>,
     queued: Arc<AtomicUsize>,
 }
 
 impl LogSender {
     /// False: too far behind for this lane.
-    fn offer(&self, entry: &Arc<Entry>) -> bool {
-        let weight = weight(&entry.event);
+    fn offer(&self, item: Delivery, weight: usize) -> bool {
         if self.queued.load(Ordering::Relaxed) + weight > LOG_BYTES.max(weight) {
             return false;
         }
         self.queued.fetch_add(weight, Ordering::Relaxed);
-        self.entries.try_send(Arc::clone(entry)).is_ok()
+        let taken = self.items.try_send((item, weight)).is_ok();
+        if !taken {
+            self.queued.fetch_sub(weight, Ordering::Relaxed);
+        }
+        taken
     }
 }
 
@@ -173,11 +206,13 @@ impl Audience {
         Lanes { log: entries, signals: incoming, sound, dropped }
     }
 
-    /// Tells those who want to see an answer while it is made.
-    pub(super) fn stream(&mut self, channel: Channel, run: RunId, text: &str) {
-        if self.lanes[channel.index()].peers.iter().any(|peer| peer.features.stream) {
-            let part = Signal::AnswerPart { channel, run, text: text.to_owned() };
-            self.send_where(channel, |peer| peer.features.stream, &part);
+    /// Tells a piece of an answer to those who want it in this form, between the events around it. Who has no room for
+    /// it gets the whole answer all the same.
+    pub(super) fn pass(&mut self, piece: &Piece) {
+        for peer in &self.lanes[piece.channel.index()].peers {
+            if let (Some(log), Some(signal)) = (&peer.log, piece.form(peer.features)) {
+                let _ = log.offer(Delivery::Passing(signal), piece.weight());
+            }
         }
     }
 
@@ -209,7 +244,8 @@ impl Audience {
         let lane = &mut self.lanes[entry.channel.index()];
         lane.published = entry.seq;
         for peer in &mut lane.peers {
-            if peer.log.as_ref().is_some_and(|log| !log.offer(entry)) {
+            let item = || Delivery::Logged(Arc::clone(entry));
+            if peer.log.as_ref().is_some_and(|log| !log.offer(item(), weight(&entry.event))) {
                 peer.log = None;
             }
         }
@@ -312,14 +348,13 @@ impl Audience {
 }
 
 fn log_lane(top: Seq) -> (LogSender, LogLane) {
-    let (sender, entries) = mpsc::channel(LOG_CAPACITY);
+    let (sender, items) = mpsc::channel(LOG_CAPACITY);
     let queued = Arc::new(AtomicUsize::new(0));
-    (LogSender { entries: sender, queued: Arc::clone(&queued) }, LogLane { top, entries, queued })
+    (LogSender { items: sender, queued: Arc::clone(&queued) }, LogLane { top, items, queued })
 }
 
 /// About how many bytes an event keeps in memory.
 pub(super) fn weight(event: &Event) -> usize {
-    const ENTRY: usize = 64;
     let payload = match event {
         Event::UserText { text, attachments } | Event::UserRequest { text, attachments } => {
             text.len() + attachments.iter().map(String::len).sum::<usize>()
@@ -352,5 +387,5 @@ pub(super) fn weight(event: &Event) -> usize {
         | Event::CancelTaken
         | Event::Notice(_) => 0,
     };
-    ENTRY + payload
+    ENTRY_WEIGHT + payload
 }

@@ -1,7 +1,7 @@
 //! What a session has decided but not yet shown: every change goes to the store first, and takes effect (is
 //! published, acknowledged, begun) when it is committed. So whatever a client has seen survives `kill -9`.
 
-use super::audience::weight;
+use super::audience::{Piece, weight};
 use crate::message::{AgentSlot, Channel, ConnectionId, Entry, RequestNo, RunId, WebhookCall};
 use crate::provider::agent::{AskId, Decision};
 use crate::provider::live::LiveInput;
@@ -28,6 +28,8 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) enum Effect {
     Publish(Arc<Entry>),
+    /// A piece of an answer, between the events that came before and after it.
+    Pass(Piece),
     Ack {
         connection: ConnectionId,
         request: RequestNo,
@@ -56,6 +58,7 @@ impl Step {
     fn weight(&self) -> usize {
         let entries = self.effects.iter().filter_map(|effect| match effect {
             Effect::Publish(entry) => Some(weight(&entry.event)),
+            Effect::Pass(piece) => Some(piece.weight()),
             Effect::Show(LiveInput::Image(image)) => Some(image.len()),
             Effect::Show(_)
             | Effect::Ack { .. }
@@ -113,6 +116,22 @@ impl Journal {
         self.bytes += step.weight();
         self.unsent.push_back(step);
         self.hand_over();
+    }
+
+    /// What needs no row waits behind the rows that are on their way, and for nothing else.
+    #[must_use]
+    pub(super) fn follow(&mut self, step: Step) -> Vec<Effect> {
+        let weight = step.weight();
+        if let Some(last) = self.unsent.back_mut() {
+            last.effects.extend(step.effects);
+        } else if let Some(last) = self.sent.back_mut() {
+            last.effects.extend(step.effects);
+            last.weight += weight;
+        } else {
+            return step.effects;
+        }
+        self.bytes += weight;
+        Vec::new()
     }
 
     pub(super) fn is_full(&self) -> bool {

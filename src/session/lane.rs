@@ -59,6 +59,10 @@ pub(super) struct Current {
     pub(super) in_parts: bool,
     /// The model had no room for the rest of its answer.
     pub(super) cut_off: bool,
+    /// What of the answer is not passed on yet.
+    pub(super) fresh: String,
+    /// The line of the answer that is not whole yet.
+    pub(super) line: String,
     /// What the agent thinks, as far as it is not told yet.
     pub(super) thought: String,
     pub(super) changed: Vec<String>,
@@ -219,6 +223,8 @@ impl Lane {
             answer: String::new(),
             in_parts: false,
             cut_off: false,
+            fresh: String::new(),
+            line: String::new(),
             thought: String::new(),
             changed: Vec::new(),
             tools: VecDeque::new(),

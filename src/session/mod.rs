@@ -3,6 +3,7 @@
 
 mod activity;
 mod actor;
+mod answer;
 mod archive;
 mod audience;
 mod breakers;

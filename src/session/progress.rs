@@ -1,18 +1,39 @@
-//! What an agent thinks, line by line.
+//! What an agent thinks and says, line by line.
 
-/// A thought without line ends is shown in pieces of this size.
+/// What has no line ends is shown in pieces of this size.
 const LONGEST_LINE: usize = 4 * 1024;
+
+/// What becomes of a line that is not whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    Kept,
+    /// Nothing more belongs to it.
+    Told,
+}
 
 /// Takes the lines that are complete.
 pub(super) fn whole_lines(text: &mut String) -> Vec<String> {
+    take_whole(text).lines().map(str::to_owned).collect()
+}
+
+/// The same as one text, after more was said; blank lines only between others.
+pub(super) fn told_lines(waiting: &mut String, more: &str, rest: Rest) -> String {
+    waiting.push_str(more);
+    let whole = match rest {
+        Rest::Kept => take_whole(waiting),
+        Rest::Told => std::mem::take(waiting),
+    };
+    whole.trim_matches('\n').to_owned()
+}
+
+fn take_whole(text: &mut String) -> String {
     let end = match text.rfind('\n') {
         Some(end) => end + 1,
         None if text.len() > LONGEST_LINE => text.len(),
-        None => return Vec::new(),
+        None => return String::new(),
     };
     let rest = text.split_off(end);
-    let whole = std::mem::replace(text, rest);
-    whole.lines().map(str::to_owned).collect()
+    std::mem::replace(text, rest)
 }
 
 #[cfg(test)]
@@ -28,5 +49,15 @@ mod tests {
         let mut long = "x".repeat(LONGEST_LINE + 1);
         assert_eq!(whole_lines(&mut long).len(), 1);
         assert!(long.is_empty());
+    }
+
+    #[test]
+    fn a_line_that_nobody_goes_on_with_is_told() {
+        let mut waiting = String::new();
+        assert_eq!(told_lines(&mut waiting, "I look", Rest::Kept), "");
+        assert_eq!(told_lines(&mut waiting, " around.", Rest::Told), "I look around.");
+        assert_eq!(told_lines(&mut waiting, "\n\nNow\n\nI e", Rest::Kept), "Now");
+        assert_eq!(told_lines(&mut waiting, "dit.\n", Rest::Kept), "I edit.");
+        assert_eq!(told_lines(&mut waiting, "", Rest::Told), "");
     }
 }

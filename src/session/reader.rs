@@ -131,9 +131,12 @@ impl Reader {
                 biased;
                 signal = self.signals.recv() => return self.pass(signal),
                 sound = next_sound(&mut self.sound) => return Ok(play(sound)),
-                entry = self.log.recv() => match entry {
-                    Some(entry) if entry.seq > self.cursor => return Ok(self.deliver(entry)),
-                    Some(_) => {}
+                item = self.log.recv() => match item {
+                    Some(item) => {
+                        if let Some(step) = self.hand_on(item) {
+                            return Ok(step);
+                        }
+                    }
                     None => self.catch_up().await?,
                 },
             }
@@ -154,8 +157,17 @@ impl Reader {
         if !self.caught_up || self.cursor.max(self.paged_to) < self.log.top {
             return None;
         }
-        let entry = self.log.try_recv().filter(|entry| entry.seq > self.cursor)?;
-        Some(self.deliver(entry))
+        let item = self.log.try_recv()?;
+        self.hand_on(item)
+    }
+
+    /// `None`: it was delivered already, from the store.
+    fn hand_on(&mut self, item: Delivery) -> Option<Step> {
+        match item {
+            Delivery::Logged(entry) if entry.seq > self.cursor => Some(self.deliver(entry)),
+            Delivery::Logged(_) => None,
+            Delivery::Passing(_) => Some(Step::Deliver(item)),
+        }
     }
 
     fn deliver(&mut self, entry: Arc<Entry>) -> Step {

@@ -4,7 +4,7 @@ use super::actor::Session;
 use super::job::{self, Asker};
 use super::journal::{Effect, Step};
 use super::lane::{Ending, LaneOutput, Stop, Waiting, lane_index};
-use super::progress;
+use super::progress::{self, Rest};
 use super::talk;
 use crate::message::{
     AgentReport, AgentSet, AgentSlot, AgentState, CancelScope, Channel, Event, FileNote, Notice,
@@ -19,8 +19,6 @@ use tokio::time::Instant;
 
 /// Pieces of output that share one write.
 const OUTPUT_BATCH: usize = 64;
-/// Longer answers are told in several parts.
-const LONGEST_ANSWER: usize = 1024 * 1024;
 
 impl Session {
     /// A text typed where its answer appears.
@@ -176,20 +174,13 @@ impl Session {
             let Some(output) = self.lanes[index].more_output() else { break };
             self.absorb(&mut step, index, output);
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.pass_on(&mut step, index, Rest::Kept);
+        self.record(step);
     }
 
     fn absorb(&mut self, step: &mut Step, index: usize, output: LaneOutput) {
         match output {
-            LaneOutput::Chat(ChatOutput::Delta(text)) => {
-                if let Some(run) = self.lanes[index].current.as_ref().map(|current| current.run.id)
-                {
-                    self.audience.stream(Channel::Chat, run, &text);
-                }
-                self.lengthen_answer(step, index, &text);
-            }
+            LaneOutput::Chat(ChatOutput::Delta(text)) => self.lengthen_answer(step, index, &text),
             LaneOutput::Chat(ChatOutput::Image { bytes, .. }) => self.keep_picture(index, bytes),
             // No tools are offered, and tokens are counted where the turn runs.
             LaneOutput::Chat(ChatOutput::ToolCall(_) | ChatOutput::Usage(_)) => {}
@@ -211,9 +202,14 @@ impl Session {
         let Channel::Agent(slot) = self.lanes[index].channel else { return };
         match output {
             AgentOutput::Answer(text) => {
+                self.end_thought(step, index);
                 self.lengthen_answer(step, index, &text);
             }
+            AgentOutput::WholeAnswer(text) => self.take_answer(step, index, &text),
             AgentOutput::Line(line) => self.tell_line(step, index, line),
+            AgentOutput::Note(text) => {
+                self.tell_line(step, index, self.env.config.language.word(&text));
+            }
             AgentOutput::Thought(text) => {
                 if let Some(current) = &mut self.lanes[index].current {
                     current.thought.push_str(&text);
@@ -223,6 +219,8 @@ impl Session {
                 }
             }
             AgentOutput::Tool(tool) => {
+                self.end_thought(step, index);
+                self.pass_on(step, index, Rest::Told);
                 self.tell_tool(step, index, &tool);
                 self.on_tool(step, index, slot, &tool);
             }
@@ -253,30 +251,6 @@ impl Session {
                     self.end_run(step, index, end.into());
                 }
             }
-        }
-    }
-
-    pub(super) fn tell_line(&mut self, step: &mut Step, index: usize, line: String) {
-        self.tell(step, index, Event::RunLine(line));
-    }
-
-    /// What belongs to a run is told while there is one.
-    pub(super) fn tell(&mut self, step: &mut Step, index: usize, event: Event) {
-        if self.lanes[index].current.is_some() {
-            let channel = self.lanes[index].channel;
-            self.append(step, channel, event);
-        }
-    }
-
-    /// An answer without end is told in parts, so that neither memory nor a packet grows without limit.
-    fn lengthen_answer(&mut self, step: &mut Step, index: usize, text: &str) {
-        let channel = self.lanes[index].channel;
-        let Some(current) = &mut self.lanes[index].current else { return };
-        current.answer.push_str(text);
-        if current.answer.len() > LONGEST_ANSWER {
-            current.in_parts = true;
-            let (text, run) = (std::mem::take(&mut current.answer), Some(current.run.id));
-            self.append(step, channel, Event::Text { text, run });
         }
     }
 
@@ -341,6 +315,7 @@ impl Session {
 
     /// A run is over when the files it made and changed have been looked at.
     pub(super) fn end_run(&mut self, step: &mut Step, index: usize, ending: Ending) {
+        self.pass_on(step, index, Rest::Kept);
         let ending = self.why_ended(index, ending);
         self.void_confirmations(step, index);
         self.close_tools(step, index);
@@ -351,12 +326,7 @@ impl Session {
             current.ending = Some(ending);
             return;
         }
-        if let Some(rest) =
-            self.lanes[index].current.as_mut().map(|run| std::mem::take(&mut run.thought))
-            && !rest.is_empty()
-        {
-            self.tell_line(step, index, rest);
-        }
+        self.end_thought(step, index);
         let Some(mut done) = self.lanes[index].release() else { return };
         self.choose_agents();
         let run = done.run.clone();

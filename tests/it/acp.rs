@@ -156,7 +156,7 @@ impl Agent {
 fn answers(outputs: &[AgentOutput]) -> String {
     let mut answer = String::new();
     for output in outputs {
-        if let AgentOutput::Answer(text) = output {
+        if let AgentOutput::Answer(text) | AgentOutput::WholeAnswer(text) = output {
             answer.push_str(text);
         }
     }
@@ -212,6 +212,15 @@ async fn a_prompt_is_answered_and_the_process_is_kept() {
     assert_eq!(answers(&outputs), "hello there");
     assert_eq!(agent.said("session").await, *session);
     assert_eq!(agent.said("where").await, place.path().display().to_string());
+}
+
+#[tokio::test]
+async fn messages_do_not_stick_together() {
+    let place = Post::new(&[]);
+    let mut agent = place.start();
+    assert_eq!(agent.said("messages").await, "one and\n\nanother");
+    assert_eq!(agent.said("narrate").await, "I'll look.\n\nNow I edit.\nDone.\n");
+    assert_eq!(agent.said("hello").await, "hello there", "another prompt is another answer");
 }
 
 #[tokio::test]
@@ -822,7 +831,7 @@ async fn an_agent_works_in_its_channel_and_its_user_decides() {
     ] {
         assert!(packets.iter().any(|packet| packet[BODY] == line), "no {line:?} in {packets:?}");
     }
-    assert_eq!(front.agents[0].until("output_text").await[BODY], "askthe-reject_once");
+    assert_eq!(front.agents[0].until("output_text").await[BODY], "ask\n\nthe-reject_once");
     // Another slot has another agent.
     front.type_in("2", "say as ever").await;
     assert_eq!(front.agents[1].until("output_text").await[BODY], "as ever");

@@ -2,7 +2,7 @@
 
 use crate::acp::AGENT;
 use crate::process::Process;
-use crate::support::{BODY, CHANNEL, Client, Home, KIND, eventually};
+use crate::support::{BODY, CHANNEL, Client, Home, KIND, SEQ, eventually};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -86,6 +86,58 @@ async fn frontends_that_know_nothing_of_it_get_lines() {
     let line =
         |packet: &Value| packet[KIND] == "output_stream" && packet[BODY] == "[plan] [>] first";
     assert!(packets.iter().any(line), "{packets:?}");
+}
+
+/// What was told of an answer that is being made, and where in the list that was.
+fn pieces<'a>(packets: &'a [Value], run: Option<&Value>) -> Vec<(usize, &'a str)> {
+    let told = packets.iter().enumerate().filter(|(_, packet)| {
+        packet[KIND] == "output_stream"
+            && packet.get(SEQ).is_none()
+            && packet.get("実行番号") == run
+    });
+    told.map(|(at, packet)| (at, packet[BODY].as_str().unwrap())).collect()
+}
+
+#[tokio::test]
+async fn what_an_agent_says_is_seen_while_it_works_and_kept_once() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let (mut input, mut lines) = open(&process).await;
+    let id = input.session().to_owned();
+    let more = json!({"機能": ["agents", "stream"]});
+    let mut keen = Client::open_with(process.addr, "1", Some(&id), more).await;
+    keen.until("welcome_text").await;
+    type_in(&mut input, "narrate wait").await;
+    let says = |text: &'static str| {
+        move |packet: &Value| packet[BODY].as_str().is_some_and(|body| body.contains(text))
+    };
+    let packets = keen.collect_until(says("working")).await;
+    let started = packets.iter().find(|packet| packet[BODY] == "<<< 処理開始 >>>").unwrap();
+    let run = &started["実行番号"];
+    let told = pieces(&packets, Some(run));
+    let said: String = told.iter().map(|(_, text)| *text).collect();
+    assert_eq!(said, "I'll look.\n\nNow I edit.\nDone.\nworking");
+    let tool = packets.iter().position(|packet| packet[KIND] == "tool").unwrap();
+    for (at, text) in told {
+        assert_eq!(at < tool, "I'll look.".contains(text), "{packets:?}");
+    }
+    // Who does not want pieces sees whole lines, in their place all the same.
+    let mut packets = lines.collect_until(says("Done.")).await;
+    let tool = packets.iter().position(|packet| packet[KIND] == "tool").unwrap();
+    let told = pieces(&packets, None);
+    assert_eq!((told[0].1, told[0].0 < tool), ("I'll look.", true), "{packets:?}");
+    let rest: Vec<_> = told[1..].iter().map(|(_, text)| *text).collect();
+    assert_eq!(rest.join("\n"), "Now I edit.\nDone.");
+    input.send(&json!({CHANNEL: "1", KIND: "cancel_run", BODY: "強制停止！"})).await;
+    let whole = |packet: &Value| packet[KIND] == "output_text" && packet[BODY] == said.as_str();
+    packets = lines.collect_until(whole).await;
+    assert_eq!(pieces(&packets, None), [], "the rest is told with the whole");
+    keen.until_where(whole).await;
+    // Only the whole is history.
+    let mut late = Client::open_with(process.addr, "1", Some(&id), json!({})).await;
+    let history = late.collect_until(|packet| packet[KIND] == "welcome_text").await;
+    assert_eq!(history.iter().filter(|packet| says("I'll look.")(packet)).count(), 1);
+    assert!(history.iter().any(whole), "{history:?}");
 }
 
 /// Whether an agent with this mark does not mind being asked to leave.

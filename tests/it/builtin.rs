@@ -209,7 +209,7 @@ async fn commands_read_and_search_without_a_model() {
     assert_eq!(tools[0].locations[0].path, place.path().join("a.txt").display().to_string());
     assert_eq!(tools.last().unwrap().status, ToolStatus::Completed);
     let both = agent.said("/list\n/search t[wh]").await;
-    assert_eq!(both, "[List .]\na.txt\n[Search t[wh] in .]\na.txt:2: two\na.txt:3: three\n");
+    assert_eq!(both, "[List .]\na.txt\n\n[Search t[wh] in .]\na.txt:2: two\na.txt:3: three\n");
     let wrong = agent.said("/list\n/raed a.txt").await;
     assert!(wrong.starts_with("line 2: `/raed` is no command"), "{wrong}");
     let stopped = agent.said("/read none\n/list").await;

@@ -263,6 +263,14 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         ),
         ("output_stream_started", pane, logged(pane, Event::RunStarted(RunId(3)))),
         ("output_stream_line", pane, logged(pane, Event::RunLine("\u{1b}[1mbold".into()))),
+        ("output_stream_piece", pane, {
+            let text = "\n\n次に".into();
+            Delivery::Passing(Signal::AnswerPart { channel: pane, run: RunId(3), text })
+        }),
+        ("output_stream_answer_lines", pane, {
+            let text = "見ます。\n次に".into();
+            Delivery::Passing(Signal::AnswerLines { channel: pane, text })
+        }),
         ("output_stream_finished", pane, logged(pane, Event::RunEnded(RunOutcome::Finished))),
         ("output_stream_cancelled", pane, logged(pane, Event::RunEnded(RunOutcome::Cancelled))),
         ("output_stream_failed", pane, logged(pane, Event::RunEnded(RunOutcome::Failed))),

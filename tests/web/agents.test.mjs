@@ -222,6 +222,26 @@ test("an answer of the chat grows in one place until it is whole", () =>
     await page.locator("#chat .stop:disabled").waitFor();
   }));
 
+test("what an agent says grows between its tools, and the whole takes the place of all parts", () =>
+  withTap(async (page, tap) => {
+    const run = { [KEYS.run]: 9 };
+    const piece = (words) => tap.tell("1", "output_stream", words, run);
+    tap.tell("1", "output_stream", "<<< 処理開始 >>>", { ...run, [KEYS.seq]: 1 });
+    piece("I'll ");
+    piece("look.");
+    tap.tell("1", "tool", golden("tool"), { [KEYS.seq]: 2 });
+    piece("\n\nNow I edit");
+    piece(" !");
+    const shown = page.locator("#agent1 .transcript");
+    await shown.locator(".draft .body", { hasText: "Now I edit !" }).waitFor();
+    const order = await shown.evaluate((log) => [...log.children].slice(-3).map((node) => node.textContent));
+    assert.match(order[0], /I'll look\.$/);
+    assert.match(order[2], /Now I edit !$/);
+    tap.tell("1", "output_text", "I'll look.\n\nNow I edit !", { ...run, [KEYS.seq]: 3 });
+    await shown.locator(".message:not(.draft)", { hasText: "Now I edit !" }).waitFor();
+    assert.equal(await shown.locator(".draft").count(), 0);
+  }));
+
 /** A gateway whose second agent has something to choose. */
 function playChoices(tap) {
   tap.answerTo("compare", () => tap.tell("0", "compare", golden("compare")));

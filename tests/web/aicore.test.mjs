@@ -129,9 +129,10 @@ test("agents' packets without content are empty, not fatal", () => {
   }
 });
 
-test("a piece of a chat answer is no mark, whatever it says", () => {
-  const piece = (channel) => aicore.decode(server("output_stream", { [KEYS.channel]: channel, [KEYS.body]: "!" }), channel);
-  assert.deepEqual([piece("0").marker, piece("1").marker], [null, "failed"]);
+test("a piece of an answer is no mark, whatever it says", () => {
+  const told = (channel, more) => aicore.decode(server("output_stream", { [KEYS.channel]: channel, [KEYS.body]: "!", ...more }), channel);
+  assert.deepEqual([told("0", {}).marker, told("1", { [KEYS.run]: 3 }).marker], [null, null]);
+  assert.equal(told("1", { [KEYS.seq]: 7 }).marker, "failed");
 });
 
 test("the first frame carries the cursor only when there is one", () => {

@@ -198,8 +198,8 @@ function special(packet) {
     case "heartbeat":
       return { body: { count: body?.[KEYS.count] ?? 0, time: body?.[KEYS.time] ?? 0 } };
     case "output_stream":
-      // The chat streams pieces of its answer, and a piece may look like a mark.
-      return { marker: packet[KEYS.channel] === CHAT ? null : (MARKERS[body] ?? null) };
+      // A piece of an answer may look like a mark, but only marks are numbered.
+      return { marker: Number.isInteger(packet[KEYS.seq]) ? (MARKERS[body] ?? null) : null };
     case "output_audio":
       return voice.readSound(packet);
     case "cancel_audio":

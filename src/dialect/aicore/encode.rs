@@ -282,6 +282,9 @@ pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<
             let packet = dialect.packet(*channel, "output_stream", Body::Text(text));
             push(frames, &Packet { run: Some(run.0), ..packet });
         }
+        Signal::AnswerLines { channel, text } => {
+            push(frames, &dialect.packet(*channel, "output_stream", Body::Text(text)));
+        }
         Signal::Compared { rows } => {
             let body = Body::Compared(activity::compared(rows));
             push(frames, &without_file(dialect.packet(Channel::Chat, "compare", body)));

@@ -306,7 +306,7 @@ impl Telling {
         }
         let answer = self.result.clone().unwrap_or_else(|| self.text.trim_end().to_owned());
         if !self.answered && !answer.is_empty() {
-            self.tell(AgentOutput::Answer(answer)).await?;
+            self.tell(AgentOutput::WholeAnswer(answer)).await?;
         }
         Ok(AgentEnd::Finished)
     }

@@ -120,8 +120,12 @@ pub enum Decision {
 pub enum AgentOutput {
     /// One line of progress, without its newline.
     Line(String),
-    /// The next piece of the final answer, to be appended.
+    /// A line of our own about the agent, which may be said in another language.
+    Note(String),
+    /// The next piece of the answer, to be appended.
     Answer(String),
+    /// The answer of one who has told all of it as lines, or has come to it only at the end.
+    WholeAnswer(String),
     /// The next piece of what the model thinks, to be appended.
     Thought(String),
     /// A tool call as it is now; takes the place of what was told under the same id.

@@ -296,7 +296,7 @@ impl Script<'_> {
         if end == AgentEnd::Finished {
             let said = std::mem::take(&mut self.said).join("\n");
             let answer = if said.is_empty() { "done".to_owned() } else { said };
-            self.emit(AgentOutput::Answer(answer)).await?;
+            self.emit(AgentOutput::WholeAnswer(answer)).await?;
         }
         self.emit(AgentOutput::Done(end)).await
     }

@@ -3,6 +3,7 @@
 //! if it can.
 
 mod content;
+mod message;
 mod opening;
 mod option;
 mod peer;
@@ -21,6 +22,7 @@ use super::{
 };
 use crate::task;
 use agent_client_protocol_schema::v1::{PromptCapabilities, SessionUpdate};
+use message::Messages;
 use peer::{Peer, Said, Silence};
 use question::Questions;
 use serde::Serialize;
@@ -62,6 +64,7 @@ fn link(program: Arc<Program>, inside: Option<Arc<BuiltIn>>, place: Place) -> Ag
         outbox: VecDeque::new(),
         peer: None,
         takes: PromptCapabilities::default(),
+        messages: Messages::default(),
         tools: Tools::default(),
         questions: Questions::default(),
         state: None,
@@ -90,6 +93,7 @@ struct Agent {
     /// The agent's name for the conversation, also while no process knows it.
     session: Option<String>,
     takes: PromptCapabilities,
+    messages: Messages,
     tools: Tools,
     questions: Questions,
     state: Option<AgentState>,
@@ -252,6 +256,7 @@ impl Agent {
         for answer in open {
             self.answer(&answer);
         }
+        self.messages = Messages::default();
         self.tools.clear();
         self.pictures = 0;
         self.state = None;

@@ -102,12 +102,17 @@ impl Agent {
     fn on_update(&mut self, update: SessionUpdate) {
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => {
+                if let ContentBlock::Text(text) = &chunk.content {
+                    let gap = self.messages.gap(chunk.message_id, &text.text);
+                    self.tell_text(gap, AgentOutput::Answer);
+                }
                 self.tell_content(chunk.content, AgentOutput::Answer);
             }
             SessionUpdate::AgentThoughtChunk(chunk) => {
                 self.tell_content(chunk.content, AgentOutput::Thought);
             }
             SessionUpdate::ToolCall(call) => {
+                self.messages.end();
                 let news = self.tools.begin(call);
                 self.tell_tool(news);
             }
@@ -171,6 +176,7 @@ impl Agent {
 
     /// The question may come before its tool call: it is told first either way.
     fn park(&mut self, id: RequestId, request: RequestPermissionRequest) {
+        self.messages.end();
         let tool = self.tools.ask(request.tool_call);
         self.tell(AgentOutput::Tool(tool.clone()));
         match self.questions.park(id, tool, request.options) {

@@ -262,6 +262,8 @@ fn text(output: &AgentOutput) -> Option<&str> {
     match output {
         AgentOutput::Line(text) => Some(text),
         AgentOutput::Answer(_)
+        | AgentOutput::Note(_)
+        | AgentOutput::WholeAnswer(_)
         | AgentOutput::Thought(_)
         | AgentOutput::Tool(_)
         | AgentOutput::Plan(_)
@@ -282,7 +284,7 @@ fn line(text: &str) -> AgentOutput {
 }
 
 fn answer(text: &str) -> AgentOutput {
-    AgentOutput::Answer(text.to_owned())
+    AgentOutput::WholeAnswer(text.to_owned())
 }
 
 fn failed(reason: &str) -> AgentOutput {
