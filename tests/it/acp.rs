@@ -310,7 +310,7 @@ async fn a_death_fails_the_prompt_and_the_next_one_starts_it_again() {
     );
     let outputs = agent.ask("hello").await;
     assert!(outputs.iter().any(|output| matches!(output,
-        AgentOutput::Line(line) if line.contains("does not remember"))));
+        AgentOutput::Note(line) if line.contains("does not remember"))));
     assert_eq!(answers(&outputs), "hello there");
     let reason = agent.failure("leave").await;
     assert_eq!(reason, "Test: it ended unexpectedly (exit status 0)");
@@ -415,7 +415,7 @@ async fn where_nothing_was_said_nothing_is_forgotten() {
     wait_for(PATIENCE, || living_in(&place.path()).is_empty()).await;
     let outputs = agent.ask("hello").await;
     assert_eq!(answers(&outputs), "hello there");
-    let forgot = |output: &AgentOutput| matches!(output, AgentOutput::Line(line) if line.contains("remember"));
+    let forgot = |output: &AgentOutput| matches!(output, AgentOutput::Note(line) if line.contains("remember"));
     assert!(!outputs.iter().any(forgot), "{outputs:?}");
 }
 
@@ -557,7 +557,7 @@ async fn ends_are_told_apart() {
     assert_eq!(agent.failure("refuse").await, "Test: the model refuses to answer");
     assert_eq!(agent.failure("error").await, "Test: Internal error: no model");
     let outputs = agent.ask("full").await;
-    let line = AgentOutput::Line("Test: the model's limit of tokens was reached".to_owned());
+    let line = AgentOutput::Note("Test: the model's limit of tokens was reached".to_owned());
     assert_eq!(outputs[outputs.len() - 2..], [line, finished()]);
 }
 
@@ -654,6 +654,119 @@ async fn a_cancel_gets_through_a_flood_that_nobody_takes() {
     let outputs = agent.done().await;
     assert_eq!(outputs.last(), Some(&cancelled()));
     assert!(outputs.len() < 1000, "{}", outputs.len());
+}
+
+#[tokio::test]
+async fn nothing_of_a_cancelled_prompt_goes_on_and_the_agent_stays() {
+    let place = Post::new(&[]);
+    let mut agent = place.start();
+    let pid = agent.said("pid").await;
+    agent.said("family 8811.5").await;
+    agent.prompt("family 8812.5 wait").await;
+    wait_for(PATIENCE, || count("8812.5") == 4).await;
+    agent.cancel().await;
+    assert_eq!(agent.done().await.last(), Some(&cancelled()));
+    assert_eq!(count("8812.5"), 0);
+    assert_eq!(count("8811.5"), 4, "these are older than the prompt");
+    assert_eq!(agent.said("pid").await, pid);
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_work_without_what_was_ended_is_started_again() {
+    let place = Post::new(&["--load"]);
+    let mut agent = place.start();
+    let session = agent.said("session").await;
+    agent.prompt("helper wait").await;
+    agent.until_answer("working").await;
+    agent.cancel().await;
+    assert_eq!(agent.done().await.last(), Some(&cancelled()));
+    assert_eq!(agent.said("helper session").await, session, "and goes on");
+}
+
+/// The notes of our own among them.
+fn notes(outputs: &[AgentOutput]) -> Vec<&str> {
+    let mut notes = Vec::new();
+    for output in outputs {
+        if let AgentOutput::Note(text) = output {
+            notes.push(text.as_str());
+        }
+    }
+    notes
+}
+
+#[tokio::test]
+async fn a_conversation_over_which_an_agent_dies_is_given_up() {
+    let mut place = Post::new(&["--load", "--die-loading"]);
+    let session = place.start().said("session").await;
+    place.program.resume = Some(session.clone());
+    let mut agent = place.start();
+    let outputs = agent.ask("hello session").await;
+    assert_eq!(outputs.last(), Some(&finished()), "{outputs:?}");
+    let notes = notes(&outputs);
+    assert!(notes[0].starts_with("Test cannot go on with what was said before"), "{notes:?}");
+    assert!(notes[0].contains("the file is broken"), "{notes:?}");
+    let named = outputs.iter().find_map(|output| match output {
+        AgentOutput::Opened { session, resumed: false } => Some(session),
+        _ => None,
+    });
+    assert!(named.is_some_and(|named| *named != session), "the new name is told: {outputs:?}");
+    // The same when nobody waits for it.
+    let mut early = place.start();
+    early.warm().await;
+    assert_eq!(early.ask("hello").await.last(), Some(&finished()));
+}
+
+#[tokio::test]
+async fn modes_that_are_told_only_once_are_there_all_the_same() {
+    let mut place = Post::new(&["--load", "--modes", "--modes-once"]);
+    place.program.row.mode = Some("ask".to_owned());
+    let session = place.start().said("session").await;
+    place.program.resume = Some(session.clone());
+    assert_eq!(place.start().said("session mode").await, format!("{session}ask"));
+}
+
+#[tokio::test]
+async fn an_agent_that_leaves_the_mode_in_which_it_asks_is_brought_back() {
+    for flag in ["--modes", "--options"] {
+        let mut place = Post::new(&[flag]);
+        place.program.row.mode = Some("ask".to_owned());
+        let mut agent = place.start();
+        let outputs = agent.ask("leave-mode").await;
+        let left = "Test has left the mode `ask`, in which it asks, for `auto`";
+        assert_eq!(notes(&outputs), [left], "{flag}");
+        let outputs = agent.ask("mode").await;
+        assert_eq!(answers(&outputs), "ask", "{flag}");
+        assert_eq!(notes(&outputs), ["Test is brought back from the mode `auto` to `ask`"]);
+        assert_eq!(notes(&agent.ask("mode").await), [""; 0]);
+    }
+    // Also when that was between two prompts.
+    let mut place = Post::new(&["--modes"]);
+    place.program.row.mode = Some("ask".to_owned());
+    let mut agent = place.start();
+    agent.said("leave-mode-later").await;
+    agent.until(|output| *output == AgentOutput::Mode("auto".to_owned())).await;
+    assert_eq!(agent.said("mode").await, "ask");
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_go_back_to_asking_does_not_work() {
+    let mut place = Post::new(&["--modes", "--stays"]);
+    place.program.row.mode = Some("ask".to_owned());
+    let mut agent = place.start();
+    agent.said("leave-mode").await;
+    for _ in 0..2 {
+        let reason = agent.failure("hello").await;
+        assert_eq!(reason, "Test refused the mode in which it asks: not now");
+    }
+}
+
+#[tokio::test]
+async fn a_question_too_many_is_not_lost_in_silence() {
+    let place = Post::new(&[]);
+    let mut agent = place.start();
+    agent.prompt("ask-many 65").await;
+    let too_many = "Test asks too many things at once; nobody decides about Write 64.txt";
+    agent.until(|output| *output == AgentOutput::Note(too_many.to_owned())).await;
 }
 
 #[tokio::test]

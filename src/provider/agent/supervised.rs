@@ -1,7 +1,8 @@
 //! The gateway's side of one supervised agent: its pipes, its last words and its end.
 
 use super::line::{LineError, Lines};
-use super::process::{self, MARK, tree};
+use super::process::tree::{self, Process};
+use super::process::{self, MARK};
 use super::program::Program;
 use super::{AgentHome, AgentStdin, Place};
 use rustix::process::{Pid, Signal, kill_process};
@@ -84,6 +85,15 @@ impl Supervised {
 
     pub(super) fn interrupt(&self) {
         self.signal(Signal::INT);
+    }
+
+    /// Everybody below the supervisor. Empty, once that has ended.
+    pub(super) async fn family(&self) -> Vec<Process> {
+        let Some(supervisor) = self.pid.filter(|_| self.child.id().is_some()) else {
+            return Vec::new();
+        };
+        // A failed join means that the runtime is ending.
+        tokio::task::spawn_blocking(move || tree::below(supervisor)).await.unwrap_or_default()
     }
 
     /// A child that was not waited for keeps its number, so the signal reaches nobody else.

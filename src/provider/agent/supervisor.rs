@@ -5,7 +5,7 @@
 //! has no writer any more, which is how a gateway that was killed looks from here. The signal that the kernel sends
 //! at the death of a parent is bound to the thread that started the child, and the gateway's threads come and go.
 
-use super::process::tree;
+use super::process::tree::{self, Process};
 use crate::sandbox::{self, BoxError, Confinement};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, wait};
@@ -264,7 +264,11 @@ impl Family {
 
 /// Whoever is gone already needs no signal.
 fn signal_all(signal: Signal) {
-    for process in tree::below(getpid()) {
+    signal_each(&tree::below(getpid()), signal);
+}
+
+pub(super) fn signal_each(processes: &[Process], signal: Signal) {
+    for process in processes {
         // Whoever holds a box together takes everybody in it along, and they are to have their time to leave. It goes
         // with the last of them.
         if signal == Signal::KILL || !is_bwrap(process.pid) {

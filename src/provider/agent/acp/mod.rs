@@ -8,12 +8,14 @@ mod opening;
 mod option;
 mod peer;
 mod question;
+mod sweep;
 mod tools;
 mod turn;
 mod warmth;
 pub(super) mod wire;
 
 use super::builtin::BuiltIn;
+use super::process::tree::Process;
 use super::program::Program;
 use super::supervised::{Stderr, described};
 use super::{
@@ -23,6 +25,7 @@ use super::{
 use crate::task;
 use agent_client_protocol_schema::v1::{PromptCapabilities, SessionUpdate};
 use message::Messages;
+use option::Choices;
 use peer::{Peer, Said, Silence};
 use question::Questions;
 use serde::Serialize;
@@ -64,6 +67,7 @@ fn link(program: Arc<Program>, inside: Option<Arc<BuiltIn>>, place: Place) -> Ag
         outbox: VecDeque::new(),
         peer: None,
         takes: PromptCapabilities::default(),
+        choices: Choices::default(),
         messages: Messages::default(),
         tools: Tools::default(),
         questions: Questions::default(),
@@ -71,6 +75,8 @@ fn link(program: Arc<Program>, inside: Option<Arc<BuiltIn>>, place: Place) -> Ag
         listening: Listening::WhenTold,
         passed_over: PassedOver::default(),
         early: None,
+        family: Vec::new(),
+        wounded: false,
         pictures: 0,
     };
     task::spawn("agent-acp", agent.run());
@@ -93,6 +99,8 @@ struct Agent {
     /// The agent's name for the conversation, also while no process knows it.
     session: Option<String>,
     takes: PromptCapabilities,
+    /// What the session can be set to, as far as the agent has told it.
+    choices: Choices,
     messages: Messages,
     tools: Tools,
     questions: Questions,
@@ -101,6 +109,10 @@ struct Agent {
     passed_over: PassedOver,
     /// There while the process was started and nobody has asked it anything.
     early: Option<Early>,
+    /// Who was there when the prompt was sent: the agent, and helpers of its own.
+    family: Vec<Process>,
+    /// With a cancelled prompt we have ended something that it may need.
+    wounded: bool,
     /// How many pictures this prompt has shown.
     pictures: usize,
 }
@@ -222,13 +234,16 @@ impl Agent {
     /// What an agent says between two prompts is not told: it belongs to none.
     async fn while_idle(&mut self, said: Said) {
         match said {
-            Said::Message(Incoming::Update(update)) => {
-                if let SessionUpdate::CurrentModeUpdate(mode) = update.update {
+            Said::Message(Incoming::Update(update)) => match update.update {
+                SessionUpdate::CurrentModeUpdate(mode) => {
                     self.tell(AgentOutput::Mode(mode.current_mode_id.to_string()));
-                } else {
-                    self.passed_over.late += 1;
+                    self.choices.change_mode(mode.current_mode_id);
                 }
-            }
+                SessionUpdate::ConfigOptionUpdate(update) => {
+                    self.choices.change_options(update.config_options);
+                }
+                _ => self.passed_over.late += 1,
+            },
             Said::Message(message) => self.on_other(message),
             Said::Complaint(_) => (),
             Said::Ended(why) => {
@@ -276,6 +291,11 @@ impl Agent {
         } else {
             self.passed_over.late += 1;
         }
+    }
+
+    /// Something of our own about the agent.
+    fn note(&mut self, text: String) {
+        self.tell(AgentOutput::Note(text));
     }
 
     fn tell_text(&mut self, text: &str, kind: fn(String) -> AgentOutput) {

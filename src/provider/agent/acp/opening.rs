@@ -4,7 +4,7 @@ use super::option::{Choices, Switch};
 use super::peer::{Peer, Said};
 use super::wire::{Incoming, RpcError};
 use super::{Agent, Halt, Happening};
-use crate::provider::agent::{AgentInput, AgentOutput, AgentState, BuiltIn, installed};
+use crate::provider::agent::{AgentInput, AgentOutput, AgentState, installed};
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, AuthMethod, ClientCapabilities, Implementation, InitializeRequest,
@@ -15,12 +15,13 @@ use agent_client_protocol_schema::v1::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// Agents in JavaScript take a quarter of a minute on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(120);
+/// One that runs already answers soon.
+const MODE_LIMIT: Duration = Duration::from_secs(30);
 /// So much of what it says on stderr while it starts is shown.
 const SHOWN_COMPLAINTS: usize = 16 * 1024;
 
@@ -36,6 +37,20 @@ impl From<Halt> for CallError {
     }
 }
 
+/// Why a start has failed.
+#[derive(Debug)]
+enum Trouble {
+    Halt(Halt),
+    /// It died or stayed silent over a conversation that it was to go on with.
+    Conversation(String),
+}
+
+impl From<Halt> for Trouble {
+    fn from(halt: Halt) -> Self {
+        Self::Halt(halt)
+    }
+}
+
 /// A start under way.
 #[derive(Debug)]
 struct Start {
@@ -45,15 +60,42 @@ struct Start {
 }
 
 impl Agent {
-    /// Leaves either a session that takes prompts, or no process.
+    /// Leaves either a session that takes prompts, or no process. A conversation over which an agent dies would be its
+    /// death every time: then it begins a new one.
     pub(super) async fn open(&mut self) -> Result<(), Halt> {
+        if let Some(agent) = &self.inside {
+            // Our own agent says by its file whether there is a conversation to go on with.
+            self.session = agent.remembered().await;
+        }
+        let reason = match self.start().await {
+            Ok(()) => return Ok(()),
+            Err(Trouble::Halt(halt)) => return Err(halt),
+            Err(Trouble::Conversation(reason)) => reason,
+        };
+        let label = &self.program.row.label;
+        self.note(format!(
+            "{label} cannot go on with what was said before, and begins anew: {reason}"
+        ));
+        let earlier = self.session.take();
+        let started = self.start().await.map_err(|trouble| match trouble {
+            Trouble::Halt(halt) => halt,
+            Trouble::Conversation(reason) => Halt::Failed(reason),
+        });
+        if started.is_err() {
+            // It does not start at all, and that is not the conversation's fault.
+            self.session = earlier;
+        }
+        started
+    }
+
+    async fn start(&mut self) -> Result<(), Trouble> {
         self.tell_state(AgentState::Starting);
-        self.peer = Some(match self.inside.clone() {
-            Some(agent) => self.invite(&agent).await,
+        self.peer = Some(match &self.inside {
+            Some(agent) => Peer::start_inside(agent, &self.place),
             None => self.start_program()?,
         });
         if let Some(notice) = self.place.notice.clone() {
-            self.tell(AgentOutput::Line(notice));
+            self.tell(AgentOutput::Note(notice));
         }
         let start = Start { limit: Instant::now() + START_LIMIT, complaints: SHOWN_COMPLAINTS };
         let opened = self.introduce(start).await;
@@ -74,13 +116,7 @@ impl Agent {
             .map_err(|err| Halt::Failed(format!("{} cannot be started: {err}", row.label)))
     }
 
-    /// Our own agent says by its file whether there is a conversation to go on with.
-    async fn invite(&mut self, agent: &Arc<BuiltIn>) -> Peer {
-        self.session = agent.remembered().await;
-        Peer::start_inside(agent, &self.place)
-    }
-
-    async fn introduce(&mut self, mut start: Start) -> Result<(), Halt> {
+    async fn introduce(&mut self, mut start: Start) -> Result<(), Trouble> {
         let own = Implementation::new("kakehashi", env!("CARGO_PKG_VERSION"))
             .title("Kakehashi".to_owned());
         // Files and terminals stay off: agents work on the disk, where a box and backups can see it.
@@ -89,46 +125,60 @@ impl Agent {
             .client_info(own);
         let about: InitializeResponse = match self.call("initialize", &hello, &mut start).await {
             Ok(about) => about,
-            Err(err) => return Err(self.refused("initialize", err, &[])),
+            Err(err) => return Err(self.refused("initialize", err, &[]).into()),
         };
         if about.protocol_version != ProtocolVersion::V1 {
             let label = &self.program.row.label;
             let version = about.protocol_version;
-            return Err(Halt::Failed(format!(
-                "{label} speaks version {version} of the protocol, and we speak 1"
-            )));
+            let reason =
+                format!("{label} speaks version {version} of the protocol, and we speak 1");
+            return Err(Halt::Failed(reason).into());
         }
         self.takes = about.agent_capabilities.prompt_capabilities.clone();
-        let choices = match self.session(&about.agent_capabilities, &mut start).await {
-            Ok(choices) => choices,
-            Err(err) => return Err(self.refused("session/new", err, &about.auth_methods)),
+        self.choices = match self.resume(&about, &mut start).await? {
+            Some(choices) => choices,
+            None => match self.begin(&mut start).await {
+                Ok(choices) => choices,
+                Err(err) => {
+                    return Err(self.refused("session/new", err, &about.auth_methods).into());
+                }
+            },
         };
-        self.choose_mode(&choices, &mut start).await?;
-        self.choose_model(&choices, &mut start).await
+        self.choose_mode(&mut start).await?;
+        Ok(self.choose_model(&mut start).await?)
     }
 
     /// Goes on with the conversation of an earlier process if there is one and the agent can.
-    async fn session(
+    async fn resume(
         &mut self,
-        can: &AgentCapabilities,
+        about: &InitializeResponse,
         start: &mut Start,
-    ) -> Result<Choices, CallError> {
-        if let Some(earlier) = self.session.clone() {
-            if let Some(choices) = self.go_on(&earlier, can, start).await? {
+    ) -> Result<Option<Choices>, Trouble> {
+        let Some(earlier) = self.session.clone() else { return Ok(None) };
+        match self.go_on(&earlier, &about.agent_capabilities, start).await {
+            Ok(Some(choices)) => {
                 self.tell(AgentOutput::Opened { session: earlier, resumed: true });
-                return Ok(choices);
+                return Ok(Some(choices));
             }
-            let label = &self.program.row.label;
-            let line = format!("{label} does not remember what was said before");
-            self.tell(AgentOutput::Line(line));
-            self.session = None;
+            Ok(None) => {}
+            Err(CallError::Halt(Halt::Failed(reason))) => {
+                return Err(Trouble::Conversation(reason));
+            }
+            Err(err) => return Err(self.refused("session/load", err, &about.auth_methods).into()),
         }
+        let label = &self.program.row.label;
+        self.note(format!("{label} does not remember what was said before"));
+        self.session = None;
+        Ok(None)
+    }
+
+    async fn begin(&mut self, start: &mut Start) -> Result<Choices, CallError> {
         let fresh = NewSessionRequest::new(&self.place.directory);
         let session: NewSessionResponse = self.call("session/new", &fresh, start).await?;
         let id = session.session_id.to_string();
         self.tell(AgentOutput::Opened { session: id.clone(), resumed: false });
         self.session = Some(id);
-        Ok(Choices { modes: session.modes, options: session.config_options.unwrap_or_default() })
+        Ok(Choices::offered(session.modes, session.config_options))
     }
 
     /// `None`: it cannot. To resume is better than to load, which tells everything once more.
@@ -142,26 +192,24 @@ impl Agent {
             let request = ResumeSessionRequest::new(earlier.to_owned(), &self.place.directory);
             let resumed = self.call("session/resume", &request, start).await;
             if let Some(session) = unless_refused::<ResumeSessionResponse>(resumed)? {
-                let options = session.config_options.unwrap_or_default();
-                return Ok(Some(Choices { modes: session.modes, options }));
+                return Ok(Some(Choices::repeated(session.modes, session.config_options)));
             }
         }
         if can.load_session {
             let request = LoadSessionRequest::new(earlier.to_owned(), &self.place.directory);
             let loaded = self.call("session/load", &request, start).await;
             if let Some(session) = unless_refused::<LoadSessionResponse>(loaded)? {
-                let options = session.config_options.unwrap_or_default();
-                return Ok(Some(Choices { modes: session.modes, options }));
+                return Ok(Some(Choices::repeated(session.modes, session.config_options)));
             }
         }
         Ok(None)
     }
 
     /// An agent that cannot be brought to ask must not work.
-    async fn choose_mode(&mut self, choices: &Choices, start: &mut Start) -> Result<(), Halt> {
+    async fn choose_mode(&mut self, start: &mut Start) -> Result<(), Halt> {
         let row = &self.program.row;
         let Some(wanted) = row.mode.clone() else { return Ok(()) };
-        let switch = choices.mode(&wanted, row.mode_option.as_deref());
+        let switch = self.choices.mode(&wanted, row.mode_option.as_deref());
         if let Switch::Missing { offered } = &switch {
             let offered = offered.join(", ");
             return Err(Halt::Failed(format!(
@@ -171,6 +219,7 @@ impl Agent {
         }
         match self.switch(switch, &wanted, start).await {
             Ok(()) => {
+                self.choices.set_mode(&wanted, self.program.row.mode_option.as_deref());
                 self.tell(AgentOutput::Mode(wanted));
                 Ok(())
             }
@@ -178,10 +227,26 @@ impl Agent {
         }
     }
 
+    /// Between two prompts an agent may have left the mode in which it asks. It goes back there or does not work.
+    pub(super) async fn return_to_mode(&mut self) -> Result<(), Halt> {
+        let row = &self.program.row;
+        let (Some(left), Some(wanted)) = (self.left_mode(), &row.mode) else { return Ok(()) };
+        let label = &row.label;
+        self.note(format!("{label} is brought back from the mode `{left}` to `{wanted}`"));
+        let mut start = Start { limit: Instant::now() + MODE_LIMIT, complaints: 0 };
+        self.choose_mode(&mut start).await
+    }
+
+    /// The mode in which it works now, if the row wants another.
+    pub(super) fn left_mode(&self) -> Option<&str> {
+        let row = &self.program.row;
+        self.choices.left(row.mode.as_deref()?, row.mode_option.as_deref())
+    }
+
     /// Another model is no reason not to work, but it is told.
-    async fn choose_model(&mut self, choices: &Choices, start: &mut Start) -> Result<(), Halt> {
+    async fn choose_model(&mut self, start: &mut Start) -> Result<(), Halt> {
         let Some(wanted) = self.program.model.clone() else { return Ok(()) };
-        let switch = choices.model(&wanted, self.program.row.model_option.as_deref());
+        let switch = self.choices.model(&wanted, self.program.row.model_option.as_deref());
         let reason = match switch {
             Switch::Missing { offered } => format!("it has: {}", offered.join(", ")),
             switch @ (Switch::Already | Switch::Mode | Switch::Option { .. }) => {
@@ -193,9 +258,7 @@ impl Agent {
             }
         };
         let label = &self.program.row.label;
-        self.tell(AgentOutput::Line(format!(
-            "{label} keeps its model instead of `{wanted}`; {reason}"
-        )));
+        self.note(format!("{label} keeps its model instead of `{wanted}`; {reason}"));
         Ok(())
     }
 
@@ -257,10 +320,8 @@ impl Agent {
                 }
                 Happening::Input(AgentInput::Warm | AgentInput::Answer { .. }) => (),
                 Happening::Late => {
-                    let (label, limit) = (&self.program.row.label, START_LIMIT.as_secs());
-                    let reason = format!(
-                        "{label} did not answer {method} within {limit} seconds of its start"
-                    );
+                    let label = &self.program.row.label;
+                    let reason = format!("{label} did not answer {method} in time");
                     return Err(Halt::Failed(reason).into());
                 }
                 Happening::LinkDropped => return Err(Halt::LinkDropped.into()),

@@ -2,11 +2,14 @@
 
 use super::super::builtin::{self, BuiltIn, Guest};
 use super::super::line::{LineError, Lines};
+use super::super::process::tree::Process;
 use super::super::program::Program;
 use super::super::supervised::{self, Stderr, Supervised};
+use super::super::supervisor;
 use super::super::{AgentStdin, Place, supervised::Pipes};
 use super::wire::{self, Incoming};
 use bytes::BytesMut;
+use rustix::process::Signal;
 use std::io;
 use std::pin::Pin;
 use std::process::ExitStatus;
@@ -52,6 +55,22 @@ impl Host {
         match self {
             Self::Process(process) => process.kill(),
             Self::BuiltIn(guest) => guest.kill(),
+        }
+    }
+
+    /// Everybody who came out of the program, itself included.
+    pub(super) async fn family(&self) -> Vec<Process> {
+        match self {
+            Self::Process(process) => process.family().await,
+            // What it starts has a supervisor of its own, which ends it with the prompt.
+            Self::BuiltIn(_) => Vec::new(),
+        }
+    }
+
+    pub(super) fn signal(&self, some: &[Process], signal: Signal) {
+        match self {
+            Self::Process(_) => supervisor::signal_each(some, signal),
+            Self::BuiltIn(_) => (),
         }
     }
 

@@ -1,6 +1,7 @@
 //! One prompt: what the agent tells and asks until it has answered, and how it is stopped.
 
 use super::content::Shown;
+use super::option::Choices;
 use super::peer::{Said, Silence};
 use super::wire::{self, Incoming, RpcError};
 use super::{Agent, Halt, Happening, Listening, content};
@@ -33,8 +34,15 @@ impl Agent {
     pub(super) async fn turn(&mut self, prompt: &AgentPrompt) -> Result<AgentEnd, Halt> {
         let early = self.speak_up();
         if self.peer.is_some() {
-            if let Some(end) = self.attempt(prompt, Acquaintance::Kept).await? {
-                return Ok(end);
+            match self.return_to_mode().await {
+                Ok(()) => {
+                    if let Some(end) = self.attempt(prompt, Acquaintance::Kept).await? {
+                        return Ok(end);
+                    }
+                }
+                // It has died meanwhile; the next one begins in the right mode.
+                Err(Halt::Failed(_)) if self.peer.is_none() => (),
+                Err(halt) => return Err(halt),
             }
             // It had died since the last prompt, and nobody had noticed yet.
             self.bury().await?;
@@ -47,24 +55,35 @@ impl Agent {
         Ok(end.unwrap_or(AgentEnd::Cancelled))
     }
 
-    /// `None`: a process from before this prompt is gone without having said a word to it.
+    /// `None`: a process from before this prompt is gone without having said a word to it, or cannot work any more since
+    /// we have ended something of it.
     async fn attempt(
         &mut self,
         prompt: &AgentPrompt,
         acquaintance: Acquaintance,
     ) -> Result<Option<AgentEnd>, Halt> {
         let mut silent = acquaintance == Acquaintance::Kept;
+        let wounded = std::mem::take(&mut self.wounded) && silent;
         self.tell_state(AgentState::Thinking);
         let session = self.session.clone().unwrap_or_default();
         let blocks = content::blocks(prompt, &self.takes).await;
+        self.look_around().await;
         let wanted = self.request("session/prompt", &PromptRequest::new(session, blocks))?;
         loop {
             match self.next(None).await {
                 Happening::Said(Said::Message(message)) => {
-                    silent = false;
                     if let Some(result) = self.on_message(message, wanted) {
-                        return Ok(Some(self.ended(result)));
+                        let broken = wounded && result.is_err();
+                        if broken && silent {
+                            return Ok(None);
+                        }
+                        let end = self.ended(result);
+                        if broken {
+                            self.bury().await?;
+                        }
+                        return Ok(Some(end));
                     }
+                    silent = false;
                 }
                 Happening::Said(Said::Ended(Silence::Closed)) if silent => return Ok(None),
                 // Remembered for the case that it dies.
@@ -126,6 +145,10 @@ impl Agent {
             SessionUpdate::Plan(plan) => self.tell(AgentOutput::Plan(steps(plan))),
             SessionUpdate::CurrentModeUpdate(mode) => {
                 self.tell(AgentOutput::Mode(mode.current_mode_id.to_string()));
+                self.change_mode(|choices| choices.change_mode(mode.current_mode_id));
+            }
+            SessionUpdate::ConfigOptionUpdate(update) => {
+                self.change_mode(|choices| choices.change_options(update.config_options));
             }
             SessionUpdate::UsageUpdate(update) => self.tell(AgentOutput::Usage(usage(update))),
             SessionUpdate::Notice(notice) => {
@@ -137,11 +160,25 @@ impl Agent {
             }
             SessionUpdate::UserMessageChunk(_)
             | SessionUpdate::AvailableCommandsUpdate(_)
-            | SessionUpdate::ConfigOptionUpdate(_)
             | SessionUpdate::SessionInfoUpdate(_)
             | SessionUpdate::CompactionUpdate(_)
             | SessionUpdate::CompactionSummaryChunk(_) => (),
             _ => self.passed_over.unknown += 1,
+        }
+    }
+
+    /// An agent that does not ask any more is told at once, and brought back before the next prompt.
+    fn change_mode(&mut self, change: impl FnOnce(&mut Choices)) {
+        let before = self.left_mode().map(str::to_owned);
+        change(&mut self.choices);
+        let row = &self.program.row;
+        if let (Some(left), Some(wanted)) = (self.left_mode(), &row.mode)
+            && before.as_deref() != Some(left)
+        {
+            let label = &row.label;
+            self.note(format!(
+                "{label} has left the mode `{wanted}`, in which it asks, for `{left}`"
+            ));
         }
     }
 
@@ -179,9 +216,16 @@ impl Agent {
         self.messages.end();
         let tool = self.tools.ask(request.tool_call);
         self.tell(AgentOutput::Tool(tool.clone()));
+        let title = tool.title.clone();
         match self.questions.park(id, tool, request.options) {
             Ok(ask) => self.tell(AgentOutput::Ask(ask)),
-            Err(answer) => self.answer(&answer),
+            Err(answer) => {
+                self.answer(&answer);
+                let label = &self.program.row.label;
+                self.note(format!(
+                    "{label} asks too many things at once; nobody decides about {title}"
+                ));
+            }
         }
         self.tell_activity();
     }
@@ -215,7 +259,7 @@ impl Agent {
             StopReason::Cancelled => "the agent stopped by itself",
             _ => "the agent stopped for a reason that we do not know",
         };
-        self.tell(AgentOutput::Line(format!("{label}: {remark}")));
+        self.tell(AgentOutput::Note(format!("{label}: {remark}")));
         AgentEnd::Finished
     }
 
@@ -232,7 +276,7 @@ impl Agent {
             match self.next(Some(limit)).await {
                 Happening::Said(Said::Message(message)) => {
                     if self.on_message(message, wanted).is_some() {
-                        return Ok(AgentEnd::Cancelled);
+                        return self.sweep().await.map(|()| AgentEnd::Cancelled);
                     }
                 }
                 Happening::Said(Said::Complaint(_))

@@ -15,12 +15,18 @@ pub(super) struct Early {
 }
 
 impl Early {
-    /// Nobody takes anything yet. Of what an agent writes while it starts the beginning is enough.
+    /// Nobody takes anything yet. Of what an agent writes while it starts the beginning is enough; of what changes the
+    /// last state is.
     pub(super) fn keep(&mut self, output: AgentOutput) {
-        let is_line = matches!(output, AgentOutput::Line(_));
-        if !is_line || self.told.len() < AGENT_OUTPUT_CAPACITY {
-            self.told.push_back(output);
+        let is_state =
+            |one: &AgentOutput| matches!(one, AgentOutput::Mode(_) | AgentOutput::Opened { .. });
+        if is_state(&output) {
+            let kind = std::mem::discriminant(&output);
+            self.told.retain(|one| std::mem::discriminant(one) != kind);
+        } else if self.told.len() >= AGENT_OUTPUT_CAPACITY {
+            return;
         }
+        self.told.push_back(output);
     }
 }
 
@@ -64,5 +70,27 @@ impl Agent {
         if let Some(early) = self.early.take() {
             self.session = early.session;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_for_the_first_prompt_has_an_end() {
+        let mut early = Early { told: VecDeque::new(), session: None };
+        for number in 0..10 * AGENT_OUTPUT_CAPACITY {
+            early.keep(AgentOutput::Line(format!("line {number}")));
+            early.keep(AgentOutput::Note(format!("note {number}")));
+            early.keep(AgentOutput::Mode(format!("mode {number}")));
+        }
+        let session = "s".to_owned();
+        early.keep(AgentOutput::Opened { session, resumed: false });
+        assert!(early.told.len() <= AGENT_OUTPUT_CAPACITY + 2, "{}", early.told.len());
+        assert_eq!(early.told[0], AgentOutput::Line("line 0".to_owned()));
+        let last = format!("mode {}", 10 * AGENT_OUTPUT_CAPACITY - 1);
+        assert!(early.told.contains(&AgentOutput::Mode(last)));
+        assert!(matches!(early.told.back(), Some(AgentOutput::Opened { .. })));
     }
 }

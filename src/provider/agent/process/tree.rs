@@ -14,6 +14,13 @@ pub(in super::super) struct Process {
     started: u64,
 }
 
+impl Process {
+    /// Whether it is the same one, in whatever group by now.
+    pub(in super::super) fn is(&self, other: &Self) -> bool {
+        (self.pid, self.started) == (other.pid, other.started)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(in super::super) struct Search {
     /// How `NAME=VALUE` begins in the environment of everything that was started.
@@ -63,11 +70,7 @@ struct Entry {
 
 impl Entry {
     fn is_root(&self, search: &Search) -> bool {
-        let known = search
-            .known
-            .iter()
-            .any(|known| (known.pid, known.started) == (self.process.pid, self.process.started));
-        known
+        search.known.iter().any(|known| known.is(&self.process))
             || Some(self.process.group) == search.group
             || has_variable(self.process.pid, &search.variable)
     }
