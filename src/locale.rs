@@ -192,6 +192,10 @@ mod tests {
             (include_str!("session/inspect.rs"), "FAILED: &str ="),
             (include_str!("session/work.rs"), "Ending::Failed("),
             (include_str!("session/sound.rs"), "on_live_down("),
+            (include_str!("session/safety.rs"), "UNASKED: &str ="),
+            (include_str!("session/quarters.rs"), "format!("),
+            (include_str!("provider/agent/acp/opening.rs"), "self.note(format!("),
+            (include_str!("provider/agent/acp/turn.rs"), "self.note(format!("),
         ] {
             let here = quoted(text, before);
             assert!(!here.is_empty(), "nothing behind `{before}`");

@@ -94,7 +94,7 @@ impl Session {
                 }
                 if !asks {
                     let mut step = Step::default();
-                    self.tell_line(&mut step, index, UNASKED.to_owned());
+                    self.tell_line(&mut step, index, self.env.config.language.word(UNASKED));
                     self.journal.record(step);
                 }
                 self.tell_lacking(channel, lacks);

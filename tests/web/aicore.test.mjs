@@ -86,7 +86,7 @@ test("questions and their answers are read whole", () => {
     input: '{"path":"src/main.rs"}',
     diff: "-old\n+new\n",
     level: "WARN",
-    reason: "risk: state_modifying",
+    reason: "書き換えや実行の操作です",
     seconds: 300,
   });
   assert.deepEqual(read("confirm_result").body, { id: "c0ffee", agent: "2", approved: true, by: "user" });

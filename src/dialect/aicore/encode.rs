@@ -141,7 +141,10 @@ fn confirm_asked<'a>(
         tool: &asked.tool,
         input: &asked.input,
         diff: asked.diff.as_deref(),
-        warning: WarningBody { level: asked.level.name(), message: &asked.reason },
+        warning: WarningBody {
+            level: asked.level.name(),
+            message: dialect.locale.word(&asked.reason),
+        },
         seconds: asked.seconds,
     };
     dialect.packet(channel, "confirm_request", Body::Asked(body))

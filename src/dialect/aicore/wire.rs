@@ -485,7 +485,7 @@ pub(super) struct AskedBody<'a> {
 #[derive(Debug, Serialize)]
 pub(super) struct WarningBody<'a> {
     pub(super) level: &'a str,
-    pub(super) message: &'a str,
+    pub(super) message: String,
 }
 
 #[derive(Debug, Serialize)]

@@ -251,7 +251,7 @@ impl Script<'_> {
 
     async fn run_command(&mut self, command: &str) -> Result<(), Halt> {
         if let Some(notice) = self.notice.take() {
-            self.line(notice).await?;
+            self.emit(AgentOutput::Note(notice)).await?;
         }
         let status = match self.processes.run(command, self.answers).await {
             Ok(status) => status,
