@@ -17,7 +17,7 @@ mod webhook;
 pub use activity::{
     AgentState, Cost, PlanStep, PlanStepState, StateNote, ToolNote, ToolState, Usage,
 };
-pub use agent_row::{AgentKind, AgentRow, CommandFormat};
+pub use agent_row::{AgentKind, AgentRow, CommandFormat, JsonMapping};
 pub use agent_set::AgentSet;
 pub use backup::{BackupList, BackupNote, BackupReason, RestorePoint};
 pub use chat_model::{ChatKey, ChatKind, ChatModel, Secret};

@@ -1,7 +1,7 @@
 //! `[[agents]]`: the code agents that sessions may choose, and those that the shipped file has as comments.
 
 use super::confine::BoxPath;
-use crate::message::{AgentKind, AgentRow, CommandFormat};
+use crate::message::{AgentKind, AgentRow, CommandFormat, JsonMapping};
 use serde::Deserialize;
 
 /// What every session has without any row, and what stands for one of them.
@@ -37,6 +37,10 @@ struct RawAgent {
     text: Option<String>,
     done: Option<String>,
     error: Option<String>,
+    tool: Option<String>,
+    #[serde(default)]
+    tokens: Vec<String>,
+    cost: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -113,7 +117,7 @@ impl TryFrom<RawAgent> for Agent {
 impl RawAgent {
     fn checked_kind(&self) -> Result<AgentKind, String> {
         let name = &self.name;
-        let mapped = self.text.is_some() || self.done.is_some() || self.error.is_some();
+        let mapped = self.pointers().next().is_some();
         let chosen = self.mode.is_some()
             || self.mode_option.is_some()
             || self.model_option.is_some()
@@ -121,7 +125,7 @@ impl RawAgent {
         match (self.kind, self.format) {
             (RawKind::Acp, None) if !mapped => Ok(AgentKind::Acp),
             (RawKind::Acp, _) => Err(format!(
-                "agent `{name}`: format, text, done and error are for kind = \"command\""
+                "agent `{name}`: format, text, done, error, tool, tokens and cost are for kind = \"command\""
             )),
             (RawKind::Command, _) if chosen => Err(format!(
                 "agent `{name}`: mode, mode_option, model_option and models are for kind = \"acp\""
@@ -134,9 +138,9 @@ impl RawAgent {
             (RawKind::Command, None | Some(RawFormat::Text)) if !mapped => {
                 Ok(AgentKind::Command(CommandFormat::Text))
             }
-            (RawKind::Command, None | Some(RawFormat::Text)) => {
-                Err(format!("agent `{name}`: text, done and error are for format = \"jsonl\""))
-            }
+            (RawKind::Command, None | Some(RawFormat::Text)) => Err(format!(
+                "agent `{name}`: text, done, error, tool, tokens and cost are for format = \"jsonl\""
+            )),
             (RawKind::Command, Some(RawFormat::Jsonl)) => self.json_lines(),
         }
     }
@@ -148,12 +152,24 @@ impl RawAgent {
                 "agent `{name}`: format = \"jsonl\" needs text, such as \"/message/text\""
             ));
         };
-        let pointers = [Some(&text), self.done.as_ref(), self.error.as_ref()];
-        if let Some(bad) = pointers.into_iter().flatten().find(|one| !one.starts_with('/')) {
+        if let Some(bad) = self.pointers().find(|one| !one.starts_with('/')) {
             return Err(format!("agent `{name}`: `{bad}` is not a path like \"/message/text\""));
         }
-        let (done, error) = (self.done.clone(), self.error.clone());
-        Ok(AgentKind::Command(CommandFormat::JsonLines { text, done, error }))
+        let mapping = JsonMapping {
+            text,
+            done: self.done.clone(),
+            error: self.error.clone(),
+            tool: self.tool.clone(),
+            tokens: self.tokens.clone(),
+            cost: self.cost.clone(),
+        };
+        Ok(AgentKind::Command(CommandFormat::JsonLines(mapping)))
+    }
+
+    /// Paths into the lines of a command.
+    fn pointers(&self) -> impl Iterator<Item = &String> {
+        let single = [&self.text, &self.done, &self.error, &self.tool, &self.cost];
+        single.into_iter().flatten().chain(&self.tokens)
     }
 }
 
@@ -214,13 +230,16 @@ mod tests {
         check(&format!("{command}text = \"/a\""), Err("are for format = \"jsonl\""));
         check(&format!("{command}format = \"jsonl\""), Err("needs text"));
         check(&format!("{command}format = \"jsonl\"\ntext = \"a\""), Err("is not a path"));
-        let mapped = CommandFormat::JsonLines {
+        let mapped = CommandFormat::JsonLines(JsonMapping {
             text: "/a".to_owned(),
-            done: None,
             error: Some("/e".to_owned()),
-        };
-        let row = format!("{command}format = \"jsonl\"\ntext = \"/a\"\nerror = \"/e\"");
-        check(&row, Ok(AgentKind::Command(mapped)));
+            tokens: vec!["/i".to_owned(), "/o".to_owned()],
+            ..JsonMapping::default()
+        });
+        let row = format!("{command}format = \"jsonl\"\ntext = \"/a\"\nerror = \"/e\"\n");
+        check(&format!("{row}tokens = [\"/i\", \"/o\"]"), Ok(AgentKind::Command(mapped)));
+        check(&format!("{row}tokens = [\"i\"]"), Err("is not a path"));
+        check(&format!("{command}cost = \"/c\""), Err("are for format = \"jsonl\""));
     }
 
     #[test]

@@ -38,16 +38,26 @@ pub enum AgentKind {
     Command(CommandFormat),
 }
 
-/// What a command prints. Fields are JSON pointers such as `/message/text`.
+/// What a command prints. What its lines mean is told by JSON pointers such as `/message/text`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandFormat {
     Text,
-    JsonLines {
-        /// The next piece of the answer.
-        text: String,
-        /// The whole answer at the end, for programs that stream none.
-        done: Option<String>,
-        /// Why it failed; there if and only if it did.
-        error: Option<String>,
-    },
+    JsonLines(JsonMapping),
+}
+
+/// What the lines mean.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JsonMapping {
+    /// The next piece of the answer.
+    pub text: String,
+    /// The whole answer at the end, for programs that stream none.
+    pub done: Option<String>,
+    /// Why it failed; there if and only if it did.
+    pub error: Option<String>,
+    /// The name of a tool that was used.
+    pub tool: Option<String>,
+    /// Tokens of the run so far; all that are there are added up.
+    pub tokens: Vec<String>,
+    /// What the run has cost so far, in US dollars.
+    pub cost: Option<String>,
 }

@@ -215,6 +215,10 @@ impl Lane {
     /// Gives the channel to a run; its worker starts with [`Lane::begin`].
     pub(super) fn take(&mut self, waiting: Waiting) {
         let Waiting { run, order } = waiting;
+        // One that is a new process for each prompt counts from nothing each time.
+        if matches!(&self.worker, Worker::Agent { config, .. } if !config.goes_on()) {
+            self.meter = Meter::default();
+        }
         self.meter.begin();
         self.current = Some(Current {
             run,

@@ -2,7 +2,7 @@
 
 use crate::process::Process;
 use crate::support::{BODY, Frontend, Home};
-use kakehashi::message::{AgentKind, AgentRow, CommandFormat};
+use kakehashi::message::{AgentKind, AgentRow, CommandFormat, JsonMapping};
 use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentHome, AgentInput, AgentLink, AgentOutput, AgentPrompt,
     AgentState, Ask, AskId, Decision, Place, PlanStepState, Program, Tool, ToolStatus,
@@ -705,11 +705,8 @@ async fn a_conversation_over_which_an_agent_dies_is_given_up() {
     let notes = notes(&outputs);
     assert!(notes[0].starts_with("Test cannot go on with what was said before"), "{notes:?}");
     assert!(notes[0].contains("the file is broken"), "{notes:?}");
-    let named = outputs.iter().find_map(|output| match output {
-        AgentOutput::Opened { session, resumed: false } => Some(session),
-        _ => None,
-    });
-    assert!(named.is_some_and(|named| *named != session), "the new name is told: {outputs:?}");
+    let named = |output: &AgentOutput| matches!(output, AgentOutput::Opened { session: name, resumed: false } if *name != session);
+    assert!(outputs.iter().any(named), "the new name is told: {outputs:?}");
     // The same when nobody waits for it.
     let mut early = place.start();
     early.warm().await;
@@ -881,17 +878,29 @@ async fn a_long_prompt_reaches_a_command_as_a_file_of_its_own() {
 
 #[tokio::test]
 async fn json_lines_of_a_command_are_mapped() {
-    let format = CommandFormat::JsonLines {
+    let format = CommandFormat::JsonLines(JsonMapping {
         text: "/item/text".to_owned(),
         done: Some("/result".to_owned()),
         error: Some("/error".to_owned()),
-    };
+        tool: Some("/item/tool".to_owned()),
+        tokens: vec!["/usage/in".to_owned(), "/usage/out".to_owned()],
+        cost: Some("/usd".to_owned()),
+    });
     let lines = r#"echo '{"item":{"text":"a"}}'; echo plain; echo '{"item":{"text":"b"}}'; echo '{"result":"ab"}'"#;
     let outputs = command(lines, format.clone()).start().ask("x").await;
     assert!(outputs.contains(&AgentOutput::Line("plain".to_owned())), "{outputs:?}");
     assert_eq!(answers(&outputs), "ab");
     let only = command(r#"echo '{"result":"all"}'"#, format.clone());
     assert_eq!(only.start().said("x").await, "all");
+    let lines =
+        r#"echo '{"item":{"tool":"ls"}}'; echo '{"usage":{"in":7,"out":3}}'; echo '{"usd":0.5}'"#;
+    let outputs = command(lines, format.clone()).start().ask("x").await;
+    let used: Vec<_> = tools(&outputs).iter().map(|tool| tool.title.as_str()).collect();
+    assert_eq!(used, ["ls"]);
+    let spent = |output: &&AgentOutput| matches!(output, AgentOutput::Usage(_));
+    let Some(AgentOutput::Usage(spent)) = outputs.iter().rfind(spent) else { panic!("nothing") };
+    let cost = spent.cost.as_ref().map(|cost| (cost.amount, cost.currency.as_str()));
+    assert_eq!((spent.used, cost), (10, Some((0.5, "USD"))));
     let failing = command(r#"echo '{"error":{"message":"no key"}}'"#, format);
     assert_eq!(failing.start().failure("x").await, "Test: no key");
 }
@@ -906,6 +915,27 @@ async fn a_command_and_its_family_end_with_a_cancel() {
     agent.cancel().await;
     assert_eq!(agent.done().await, [cancelled()]);
     assert_eq!(count("9101.5"), 0);
+}
+
+#[tokio::test]
+async fn a_command_is_heard_on_stderr_and_may_close_its_output_before_it_ends() {
+    let script = "echo first; echo trouble >&2; exec >&-; while [ ! -e go ]; do sleep 0.05; done; \
+                  sleep 4; touch done";
+    let place = command(script, CommandFormat::Text);
+    let mut agent = place.start();
+    agent.prompt("x").await;
+    // While it still runs.
+    agent.until(|output| *output == AgentOutput::Line("trouble".to_owned())).await;
+    std::fs::write(place.path().join("go"), "").unwrap();
+    let outputs = agent.done().await;
+    assert_eq!(outputs.last(), Some(&finished()), "{outputs:?}");
+    assert!(place.path().join("done").exists(), "it was not ended");
+    // And a cancel is heard then, too.
+    std::fs::remove_file(place.path().join("go")).unwrap();
+    agent.prompt("x").await;
+    agent.until(|output| *output == AgentOutput::Line("trouble".to_owned())).await;
+    agent.cancel().await;
+    assert_eq!(agent.done().await.last(), Some(&cancelled()));
 }
 
 /// Settings of a gateway whose first slot is our agent.

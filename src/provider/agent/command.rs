@@ -6,9 +6,9 @@ use super::program::{Program, installed};
 use super::supervised::{self, Pipes, Stderr, Supervised, described};
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
-    AgentPrompt, AgentState, AgentStdin, Place,
+    AgentPrompt, AgentState, AgentStdin, Cost, Place, Tool, ToolKind, ToolStatus, Usage,
 };
-use crate::message::CommandFormat;
+use crate::message::{CommandFormat, JsonMapping};
 use crate::task;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -25,6 +25,10 @@ const LONGEST_LINE: usize = 16 * 1024 * 1024;
 const LONGEST_ANSWER: usize = 256 * 1024;
 /// How long a command may take after INT, before everything is ended.
 const CANCEL_LIMIT: Duration = Duration::from_secs(3);
+/// Of a tool, in letters.
+const LONGEST_NAME: usize = 1024;
+/// In which commands tell what they cost.
+const CURRENCY: &str = "USD";
 const LAST_WORDS_LIMIT: Duration = Duration::from_millis(500);
 
 pub(super) fn start(program: Arc<Program>, format: CommandFormat, place: Place) -> AgentLink {
@@ -122,7 +126,7 @@ impl Agent {
         filled.map_err(|err| format!("{}: {err}", row.label))
     }
 
-    /// Tells what the command writes until it writes no more, or nobody wants it any more.
+    /// Tells what the command writes until it has ended, or nobody wants it any more.
     async fn listen(
         &mut self,
         told: &mut Telling,
@@ -130,74 +134,82 @@ impl Agent {
         stdout: ChildStdout,
         stderr: &mut Stderr,
     ) -> Heard {
-        let mut lines = Lines::new(stdout, LONGEST_LINE);
-        let reading = async {
-            told.tell(AgentOutput::State(AgentState::Thinking)).await?;
+        let mut cancel_at: Option<Instant> = None;
+        {
+            let reading = read(told, stdout, stderr);
+            tokio::pin!(reading);
             loop {
                 tokio::select! {
-                    _ = stderr.next() => (),
-                    line = lines.next() => match line {
-                        Ok(Some(line)) => told.line(&line).await?,
-                        Ok(None) => break,
-                        Err(err) => {
-                            told.failed(&err);
-                            break;
+                    biased;
+                    input = self.inbox.recv() => {
+                        if let Some(heard) = self.heed(input, process, &mut cancel_at) {
+                            return heard;
                         }
+                    }
+                    () = due(cancel_at) => return Heard::Cancelled,
+                    ended = &mut reading => match ended {
+                        Ok(()) => break,
+                        Err(LinkDropped) => return Heard::LinkDropped,
                     },
                 }
             }
-            let rest = lines.rest().to_vec();
-            if !rest.is_empty() && told.failure.is_none() {
-                told.line(&rest).await?;
-            }
-            Ok::<(), LinkDropped>(())
-        };
-        tokio::pin!(reading);
-        let mut cancel_at: Option<Instant> = None;
+        }
+        if told.failure.is_some() {
+            // Nobody reads what it writes any more.
+            process.end();
+        }
+        // It may have closed its output and go on.
         loop {
-            let deadline = async {
-                match cancel_at {
-                    Some(at) => sleep_until(at).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 biased;
-                input = self.inbox.recv() => match input {
-                    Some(AgentInput::Cancel | AgentInput::CancelNow) if cancel_at.is_none() => {
-                        process.interrupt();
-                        cancel_at = Some(Instant::now() + CANCEL_LIMIT);
+                input = self.inbox.recv() => {
+                    if let Some(heard) = self.heed(input, process, &mut cancel_at) {
+                        return heard;
                     }
-                    Some(AgentInput::Cancel | AgentInput::CancelNow) => return Heard::Cancelled,
-                    Some(AgentInput::Prompt(prompt)) => hold(&mut self.held, prompt),
-                    Some(AgentInput::Warm | AgentInput::Answer { .. }) => (),
-                    None => return Heard::LinkDropped,
-                },
-                () = deadline => return Heard::Cancelled,
-                ended = &mut reading => match ended {
-                    Err(LinkDropped) => return Heard::LinkDropped,
-                    Ok(()) if cancel_at.is_some() => return Heard::Cancelled,
-                    Ok(()) => return Heard::All,
-                },
+                }
+                () = due(cancel_at) => return Heard::Cancelled,
+                line = stderr.next() => {
+                    if told.tell(AgentOutput::Line(line)).await.is_err() {
+                        return Heard::LinkDropped;
+                    }
+                }
+                () = process.exited() => break,
             }
+        }
+        if cancel_at.is_some() { Heard::Cancelled } else { Heard::All }
+    }
+
+    /// What comes from the session while the command runs; `None`: go on.
+    fn heed(
+        &mut self,
+        input: Option<AgentInput>,
+        process: &Supervised,
+        cancel_at: &mut Option<Instant>,
+    ) -> Option<Heard> {
+        match input {
+            Some(AgentInput::Cancel | AgentInput::CancelNow) if cancel_at.is_none() => {
+                process.interrupt();
+                *cancel_at = Some(Instant::now() + CANCEL_LIMIT);
+                None
+            }
+            Some(AgentInput::Cancel | AgentInput::CancelNow) => Some(Heard::Cancelled),
+            Some(AgentInput::Prompt(prompt)) => {
+                hold(&mut self.held, prompt);
+                None
+            }
+            Some(AgentInput::Warm | AgentInput::Answer { .. }) => None,
+            None => Some(Heard::LinkDropped),
         }
     }
 
-    /// The command writes no more: now it has to end.
+    /// The command has ended: how, and with what words?
     async fn bury(
         &mut self,
         process: &mut Supervised,
         mut stderr: Stderr,
         told: Telling,
     ) -> Result<AgentEnd, LinkDropped> {
-        let limit = Instant::now() + CANCEL_LIMIT;
-        let status = tokio::select! {
-            status = process.gone() => status,
-            () = sleep_until(limit) => {
-                process.end();
-                process.gone().await
-            }
-        };
+        let status = process.gone().await;
         stderr.drain(LAST_WORDS_LIMIT).await;
         told.finish(status, &stderr.last_words(), &self.program.row.label).await
     }
@@ -217,6 +229,38 @@ impl Agent {
                 },
             }
         }
+    }
+}
+
+/// Until the command writes no more to its stdout. What it says on stderr is for people, and told at once.
+async fn read(
+    told: &mut Telling,
+    stdout: ChildStdout,
+    stderr: &mut Stderr,
+) -> Result<(), LinkDropped> {
+    let mut lines = Lines::new(stdout, LONGEST_LINE);
+    told.tell(AgentOutput::State(AgentState::Thinking)).await?;
+    loop {
+        tokio::select! {
+            line = stderr.next() => told.tell(AgentOutput::Line(line)).await?,
+            line = lines.next() => match line {
+                Ok(Some(line)) => told.line(&line).await?,
+                Ok(None) => break,
+                Err(err) => {
+                    told.broken(&err);
+                    return Ok(());
+                }
+            },
+        }
+    }
+    let rest = lines.rest().to_vec();
+    if rest.is_empty() { Ok(()) } else { told.line(&rest).await }
+}
+
+async fn due(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -246,11 +290,23 @@ struct Telling {
     /// The whole answer, as the command gave it at its end.
     result: Option<String>,
     failure: Option<String>,
+    tools: usize,
+    /// What the run has used, as far as that was told.
+    spent: Usage,
 }
 
 impl Telling {
     fn new(format: CommandFormat, output: mpsc::Sender<AgentOutput>) -> Self {
-        Self { format, output, text: String::new(), answered: false, result: None, failure: None }
+        Self {
+            format,
+            output,
+            text: String::new(),
+            answered: false,
+            result: None,
+            failure: None,
+            tools: 0,
+            spent: Usage { used: 0, size: 0, cost: None },
+        }
     }
 
     async fn tell(&self, output: AgentOutput) -> Result<(), LinkDropped> {
@@ -259,34 +315,45 @@ impl Telling {
 
     async fn line(&mut self, line: &[u8]) -> Result<(), LinkDropped> {
         let line = String::from_utf8_lossy(line).into_owned();
-        let CommandFormat::JsonLines { text, done, error } = &self.format else {
-            if self.text.len() + line.len() < LONGEST_ANSWER {
-                self.text.push_str(&line);
-                self.text.push('\n');
+        let mapping = match &self.format {
+            CommandFormat::JsonLines(mapping) => mapping.clone(),
+            CommandFormat::Text => {
+                if self.text.len() + line.len() < LONGEST_ANSWER {
+                    self.text.push_str(&line);
+                    self.text.push('\n');
+                }
+                return self.tell(AgentOutput::Line(line)).await;
             }
-            return self.tell(AgentOutput::Line(line)).await;
         };
-        let Ok(value) = serde_json::from_str::<Value>(&line) else {
-            return self.tell(AgentOutput::Line(line)).await;
-        };
-        let at = |pointer: &Option<String>| pointer.as_deref().and_then(|at| value.pointer(at));
-        if let Some(failure) = at(error).and_then(reason) {
-            self.failure = Some(failure);
-        }
-        if let Some(result) = at(done).and_then(Value::as_str) {
-            self.result = Some(result.to_owned());
-        }
-        match value.pointer(text).and_then(Value::as_str) {
-            Some(piece) => {
-                let piece = piece.to_owned();
-                self.answered = true;
-                self.tell(AgentOutput::Answer(piece)).await
-            }
-            None => Ok(()),
+        match serde_json::from_str::<Value>(&line) {
+            Ok(value) => self.value(&mapping, &value).await,
+            Err(_) => self.tell(AgentOutput::Line(line)).await,
         }
     }
 
-    fn failed(&mut self, err: &LineError) {
+    async fn value(&mut self, mapping: &JsonMapping, value: &Value) -> Result<(), LinkDropped> {
+        let at = |pointer: &Option<String>| pointer.as_deref().and_then(|at| value.pointer(at));
+        if let Some(failure) = at(&mapping.error).and_then(reason) {
+            self.failure = Some(failure);
+        }
+        if let Some(result) = at(&mapping.done).and_then(Value::as_str) {
+            self.result = Some(result.to_owned());
+        }
+        if let Some(name) = at(&mapping.tool).and_then(Value::as_str) {
+            self.tools += 1;
+            self.tell(AgentOutput::Tool(used(self.tools, name))).await?;
+        }
+        if let Some(usage) = usage(mapping, value, &mut self.spent) {
+            self.tell(AgentOutput::Usage(usage)).await?;
+        }
+        if let Some(piece) = value.pointer(&mapping.text).and_then(Value::as_str) {
+            self.answered = true;
+            self.tell(AgentOutput::Answer(piece.to_owned())).await?;
+        }
+        Ok(())
+    }
+
+    fn broken(&mut self, err: &LineError) {
         self.failure = Some(err.to_string());
     }
 
@@ -309,6 +376,37 @@ impl Telling {
             self.tell(AgentOutput::WholeAnswer(answer)).await?;
         }
         Ok(AgentEnd::Finished)
+    }
+}
+
+/// What the run has used with this line; `None`: it says nothing about that.
+fn usage(mapping: &JsonMapping, value: &Value, spent: &mut Usage) -> Option<Usage> {
+    let counts = mapping.tokens.iter().filter_map(|at| value.pointer(at)?.as_u64());
+    let used = counts.reduce(u64::saturating_add);
+    let amount = mapping.cost.as_deref().and_then(|at| value.pointer(at)?.as_f64());
+    used.map(|_| ()).or(amount.map(|_| ()))?;
+    spent.used = used.unwrap_or(spent.used);
+    if let Some(amount) = amount {
+        spent.cost = Some(Cost { amount, currency: CURRENCY.to_owned() });
+    }
+    Some(spent.clone())
+}
+
+/// Nobody was asked about it, and it is told when it is over or under way: that is not to be seen.
+fn used(number: usize, name: &str) -> Tool {
+    Tool {
+        id: format!("tool-{number}"),
+        title: name.chars().take(LONGEST_NAME).collect(),
+        name: None,
+        kind: ToolKind::Other,
+        status: ToolStatus::Completed,
+        input: None,
+        unseen: 0,
+        output: None,
+        error: None,
+        locations: Vec::new(),
+        diffs: Vec::new(),
+        asked: false,
     }
 }
 

@@ -73,6 +73,14 @@ impl AgentConfig {
         }
     }
 
+    /// Whether what it reports of its costs goes on from prompt to prompt.
+    pub fn goes_on(&self) -> bool {
+        match self {
+            Self::Scripted { .. } | Self::BuiltIn(_) => true,
+            Self::Program(program) => program.row.kind == AgentKind::Acp,
+        }
+    }
+
     /// It asks before it does what needs approval; otherwise it must be kept where it can do no harm.
     pub fn has_approvals(&self) -> bool {
         match self {

@@ -234,16 +234,16 @@ impl Agent {
     /// What an agent says between two prompts is not told: it belongs to none.
     async fn while_idle(&mut self, said: Said) {
         match said {
-            Said::Message(Incoming::Update(update)) => match update.update {
-                SessionUpdate::CurrentModeUpdate(mode) => {
+            Said::Message(Incoming::Update(update)) => {
+                if let SessionUpdate::CurrentModeUpdate(mode) = update.update {
                     self.tell(AgentOutput::Mode(mode.current_mode_id.to_string()));
                     self.choices.change_mode(mode.current_mode_id);
-                }
-                SessionUpdate::ConfigOptionUpdate(update) => {
+                } else if let SessionUpdate::ConfigOptionUpdate(update) = update.update {
                     self.choices.change_options(update.config_options);
+                } else {
+                    self.passed_over.late += 1;
                 }
-                _ => self.passed_over.late += 1,
-            },
+            }
             Said::Message(message) => self.on_other(message),
             Said::Complaint(_) => (),
             Said::Ended(why) => {

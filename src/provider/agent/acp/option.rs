@@ -80,12 +80,10 @@ impl Choices {
         });
         let mode = modes.filter(|_| named.is_none()).map(|modes| &*modes.current_mode_id.0);
         let options = self.options.iter().filter(|option| is_mode(option, named));
-        let chosen = options.filter_map(|option| match &option.kind {
-            SessionConfigKind::Select(select) => {
-                let known = values(&select.options).iter().any(|value| value == wanted);
-                known.then_some(&*select.current_value.0)
-            }
-            _ => None,
+        let chosen = options.filter_map(|option| {
+            let SessionConfigKind::Select(select) = &option.kind else { return None };
+            let known = values(&select.options).iter().any(|value| value == wanted);
+            known.then_some(&*select.current_value.0)
         });
         chosen.chain(mode).find(|current| *current != wanted)
     }
