@@ -94,6 +94,8 @@ pub struct Config {
     pub login: LoginRules,
     /// How comparisons of agents' work find out whether it holds.
     pub check: Option<CheckCommand>,
+    /// Whether agents are started before anybody asks them something.
+    pub agents_early: bool,
     /// Names differ. Besides these there is always the scripted one.
     pub agents: Vec<AgentRow>,
     pub box_rules: BoxRules,
@@ -261,6 +263,7 @@ impl Config {
             webhook: raw.webhook.webhook(&variable),
             login: login_rules(&raw.login),
             check: raw.check.checked(),
+            agents_early: raw.agents_early,
             agents,
             box_rules: raw.confine.rules(),
             supervisor: own_binary(),
@@ -376,6 +379,7 @@ impl Config {
             webhook: None,
             login: login_rules(&raw.login),
             check: raw.check.checked(),
+            agents_early: raw.agents_early,
             agents: Vec::new(),
             // Tests within this crate have no binary that could enter a box.
             box_rules: BoxRules { enabled: false, ..raw.confine.rules() },

@@ -11,6 +11,7 @@ pub(super) struct RawBox {
     pub(super) enabled: bool,
     pub(super) way: Wish,
     pub(super) hidden: Vec<BoxPath>,
+    pub(super) builtin_network: bool,
     /// 0: as many as the gateway may have.
     pub(super) processes: u64,
     pub(super) open_files: u64,
@@ -23,6 +24,7 @@ impl Default for RawBox {
             enabled: true,
             way: Wish::default(),
             hidden: Vec::new(),
+            builtin_network: true,
             processes: processes.unwrap_or(0),
             open_files: open_files.unwrap_or(0),
         }
@@ -53,6 +55,8 @@ pub struct BoxRules {
     pub way: Wish,
     /// Hidden besides the usual; absolute.
     pub hidden: Vec<PathBuf>,
+    /// Whether the built-in agent, which has no row, may reach the network.
+    pub builtin_network: bool,
     pub limits: Limits,
 }
 
@@ -61,7 +65,8 @@ impl RawBox {
         let hidden = self.hidden.iter().filter_map(|BoxPath(text)| at_home(text)).collect();
         let most = |number: u64| Some(number).filter(|number| *number > 0);
         let limits = Limits { processes: most(self.processes), open_files: most(self.open_files) };
-        BoxRules { enabled: self.enabled, way: self.way, hidden, limits }
+        let (enabled, builtin_network) = (self.enabled, self.builtin_network);
+        BoxRules { enabled, way: self.way, hidden, builtin_network, limits }
     }
 }
 

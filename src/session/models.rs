@@ -161,7 +161,8 @@ pub(super) fn agent(
                 BuiltIn::new(config.supervisor.clone(), owner, memory, texts(config.language))
                     .with_chat(chat(env, settings))
                     .with_asking(asking(env, principal))
-                    .with_private(private.collect());
+                    .with_private(private.collect())
+                    .with_network(config.box_rules.builtin_network);
             AgentConfig::BuiltIn(Arc::new(agent))
         }
     }

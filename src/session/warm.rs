@@ -52,7 +52,11 @@ impl Session {
     /// Nothing is started for a channel that nobody looks at.
     pub(super) fn warm_up(&mut self, slot: AgentSlot) {
         let is_placing = !matches!(self.warming.of(slot), Placing::No);
-        if is_placing || !self.is_watched(slot) || !self.lane_of(slot).could_be_warm() {
+        if !self.env.config.agents_early
+            || is_placing
+            || !self.is_watched(slot)
+            || !self.lane_of(slot).could_be_warm()
+        {
             return;
         }
         *self.warming.of(slot) = Placing::Alone;

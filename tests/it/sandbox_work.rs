@@ -1,6 +1,7 @@
 //! Work goes on within the box, for every user; and where there is no box, that has consequences.
 
 use crate::acp::AGENT;
+use crate::panes::Panes;
 use crate::process::Process;
 use crate::sandbox::{Boxing, Lab, boxes, visible};
 use crate::support::{BODY, Frontend, Home, KIND, PATIENCE};
@@ -23,6 +24,27 @@ fn shell(line: &str) -> String {
 const IN_WORKTREE: &str = "test $(pwd -P) != PROJECT && echo > new && git add new && git commit -qm first && \
     git log -1 --format=%an | grep -q Ann && git checkout -q --detach && echo >> new && \
     git commit -qam second && git diff HEAD~";
+
+#[tokio::test]
+async fn the_built_in_agent_has_the_network_that_the_settings_allow() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    for network in [true, false] {
+        let home = Home::new();
+        let settings = format!(
+            "language = \"en\"\n[box]\nbuiltin_network = {network}\n[settings]\nCODE_AI1_NAME = \"builtin\"\n"
+        );
+        let process = Process::start(&home, &settings);
+        let mut front = Panes::open(process.addr, None).await;
+        let connect =
+            format!("import socket; socket.create_connection((\"127.0.0.1\", {port}), 5)");
+        front.type_in(1, &format!("/run python3 -c '{connect}' && echo reached")).await;
+        let question = front.question(1).await;
+        front.decide(&question, true).await;
+        let answer = front.told(1).await.answer;
+        assert_eq!(answer.contains("reached"), network, "{answer}");
+    }
+}
 
 #[tokio::test]
 async fn ordinary_work_goes_on() {

@@ -106,6 +106,24 @@ async fn one_that_nobody_asks_ends_like_any_other() {
 }
 
 #[tokio::test]
+async fn nobody_is_started_early_where_that_is_switched_off() {
+    let home = Home::new();
+    let mark = "warm-off-4714";
+    let settings = format!("agents_early = false\n{}", settings(&["python3", AGENT, mark]));
+    let process = Process::start(&home, &settings);
+    let mut input = Client::open(process.addr, "input", None).await;
+    let id = input.session().to_owned();
+    let mut pane = Client::open(process.addr, "1", Some(&id)).await;
+    let mut other = Client::open(process.addr, "2", Some(&id)).await;
+    // Whoever was to be started would be there before the answer: its channel was opened first.
+    type_in(&mut input, "2", "sleep 1\nsay done").await;
+    other.until("output_text").await;
+    assert_eq!((count(mark), conversations(home.project.path()).len()), (0, 0));
+    type_in(&mut input, "1", "hello").await;
+    assert_eq!(pane.until("output_text").await[BODY], "hello there");
+}
+
+#[tokio::test]
 async fn another_agent_that_is_chosen_is_started_too() {
     let mark = "warm-chosen-4713";
     let gateway = Gateway::start_with(|config| config.agents = vec![row(mark)]).await;

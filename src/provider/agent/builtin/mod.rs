@@ -138,6 +138,13 @@ impl BuiltIn {
         self
     }
 
+    /// Whether its commands may reach the network.
+    #[must_use]
+    pub fn with_network(mut self, network: bool) -> Self {
+        Arc::make_mut(&mut self.program).row.network = network;
+        self
+    }
+
     /// The name of the conversation that an earlier process has left.
     pub(super) async fn remembered(&self) -> Option<String> {
         let there = tokio::fs::try_exists(&self.memory).await.unwrap_or(false);
