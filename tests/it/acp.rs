@@ -662,6 +662,7 @@ async fn nothing_of_a_cancelled_prompt_goes_on_and_the_agent_stays() {
     let mut agent = place.start();
     let pid = agent.said("pid").await;
     agent.said("family 8811.5").await;
+    wait_for(PATIENCE, || count("8811.5") == 4).await;
     agent.prompt("family 8812.5 wait").await;
     wait_for(PATIENCE, || count("8812.5") == 4).await;
     agent.cancel().await;

@@ -157,7 +157,7 @@ fn tools(outputs: &[AgentOutput]) -> Vec<&Tool> {
 fn lines(outputs: &[AgentOutput]) -> Vec<&str> {
     let mut lines = Vec::new();
     for output in outputs {
-        if let AgentOutput::Line(line) = output {
+        if let AgentOutput::Line(line) | AgentOutput::Note(line) = output {
             lines.push(line.as_str());
         }
     }
