@@ -6,7 +6,7 @@ use crate::data_dir::DataDirError;
 use crate::files::Belongings;
 use crate::message::SessionId;
 use crate::server::control::{self, ControlError};
-use crate::session::{Archive, remove_conversations};
+use crate::session::{Archive, forget_agents};
 use crate::store::{self, Outside, Scope, SessionSummary, Store, StoreError};
 use clap::Subcommand;
 use jiff::Timestamp;
@@ -234,7 +234,7 @@ async fn delete_here(data: &Path, id: &SessionId) -> Result<(), SessionCommandEr
     for path in store.mentioned_alone(found.key, move |path| there.holds(path)).await? {
         belongings.remove(&path)?;
     }
-    remove_conversations(data, id)?;
+    forget_agents(data, id)?;
     store.remove(found.key).await?;
     store.purge().await?;
     store.close().await;

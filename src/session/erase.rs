@@ -4,9 +4,9 @@
 use super::actor::Session;
 use super::job::JobDone;
 use super::lane::Lane;
-use super::models;
 use super::site;
 use super::{Env, SessionHandle, Urgent};
+use super::{models, quarters};
 use crate::files::{FileError, SavedFile};
 use crate::message::{Principal, RunOutcome, SessionId};
 use crate::store::{SessionKey, StoreError};
@@ -113,7 +113,7 @@ pub(super) async fn remove(
     let (config, id) = (Arc::clone(&env.config), id.clone());
     let removed = tokio::task::spawn_blocking(move || {
         site::remove(&config, &id);
-        if let Err(err) = remove_conversations(&config.data, &id) {
+        if let Err(err) = forget_agents(&config.data, &id) {
             warn!(%err, session = %id, "what agents of a deleted session remember is left until the next sweep");
         }
         for path in paths {
@@ -127,20 +127,33 @@ pub(super) async fn remove(
     env.store.remove(key).await.map(|_| ())
 }
 
-/// What the session's built-in agents remember. Needs no gateway.
-pub fn remove_conversations(data: &Path, id: &SessionId) -> io::Result<()> {
-    match std::fs::remove_dir_all(models::conversations(data, id)) {
+/// What the session's agents remember, and what they needed for a moment. Needs no gateway.
+pub fn forget_agents(data: &Path, id: &SessionId) -> io::Result<()> {
+    remove_all(&models::conversations(data, id))?;
+    remove_all(&quarters::temp(data, id))
+}
+
+/// Nothing of a former gateway's agents is needed by this one: not even by those that go on with their conversation.
+pub(super) fn clear_temp(data: &Path) {
+    if let Err(err) = remove_all(&data.join(quarters::TEMP)) {
+        warn!(%err, "temporary files of agents are left behind");
+    }
+}
+
+fn remove_all(directory: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(directory) {
         Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
 /// The same for all sessions that do not exist.
-pub(super) fn tidy_conversations(data: &Path, exists: impl Fn(&SessionId) -> bool) {
-    let Ok(entries) = std::fs::read_dir(data.join(models::CONVERSATIONS)) else { return };
+pub(super) fn tidy_agents(data: &Path, exists: impl Fn(&SessionId) -> bool) {
+    let places = [models::CONVERSATIONS, quarters::TEMP].map(|name| data.join(name));
+    let entries = places.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten();
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     for id in names.filter_map(|name| SessionId::parse(&name)).filter(|id| !exists(id)) {
-        if let Err(err) = remove_conversations(data, &id) {
+        if let Err(err) = forget_agents(data, &id) {
             warn!(%err, session = %id, "what agents of a deleted session remember is left behind");
         }
     }

@@ -1,6 +1,6 @@
 //! Looks at the work of agents, and what is done with it, off the session's own time.
 
-use super::quarters::Quarters;
+use super::quarters::{Quarters, Tenant};
 use super::recover;
 use super::site::{Site, SiteError, SiteWish, named};
 use super::spent::Spent;
@@ -81,7 +81,7 @@ async fn checked(worktree: Worktree, checker: &Checker, quarters: &Quarters) -> 
     let Some(copy) = scratch.0.as_ref().map(|scratch| scratch.worktree().clone()) else {
         return Check { code: None, output: FAILED.to_owned() };
     };
-    let place = quarters.place(&Site::Worktree(copy), Some(&checker.program.row));
+    let place = quarters.place(&Site::Worktree(copy), Some(&checker.program.row), Tenant::Check);
     let check = checker.run(&place).await;
     scratch.leave().await;
     check

@@ -56,7 +56,7 @@ pub use crate::files::{Backup, Content, ContentError, FileError, Moment, Restore
 pub use archive::Archive;
 pub use audience::Role;
 pub use choice::ChoiceError;
-pub use erase::remove_conversations;
+pub use erase::forget_agents;
 pub use keeping::KeepingError;
 pub use library::{Handout, HandoutError, LibraryError, file_limits};
 pub use reader::{Reader, ReaderEnd, Step};

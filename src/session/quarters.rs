@@ -5,7 +5,7 @@ use super::Env;
 use super::actor::Session;
 use super::site::{Shared, Site};
 use crate::config::{self, Config};
-use crate::message::{AgentKind, AgentRow, CommandFormat, Principal};
+use crate::message::{AgentKind, AgentRow, AgentSlot, CommandFormat, Principal, SessionId};
 use crate::provider::agent::{self, AgentHome, Checker, Place, Program};
 use crate::sandbox::{self, Confinement, Means, Network};
 use crate::store;
@@ -21,11 +21,32 @@ const ALWAYS_LINKED: &str = "~/.gitconfig";
 const NOT_ALL_PROTECTED: &str = "the project holds more directories or repositories than the gateway looks at, so this \
                                  agent can change hooks and settings of some repositories within it";
 
+/// What agents need for a moment: below the data directory, for each session and everybody who works in it.
+pub(super) const TEMP: &str = "agent-temp";
+
 /// Makes places of sites.
 #[derive(Debug, Clone)]
 pub(super) struct Quarters {
     env: Env,
     principal: Principal,
+    session: SessionId,
+}
+
+/// Who works there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tenant {
+    Agent(AgentSlot),
+    /// The operator's check command.
+    Check,
+}
+
+impl Tenant {
+    fn room(self) -> String {
+        match self {
+            Self::Agent(slot) => slot.number().to_string(),
+            Self::Check => "check".to_owned(),
+        }
+    }
 }
 
 /// Why agents are not boxed, if they are not. Blocking.
@@ -46,8 +67,8 @@ pub(super) fn hidden(config: &Config) -> Arc<[PathBuf]> {
 
 impl Quarters {
     /// For the agent of this row, or the scripted one, which has none.
-    pub(super) fn place(&self, site: &Site, row: Option<&AgentRow>) -> Place {
-        let home = self.home(row);
+    pub(super) fn place(&self, site: &Site, row: Option<&AgentRow>, tenant: Tenant) -> Place {
+        let home = self.home(row, tenant);
         let notice = self.env.no_box.as_ref().map(|why| {
             format!(
                 "this agent is not boxed and can read and change whatever the gateway can: {why}"
@@ -66,14 +87,15 @@ impl Quarters {
         Place { directory, home: Some(home), confinement, notice }
     }
 
-    fn home(&self, row: Option<&AgentRow>) -> AgentHome {
+    fn home(&self, row: Option<&AgentRow>, tenant: Tenant) -> AgentHome {
         let name = row.map_or(SCRIPTED, |row| &row.name);
         let shared = row.into_iter().flat_map(|row| &row.writable).map(String::as_str);
         let links = shared.chain([ALWAYS_LINKED]).filter_map(|text| {
             Some((PathBuf::from(text.strip_prefix("~/")?), config::at_home(text)?))
         });
         let directory = self.env.files.agent_home(&self.principal, name);
-        AgentHome { directory, links: links.collect() }
+        let temp = temp(&self.env.config.data, &self.session).join(tenant.room());
+        AgentHome { directory, temp, links: links.collect() }
     }
 
     fn confinement(
@@ -85,7 +107,7 @@ impl Quarters {
     ) -> Confinement {
         let config = &self.env.config;
         let directory = site.directory(&self.env.files);
-        let mut writable = vec![directory.clone(), home.home(), home.temp()];
+        let mut writable = vec![directory.clone(), home.home(), home.temp.clone()];
         let shared = row.into_iter().flat_map(|row| &row.writable);
         writable.extend(shared.filter_map(|text| config::at_home(text)));
         let protected = match site {
@@ -129,6 +151,11 @@ impl Quarters {
     }
 }
 
+/// Where the agents of a session have what they need for a moment.
+pub(super) fn temp(data: &Path, session: &SessionId) -> PathBuf {
+    data.join(TEMP).join(session.as_str())
+}
+
 /// Directories from that of a repository up to the project, which is none of them.
 fn between<'a>(git: &'a Path, project: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     let parents = git.ancestors().skip(1).take_while(move |parent| *parent != project);
@@ -154,7 +181,8 @@ fn named(row: Option<&AgentRow>) -> impl Iterator<Item = PathBuf> {
 
 impl Session {
     pub(super) fn quarters(&self) -> Quarters {
-        Quarters { env: self.env.clone(), principal: self.principal.clone() }
+        let (env, principal, session) = (self.env.clone(), self.principal.clone(), self.id.clone());
+        Quarters { env, principal, session }
     }
 
     /// The operator's check command, if there is one.

@@ -84,6 +84,7 @@ impl Registry {
         if left > 0 {
             warn!(processes = left, "ended what agents of a former gateway had left running");
         }
+        erase::clear_temp(&config.data);
         let committed = metrics.clone();
         let observe = move |events, took| committed.batch_committed(events, took);
         let store = Store::open(&config.data.join(store::FILE), observe)?;
@@ -321,7 +322,7 @@ impl Registry {
             let lives = |id: &SessionId| registry.sessions.contains_key(id);
             let exists = |id: &SessionId| known.contains(id) || lives(id);
             site::tidy(&registry.env.config, exists);
-            erase::tidy_conversations(&registry.env.config.data, exists);
+            erase::tidy_agents(&registry.env.config.data, exists);
         })
         .await;
     }

@@ -5,6 +5,7 @@ use super::actor::Session;
 use super::job::JobDone;
 use super::journal::Step;
 use super::lane::{Ending, lane_index};
+use super::quarters::Tenant;
 use super::safeguard::{self, Conclusion, Copies};
 use super::site::{Before, SiteWish};
 use crate::message::{AgentSlot, Channel, Event, Notice, RunId};
@@ -71,7 +72,7 @@ impl Session {
         run: RunId,
         before: Result<Box<Before>, String>,
     ) {
-        let Some(index) = lane_index(channel) else { return };
+        let (Some(index), Channel::Agent(slot)) = (lane_index(channel), channel) else { return };
         let (quarters, row) = (self.quarters(), self.lanes[index].row().cloned());
         let asks = self.lanes[index].has_approvals();
         let current = self.lanes[index].current.as_mut();
@@ -82,8 +83,10 @@ impl Session {
         };
         match before {
             Ok(before) => {
-                let (place, fresh) =
-                    (quarters.place(&before.site, row.as_ref()), before.site.is_fresh());
+                let (place, fresh) = (
+                    quarters.place(&before.site, row.as_ref(), Tenant::Agent(slot)),
+                    before.site.is_fresh(),
+                );
                 let lacks = before.site.lacks();
                 current.place = Some(before.site.kind());
                 current.before = Some(before);

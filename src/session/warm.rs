@@ -4,6 +4,7 @@
 use super::actor::Session;
 use super::job::JobDone;
 use super::lane::Lane;
+use super::quarters::Tenant;
 use super::site::{Site, SiteError, SiteWish};
 use crate::message::{AgentSlot, Channel, RunId, SettingValue};
 use std::path::Path;
@@ -93,7 +94,7 @@ impl Session {
     }
 
     fn start_early(&mut self, slot: AgentSlot, site: &Site) {
-        let place = self.quarters().place(site, self.lane_of(slot).row());
+        let place = self.quarters().place(site, self.lane_of(slot).row(), Tenant::Agent(slot));
         let lane = &mut self.lanes[usize::from(slot.number())];
         lane.work_at(place);
         let resume = self.conversations.of(lane);

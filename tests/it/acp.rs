@@ -73,7 +73,8 @@ impl Post {
             let mut confinement = Confinement::closed(&self.program.supervisor);
             confinement.writable.push(self.path());
             place.confinement = Some(Arc::new(confinement));
-            place.home = Some(AgentHome { directory: self.own(), links: Vec::new() });
+            let temp = self.own().join("tmp");
+            place.home = Some(AgentHome { directory: self.own(), temp, links: Vec::new() });
         }
         Agent { link: agent::start(&config, &place) }
     }

@@ -47,6 +47,29 @@ async fn the_built_in_agent_has_the_network_that_the_settings_allow() {
 }
 
 #[tokio::test]
+async fn each_agent_has_its_own_temporary_files_until_the_gateway_ends() {
+    let home = Home::new();
+    let settings =
+        "language = \"en\"\n[settings]\nCODE_AI1_NAME = \"builtin\"\nCODE_AI2_NAME = \"builtin\"\n";
+    let process = Process::start(&home, settings);
+    let mut front = Panes::open(process.addr, None).await;
+    let left = home.data.path().join("agent-temp").join(front.session());
+    for (pane, there) in [(1, "mine"), (2, "mine"), (1, "mine\nmine")] {
+        front.type_in(pane, "/run echo mine >> $TMPDIR/x; cat $TMPDIR/x").await;
+        let question = front.question(pane).await;
+        front.decide(&question, true).await;
+        let answer = front.told(pane).await.answer;
+        let seen = answer.lines().filter(|line| *line == "mine").count();
+        assert_eq!(seen, there.lines().count(), "agent {pane}: {answer}");
+    }
+    assert!(left.join("1/x").exists() && left.join("2/x").exists());
+    // Whatever a killed gateway could not clear away.
+    process.kill();
+    let _next = Process::start(&home, settings);
+    assert!(!left.exists());
+}
+
+#[tokio::test]
 async fn ordinary_work_goes_on() {
     for state in boxes() {
         work_goes_on(&Lab::new(state)).await;

@@ -499,7 +499,10 @@ async fn commands_work_without_a_gateway() {
         std::fs::create_dir_all(memory).unwrap();
         std::fs::write(memory.join("1.jsonl"), "{}\n").unwrap();
     }
+    let temporary = home.data.path().join("agent-temp").join(&session);
+    std::fs::create_dir_all(temporary.join("1")).unwrap();
     said(&kakehashi(&home, &["delete", &session, "--yes"]), 0, "deleted");
+    assert!(!temporary.exists());
     assert_eq!((listed(&home), uploads(&home)), (vec![other.clone()], vec![]));
     assert_eq!(memories.each_ref().map(|memory| memory.exists()), [false, true, true]);
     // The gateway goes on with what is left, and tidies up.

@@ -77,7 +77,7 @@ impl PromptFile {
     async fn write(home: Option<&AgentHome>, text: &str) -> io::Result<Self> {
         let home = home.ok_or_else(|| io::Error::other("the agent has no home"))?;
         home.make()?;
-        let (file, mut opened) = Self::create(&home.temp()).await?;
+        let (file, mut opened) = Self::create(&home.temp).await?;
         opened.write_all(text.as_bytes()).await?;
         opened.flush().await?;
         Ok(file)

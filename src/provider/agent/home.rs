@@ -13,8 +13,10 @@ const FOR_NOBODY_ELSE: u32 = 0o700;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentHome {
-    /// Holds the two directories.
+    /// Holds what it keeps.
     pub directory: PathBuf,
+    /// What it needs for a moment: nobody else's, whatever else works under the same name.
+    pub temp: PathBuf,
     /// Where something appears in the home, and what that is.
     pub links: Vec<(PathBuf, PathBuf)>,
 }
@@ -24,13 +26,9 @@ impl AgentHome {
         self.directory.join("home")
     }
 
-    pub fn temp(&self) -> PathBuf {
-        self.directory.join("tmp")
-    }
-
     /// Makes what is missing. Few and small, so it does not matter that it blocks.
     pub(super) fn make(&self) -> io::Result<()> {
-        for directory in [self.home(), self.temp()] {
+        for directory in [self.home(), self.temp.clone()] {
             DirBuilder::new().recursive(true).mode(FOR_NOBODY_ELSE).create(directory)?;
         }
         // The agent may have put links of its own there, and none of them may lead us elsewhere.
@@ -47,7 +45,7 @@ impl AgentHome {
     }
 
     pub(super) fn variables(&self) -> [(OsString, OsString); 2] {
-        [("HOME".into(), self.home().into()), ("TMPDIR".into(), self.temp().into())]
+        [("HOME".into(), self.home().into()), ("TMPDIR".into(), self.temp.clone().into())]
     }
 }
 
@@ -66,12 +64,13 @@ mod tests {
             (".config/tool/login".into(), login.clone()),
             (".missing".into(), directory.path().join("missing")),
         ];
-        let home = AgentHome { directory: directory.path().join("a/b"), links };
+        let temp = directory.path().join("c/d");
+        let home = AgentHome { directory: directory.path().join("a/b"), temp, links };
         home.make().unwrap();
         home.make().unwrap();
         assert_eq!(fs::read_to_string(home.home().join(".config/tool/login")).unwrap(), "key");
         assert!(home.home().join(".missing").symlink_metadata().is_err());
-        for path in [home.home(), home.temp()] {
+        for path in [home.home(), home.temp.clone()] {
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o700);
         }
     }
@@ -83,7 +82,8 @@ mod tests {
         fs::write(&login, "key").unwrap();
         fs::create_dir(&outside).unwrap();
         let links = vec![(".config/login".into(), login)];
-        let home = AgentHome { directory: directory.path().join("agent"), links };
+        let temp = directory.path().join("temp");
+        let home = AgentHome { directory: directory.path().join("agent"), temp, links };
         fs::create_dir_all(home.home()).unwrap();
         symlink(&outside, home.home().join(".config")).unwrap();
         assert!(home.make().is_err());
