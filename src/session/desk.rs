@@ -262,6 +262,7 @@ impl Session {
             JobDone::Guarded { channel, run, copies, then } => {
                 self.on_guarded(channel, run, copies, then);
             }
+            JobDone::Copied { channel, copies, paths } => self.on_copied(channel, &copies, paths),
             JobDone::Concluded { channel, run, conclusion } => {
                 self.on_concluded(channel, run, conclusion);
             }

@@ -80,6 +80,7 @@ impl Session {
                     | JobDone::Prepared { .. }
                     | JobDone::Guarded { .. }
                     | JobDone::Concluded { .. }
+                    | JobDone::Copied { .. }
                     | JobDone::Described { .. }
                     | JobDone::Compared { .. }
                     | JobDone::Diffed { .. }

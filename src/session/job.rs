@@ -115,6 +115,12 @@ pub(super) enum JobDone {
         then: Box<JobDone>,
     },
     /// What a run has changed, whatever its agent says.
+    /// A run is over, and what it has changed is backed up.
+    Copied {
+        channel: Channel,
+        copies: Copies,
+        paths: Vec<String>,
+    },
     Concluded {
         channel: Channel,
         run: RunId,

@@ -1,5 +1,6 @@
-//! The project is backed up around a run of an agent. Who works in the project itself waits for the copies to their end:
-//! what it overwrites would be nowhere else. Who works in a copy of its own need not wait.
+//! The project is backed up around a run of an agent. Who works in the project itself begins when all copies are made:
+//! what it overwrites would be nowhere else. Who works in a copy of its own need not wait. A run that is done does not
+//! wait for the copies after it, only the news of what it has changed does.
 
 use super::Env;
 use super::job::{JobDone, blocking};
@@ -20,7 +21,7 @@ const MOST_PICTURES: usize = 8;
 /// How far a backup is.
 #[derive(Debug)]
 pub(super) enum Copies {
-    /// Or nobody needs them.
+    /// Or nobody waits for them.
     Made,
     /// In words for the user; the log has them already.
     Failed(String),
@@ -37,6 +38,8 @@ pub(super) struct Conclusion {
     pub(super) paths: Vec<String>,
     pub(super) changed: Changed,
     pub(super) pictures: Vec<FileNote>,
+    /// What has changed is told when these are made.
+    pub(super) copying: Option<Copying>,
 }
 
 /// Backs the project up before a run, and gives the agent its place meanwhile.
@@ -83,12 +86,23 @@ pub(super) async fn conclude(
         }
         let paths: BTreeSet<_> = changed.files.iter().map(|file| file.path.clone()).collect();
         let paths = paths.into_iter().chain(told).collect::<BTreeSet<_>>().into_iter().collect();
-        Conclusion { paths, changed, pictures }
+        Conclusion { paths, changed, pictures, copying: None }
     });
-    let conclusion = concluded.await.unwrap_or_default();
-    let copies = copies.settled(is_shared).await;
+    let mut conclusion = concluded.await.unwrap_or_default();
+    let copies = match copies.settled(is_shared).await {
+        Copies::Making(copying) => {
+            conclusion.copying = Some(copying);
+            Copies::Made
+        }
+        settled @ (Copies::Made | Copies::Failed(_)) => settled,
+    };
     let then = Box::new(JobDone::Concluded { channel, run, conclusion });
     JobDone::Guarded { channel, run, copies, then }
+}
+
+/// Waits for the copies after a run, which is over by then.
+pub(super) async fn copied(channel: Channel, copying: Copying, paths: Vec<String>) -> JobDone {
+    JobDone::Copied { channel, copies: Copies::after(copying.await), paths }
 }
 
 /// Waits for copies, however long they take.

@@ -40,22 +40,36 @@ impl Session {
         };
         match copies {
             Copies::Making(copying) => {
-                let begins = matches!(*then, JobDone::Prepared { .. });
-                let text = if begins { "backing_up_first" } else { "backing_up_after" };
                 let waiting = safeguard::wait(channel, run, copying, then);
                 current.copying = Some(self.jobs.spawn(waiting));
-                self.tell_backup(channel, text, &[]);
+                self.tell_backup(channel, "backing_up_first", &[]);
             }
             Copies::Failed(reason) => {
                 // Once in a run is enough.
                 if !std::mem::replace(&mut current.is_unguarded, true) {
-                    let reason = self.env.config.language.word(&reason);
-                    self.tell_backup(channel, "not_backed_up", &[("reason", &reason)]);
+                    self.tell_unguarded(channel, &reason);
                 }
                 self.on_job(*then);
             }
             Copies::Made => self.on_job(*then),
         }
+    }
+
+    /// The copies after a run are made: lists of them are new, and so is what the run has changed.
+    pub(super) fn on_copied(&mut self, channel: Channel, copies: &Copies, paths: Vec<String>) {
+        if let Copies::Failed(reason) = copies {
+            self.tell_unguarded(channel, reason);
+        }
+        let mut step = Step::default();
+        self.tell_changes(&mut step, channel, paths);
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
+    fn tell_unguarded(&mut self, channel: Channel, reason: &str) {
+        let reason = self.env.config.language.word(reason);
+        self.tell_backup(channel, "not_backed_up", &[("reason", &reason)]);
     }
 
     fn tell_backup(&mut self, channel: Channel, text: &str, values: &[(&str, &str)]) {
@@ -140,8 +154,18 @@ impl Session {
         }
     }
 
-    pub(super) fn on_concluded(&mut self, channel: Channel, run: RunId, conclusion: Conclusion) {
+    pub(super) fn on_concluded(
+        &mut self,
+        channel: Channel,
+        run: RunId,
+        mut conclusion: Conclusion,
+    ) {
         let Some(index) = lane_index(channel) else { return };
+        if let Some(copying) = conclusion.copying.take() {
+            let paths = std::mem::take(&mut conclusion.paths);
+            self.jobs.spawn(safeguard::copied(channel, copying, paths));
+            self.tell_backup(channel, "backing_up_after", &[]);
+        }
         let mut step = Step::default();
         let current = self.lanes[index].current.as_mut();
         match current.filter(|current| current.run.id == run) {
