@@ -1,6 +1,7 @@
 // Wires the page: which packet goes to which part, and which part sends what.
 
 import { keepLanguage, keepSession, readAddress, withoutSession } from "./address.js";
+import { ask } from "./ask.js";
 import { createBackups } from "./backups.js";
 import { createBranch } from "./branch.js";
 import { PICTURE_MIME } from "./camera.js";
@@ -18,6 +19,7 @@ import * as aicore from "./protocol/aicore.js";
 import { verdictKey } from "./questionline.js";
 import { agentsIn, createRecipients } from "./recipients.js";
 import { openSession } from "./session.js";
+import { createSettings } from "./settings.js";
 import { createStatus } from "./status.js";
 import { createSwitches } from "./switches.js";
 import { createToasts } from "./toasts.js";
@@ -72,6 +74,11 @@ const backups = createBackups(find("#backups"), {
 });
 const diffView = createDiffView(find("#diff"), {
   ask: (agent, path) => session.send(aicore.showDiff(agent, path), "diff"),
+});
+const settings = createSettings(find("#settings"), {
+  offer: askOffer,
+  change: (id, value) => ask(aicore.CHANGE_PATH, aicore.changeBody(session.id, id, value)),
+  chosen: (models) => voice.configure(models),
 });
 const branch = createBranch(find("#branch"), (agent, chosen) => session.send(aicore.accept(agent, chosen)));
 const recipients = createRecipients(find("#mode"), find("#some-agents"), (mode) => switches.setByUser("mode", mode));
@@ -174,6 +181,11 @@ async function upload(channel, file) {
 
 function askFiles(kind) {
   session.ask(kind === "files_backup" ? aicore.listBackup() : aicore.listTemp());
+}
+
+async function askOffer() {
+  const answer = await ask(aicore.OFFER_PATH, aicore.offerBody(session.id));
+  return { ...answer, data: answer.ok ? aicore.readOffer(answer.data) : null };
 }
 
 function route(packet, socket) {
@@ -330,6 +342,7 @@ function wireHeader() {
   find("#logout").addEventListener("click", logOut);
   find("#compare-open").addEventListener("click", compare.open);
   find("#backups-open").addEventListener("click", backups.open);
+  find("#settings-open").addEventListener("click", settings.open);
   find("#hush").addEventListener("click", voice.hush);
   find("#copy").addEventListener("click", copySession);
   find("#language").addEventListener("click", changeLanguage);

@@ -1,7 +1,8 @@
 // The door: asks for the token, or for name and password where the gateway has users, and goes on to the page.
 
+import { ask } from "./ask.js";
 import { chooseLanguage, label, setLanguage, text } from "./language.js";
-import { LOCAL_USER, LOGIN_FAILED, LOGIN_PATH, loginBody, readEnvelope } from "./protocol/aicore.js";
+import { LOCAL_USER, LOGIN_FAILED, LOGIN_PATH, loginBody } from "./protocol/aicore.js";
 
 const find = (selector) => document.querySelector(selector);
 const query = new URLSearchParams(window.location.search);
@@ -31,12 +32,7 @@ async function submit(event) {
   button.disabled = true;
   try {
     const name = find("#name-row").hidden ? LOCAL_USER : find("#name").value;
-    const answer = await fetch(LOGIN_PATH, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: loginBody(name, find("#secret").value.trim()),
-    });
-    const { ok, code, message } = readEnvelope(await answer.json());
+    const { ok, code, message } = await ask(LOGIN_PATH, loginBody(name, find("#secret").value.trim()));
     if (ok) return goOn();
     showTrouble(code === LOGIN_FAILED && name === LOCAL_USER ? text("loginWrongSecret") : message);
     find("#secret").select();

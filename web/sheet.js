@@ -4,8 +4,13 @@
 export function createSheet(dialog, { onClose = () => {} } = {}) {
   let cameFrom = null;
 
+  // Not by the event of the dialog: it comes later, when the sheet may be open again.
   function close() {
-    if (dialog.open) dialog.close();
+    if (!dialog.open) return;
+    dialog.close();
+    if (cameFrom?.isConnected) cameFrom.focus();
+    cameFrom = null;
+    onClose();
   }
 
   dialog.addEventListener("keydown", (event) => {
@@ -13,11 +18,6 @@ export function createSheet(dialog, { onClose = () => {} } = {}) {
     event.preventDefault();
     event.stopPropagation();
     close();
-  });
-  dialog.addEventListener("close", () => {
-    if (cameFrom?.isConnected) cameFrom.focus();
-    cameFrom = null;
-    onClose();
   });
   for (const node of dialog.querySelectorAll(".close")) node.addEventListener("click", close);
 

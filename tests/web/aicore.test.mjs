@@ -252,6 +252,30 @@ test("what cannot be understood is named, not thrown", () => {
   assert.deepEqual([odd.kind, odd.name, odd.channel], ["unknown", "brand_new", "1"]);
 });
 
+test("what can be chosen has a name for people, and what nobody has set up is left out", () => {
+  const offered = {
+    chat_models: { gemini: {}, near: { "m:1": "Mine" }, far: { "m:2": "Mine" }, scripted: { auto: "Scripted" } },
+    code_models: { goose: { small: "small", auto: "Goose" } },
+  };
+  const { chosen, options } = aicore.readOffer({ available_models: offered, [KEYS.models]: { CHAT_AI_NAME: "far" } });
+  assert.equal(chosen.CHAT_AI_NAME, "far");
+  assert.deepEqual(options.chat.map(({ value, label }) => [value, label]), [
+    ["near", "Mine (near)"],
+    ["far", "Mine (far)"],
+    ["scripted", "Scripted"],
+  ]);
+  assert.deepEqual(options.agent, [{ value: "goose", label: "Goose" }]);
+  assert.deepEqual([options.live, options.place.map(({ value }) => value)], [[], ["auto", "worktree", "shared"]]);
+  assert.deepEqual(aicore.readOffer(null).chosen, {}, "no data is nothing to choose, not fatal");
+});
+
+test("a change of settings names its session and nothing else than what is changed", () => {
+  const body = JSON.parse(aicore.changeBody("ws-1", "CODE_AI4_PLACE", "shared"));
+  assert.deepEqual(body, { [KEYS.session]: "ws-1", [KEYS.models]: { CODE_AI4_PLACE: "shared" } });
+  assert.deepEqual(JSON.parse(aicore.offerBody("ws-1")), { [KEYS.session]: "ws-1" });
+  assert.equal(aicore.SETTINGS.length, 2 + 2 * aicore.AGENTS.length);
+});
+
 test("queue places, errors and acks keep their numbers", () => {
   const queued = aicore.decode(server("output_text", { [KEYS.run]: 4, [KEYS.place]: 2, [KEYS.body]: "q" }), "1");
   assert.deepEqual([queued.run, queued.place], [4, 2]);

@@ -11,15 +11,15 @@ import { fileURLToPath } from "node:url";
 const BUILT = fileURLToPath(new URL("../../target/debug/kakehashi", import.meta.url));
 const PROGRAM = process.env.KAKEHASHI_PROGRAM ?? BUILT;
 
-/** `settings` is its configuration file. */
-export async function startGateway(settings) {
+/** `settings` is its configuration file, `environment` what it has besides the test's own. */
+export async function startGateway(settings, environment = {}) {
   const folder = mkdtempSync(join(tmpdir(), "kakehashi-own-"));
   const [project, data, config] = ["project", "data", "kakehashi.toml"].map((name) => join(folder, name));
   mkdirSync(project);
   mkdirSync(data);
   writeFileSync(config, settings);
   const options = ["serve", "--no-open", "--listen", "127.0.0.1:0", "--project", project, "--data", data, "--config", config];
-  const gateway = spawn(PROGRAM, options, { stdio: ["ignore", "pipe", "pipe"] });
+  const gateway = spawn(PROGRAM, options, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...environment } });
   const ended = new Promise((resolve) => gateway.once("exit", resolve));
   let log = "";
   gateway.stderr.on("data", (bytes) => (log += bytes));

@@ -420,7 +420,7 @@ test("a viewer sees everything and can touch nothing", () =>
     await connected(viewer);
     await type(page, "chat", "watch this");
     await entry(viewer, "chat", "output_text", "watch this").waitFor();
-    for (const control of [".composer", ".stop", "#microphone"]) {
+    for (const control of [".composer", ".stop", "#microphone", "#settings-open"]) {
       assert.equal(await viewer.locator(control).filter({ visible: true }).count(), 0, control);
     }
   }));

@@ -15,9 +15,11 @@ import { verdictKey } from "../../web/questionline.js";
 import { agentsIn } from "../../web/recipients.js";
 import { createResampler } from "../../web/resampler.js";
 import { IDLE, advance, isBusy, isNotice } from "../../web/run.js";
+import { withChosen } from "../../web/settings.js";
 import { delayBefore, mayReconnect } from "../../web/socket.js";
 import { createTranscript } from "../../web/transcript.js";
 import { createUplink } from "../../web/uplink.js";
+import { createWishes } from "../../web/wishes.js";
 
 const started = { kind: "output_stream", marker: "started", run: null };
 const finished = { kind: "output_stream", marker: "finished", run: null };
@@ -150,6 +152,35 @@ test("the outbox keeps order, settles once and replaces a slot", () => {
   assert.equal(outbox.settle(first), true);
   assert.equal(outbox.settle(first), false);
   assert.deepEqual(counts, [1, 2, 2, 1]);
+});
+
+test("wishes are sent one after the other, and of several for one thing the last", async () => {
+  const sent = [];
+  const answers = [];
+  const send = (id, value) => {
+    sent.push(`${id}=${value}`);
+    return new Promise((resolve) => answers.push(resolve));
+  };
+  const done = new Promise((resolve) => {
+    const wishes = createWishes({ send, onDone: () => resolve(wishes) });
+    for (const [id, value] of [["a", 1], ["b", 1], ["a", 2], ["a", 3]]) wishes.add(id, value);
+    assert.deepEqual([wishes.has("a"), wishes.has("b"), wishes.has("c")], [true, true, false]);
+  });
+  for (const expected of [["a=1"], ["a=1", "b=1"], ["a=1", "b=1", "a=3"]]) {
+    assert.deepEqual(sent, expected);
+    answers.shift()();
+    await new Promise(setImmediate);
+  }
+  const wishes = await done;
+  wishes.add("b", 2);
+  assert.equal(sent.at(-1), "b=2", "it goes on after a rest");
+});
+
+test("what is chosen is among the options, also when it is gone", () => {
+  const options = [{ value: "here", label: "Here" }];
+  assert.equal(withChosen(options, "here"), options);
+  assert.equal(withChosen(options, ""), options, "nothing is known yet");
+  assert.deepEqual(withChosen(options, "gone").at(-1), { value: "gone", label: "gone", isGone: true });
 });
 
 test("an oversized command is given up alone", () => {

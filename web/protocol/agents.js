@@ -2,6 +2,9 @@
 
 import { KEYS } from "./keys.js";
 
+/** The channels on which they work. */
+export const AGENTS = Object.freeze(["1", "2", "3", "4"]);
+
 /** What the gateway tells, by kind; each takes the content of a packet. */
 const READERS = Object.freeze({
   confirm_request: question,

@@ -5,7 +5,8 @@ import * as agents from "./agents.js";
 import { KEYS } from "./keys.js";
 import * as voice from "./voice.js";
 
-export { accept, answer, compare, discard, listBackups, restore, restoreBackup, showDiff } from "./agents.js";
+export { AGENTS, accept, answer, compare, discard, listBackups, restore, restoreBackup, showDiff } from "./agents.js";
+export { CHANGE_PATH, OFFER_PATH, SETTINGS, changeBody, offerBody, readOffer } from "./settings.js";
 export { PLAYBACK, audio, cancelAudio, listeningRate, playbackAck, pushToTalk } from "./voice.js";
 export { KEYS };
 
@@ -21,7 +22,6 @@ export const LOGGED_OUT = 3506;
 /** In the order of connecting: `input` first, because its greeting names the session for the others. */
 export const SOCKETS = Object.freeze(["input", "audio", "file", "0", "1", "2", "3", "4"]);
 export const CHAT = "0";
-export const AGENTS = Object.freeze(["1", "2", "3", "4"]);
 
 const CONTROLS = Object.freeze({
   microphone: "マイク",
