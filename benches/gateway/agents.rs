@@ -83,6 +83,8 @@ pub(crate) async fn prompts_and_cancels(plan: &Plan, report: &mut Report) {
             told.push(begun.elapsed().as_secs_f64() * 1e3);
             pane.receive_text_with(wire::CANCELLED).await;
             over.push(begun.elapsed().as_secs_f64() * 1e3);
+            // What it had said so far: the next run begins with the same words.
+            pane.receive_kind("output_text").await;
         }
         stages.push((median(told), median(over)));
     }

@@ -54,22 +54,46 @@ pub(super) struct Lanes {
 pub(super) struct LogLane {
     /// Everything up to here is in the store; later events come through the lane.
     pub(super) top: Seq,
-    items: mpsc::Receiver<(Delivery, usize)>,
+    items: mpsc::Receiver<Item>,
     queued: Arc<AtomicUsize>,
+}
+
+/// What is in a lane. Small: lanes keep room for many from the beginning, and most never need it.
+#[derive(Debug)]
+enum Item {
+    Logged(Arc<Entry>),
+    /// With its weight.
+    Piece(Box<(Signal, usize)>),
+}
+
+impl Item {
+    fn weight(&self) -> usize {
+        match self {
+            Self::Logged(entry) => weight(&entry.event),
+            Self::Piece(piece) => piece.1,
+        }
+    }
+
+    fn delivery(self) -> Delivery {
+        match self {
+            Self::Logged(entry) => Delivery::Logged(entry),
+            Self::Piece(piece) => Delivery::Passing(piece.0),
+        }
+    }
 }
 
 impl LogLane {
     /// `None`: the socket lagged behind, or the session is over.
     pub(super) async fn recv(&mut self) -> Option<Delivery> {
-        let (item, weight) = self.items.recv().await?;
-        self.queued.fetch_sub(weight, Ordering::Relaxed);
-        Some(item)
+        let item = self.items.recv().await?;
+        self.queued.fetch_sub(item.weight(), Ordering::Relaxed);
+        Some(item.delivery())
     }
 
     pub(super) fn try_recv(&mut self) -> Option<Delivery> {
-        let (item, weight) = self.items.try_recv().ok()?;
-        self.queued.fetch_sub(weight, Ordering::Relaxed);
-        Some(item)
+        let item = self.items.try_recv().ok()?;
+        self.queued.fetch_sub(item.weight(), Ordering::Relaxed);
+        Some(item.delivery())
     }
 }
 
@@ -102,18 +126,19 @@ impl Piece {
 
 #[derive(Debug)]
 struct LogSender {
-    items: mpsc::Sender<(Delivery, usize)>,
+    items: mpsc::Sender<Item>,
     queued: Arc<AtomicUsize>,
 }
 
 impl LogSender {
     /// False: too far behind for this lane.
-    fn offer(&self, item: Delivery, weight: usize) -> bool {
+    fn offer(&self, item: Item) -> bool {
+        let weight = item.weight();
         if self.queued.load(Ordering::Relaxed) + weight > LOG_BYTES.max(weight) {
             return false;
         }
         self.queued.fetch_add(weight, Ordering::Relaxed);
-        let taken = self.items.try_send((item, weight)).is_ok();
+        let taken = self.items.try_send(item).is_ok();
         if !taken {
             self.queued.fetch_sub(weight, Ordering::Relaxed);
         }
@@ -211,7 +236,7 @@ impl Audience {
     pub(super) fn pass(&mut self, piece: &Piece) {
         for peer in &self.lanes[piece.channel.index()].peers {
             if let (Some(log), Some(signal)) = (&peer.log, piece.form(peer.features)) {
-                let _ = log.offer(Delivery::Passing(signal), piece.weight());
+                let _ = log.offer(Item::Piece(Box::new((signal, piece.weight()))));
             }
         }
     }
@@ -244,8 +269,8 @@ impl Audience {
         let lane = &mut self.lanes[entry.channel.index()];
         lane.published = entry.seq;
         for peer in &mut lane.peers {
-            let item = || Delivery::Logged(Arc::clone(entry));
-            if peer.log.as_ref().is_some_and(|log| !log.offer(item(), weight(&entry.event))) {
+            let item = || Item::Logged(Arc::clone(entry));
+            if peer.log.as_ref().is_some_and(|log| !log.offer(item())) {
                 peer.log = None;
             }
         }
