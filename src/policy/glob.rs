@@ -15,8 +15,7 @@ pub(super) fn base(pattern: &str) -> &str {
 /// Whether a text that may also be a regular expression, or just a text, reads like a pattern of names that leads away
 /// from where the agent works.
 pub(super) fn leads_away(text: &str) -> bool {
-    // A comment begins with two, and what is quoted is no name.
-    if !text.contains(WILDCARDS) || text.starts_with("//") || !text.chars().all(is_of_names) {
+    if !text.contains(WILDCARDS) || !may_be_names(text) {
         return false;
     }
     let base = base(text);
@@ -24,6 +23,14 @@ pub(super) fn leads_away(text: &str) -> bool {
     let climbs = path.components().any(|part| part == Component::ParentDir);
     // Of `/api/.*` there is no directory here.
     base.starts_with("~/") || climbs || (path.is_absolute() && path.is_dir())
+}
+
+/// Whether such a text may be a pattern of names at all. A plain word is one that is looked for in files, a comment
+/// begins with two slashes, and what is quoted is no name.
+pub(super) fn may_be_names(text: &str) -> bool {
+    (text.contains(WILDCARDS) || text.contains('/'))
+        && !text.starts_with("//")
+        && text.chars().all(is_of_names)
 }
 
 fn is_of_names(one: char) -> bool {

@@ -37,6 +37,8 @@ const MOVED: [&str; 7] = ["source", "src", "destination", "dest", "dst", "from",
 /// The same for patterns of file names.
 const GLOBS: [&str; 7] =
     ["glob", "globs", "include", "includes", "filepattern", "filepatterns", "pathpattern"];
+/// The same for addresses, which are those of files or of the web.
+const ADDRESSES: [&str; 2] = ["url", "urls"];
 /// What is looked for: names of files, or what is in them.
 const PATTERNS: [&str; 2] = ["pattern", "patterns"];
 /// Objects whose keys are the paths, such as `{"changes": {"/a.txt": {"add": ...}}}`.
@@ -48,6 +50,7 @@ const DEEPEST: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Means {
     Path,
+    Address,
     Names,
     /// Names of files or anything else.
     Perhaps,
@@ -60,6 +63,8 @@ pub(super) struct Mentioned {
     pub(super) paths: Vec<PathBuf>,
     /// What reads like a path, and may be something else.
     pub(super) guesses: Vec<PathBuf>,
+    /// Patterns of names as they are written, with their wildcards.
+    pub(super) names: Vec<PathBuf>,
 }
 
 pub(super) fn find(call: &Call, input: &Value) -> Mentioned {
@@ -76,15 +81,17 @@ pub(super) fn find(call: &Call, input: &Value) -> Mentioned {
 
 /// A path, also where it is written as the address of a file.
 pub fn as_path(text: &str) -> PathBuf {
-    let (scheme, rest) = text.split_at(text.find(':').map_or(0, |colon| colon + 1));
-    if !scheme.eq_ignore_ascii_case("file:") {
-        return PathBuf::from(text);
-    }
+    let Some(rest) = after_file_scheme(text) else { return PathBuf::from(text) };
     let path = match rest.strip_prefix("//") {
         Some(rest) => &rest[rest.find('/').unwrap_or(rest.len())..],
         None => rest,
     };
     PathBuf::from(decoded(path))
+}
+
+fn after_file_scheme(text: &str) -> Option<&str> {
+    let (scheme, rest) = text.split_once(':')?;
+    scheme.eq_ignore_ascii_case("file").then_some(rest)
 }
 
 /// `%2e` is a dot. What does not become text stays as it is.
@@ -146,6 +153,8 @@ impl Collector {
         let is_in = |keys: &[&str]| is_one_of(keys, last) || is_one_of(keys, &two);
         if is_in(&KEYS) || (self.is_move && is_one_of(&MOVED, last)) {
             Means::Path
+        } else if is_one_of(&ADDRESSES, last) {
+            Means::Address
         } else if is_in(&GLOBS) || (self.is_glob && is_in(&PATTERNS)) {
             Means::Names
         } else if is_in(&PATTERNS) {
@@ -158,20 +167,34 @@ impl Collector {
     /// An address in the web is no path of this machine.
     fn note(&mut self, means: Means, text: &str) {
         let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
-        let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
-        let text = match means {
-            Means::Path => text,
-            Means::Names => glob::base(text),
-            Means::Perhaps if glob::leads_away(text) => glob::base(text),
-            Means::Perhaps | Means::Nothing => return,
-        };
-        if text.is_empty() || is_web {
+        if ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web)) {
             return;
         }
+        let found = &mut self.found;
         match means {
-            Means::Path | Means::Names => self.found.paths.push(as_path(text)),
-            Means::Perhaps | Means::Nothing => self.found.guesses.push(as_path(text)),
+            Means::Path => add(&mut found.paths, text),
+            // Who reads addresses passes over blanks around them.
+            Means::Address if after_file_scheme(text.trim()).is_some() => {
+                add(&mut found.paths, text.trim());
+            }
+            Means::Names => {
+                add(&mut found.names, text);
+                add(&mut found.paths, glob::base(text));
+            }
+            Means::Perhaps if glob::may_be_names(text) => {
+                add(&mut found.names, text);
+                if glob::leads_away(text) {
+                    add(&mut found.guesses, glob::base(text));
+                }
+            }
+            Means::Address | Means::Perhaps | Means::Nothing => {}
         }
+    }
+}
+
+fn add(paths: &mut Vec<PathBuf>, text: &str) {
+    if !text.is_empty() {
+        paths.push(as_path(text));
     }
 }
 
@@ -205,7 +228,9 @@ mod tests {
         assert_eq!((by_name.paths.len(), by_name.guesses.len()), (1, 0));
         let guess = found("Search", "search", &input);
         assert_eq!((guess.paths, guess.guesses), (Vec::new(), vec![PathBuf::from("/etc/")]));
-        assert_eq!(found("Search", "search", &json!({"pattern": "/api/.*"})), Mentioned::default());
+        let neither = found("Search", "search", &json!({"pattern": "/api/.*"}));
+        assert_eq!((neither.paths, neither.guesses), (Vec::new(), Vec::new()));
+        assert_eq!(found("Search", "search", &json!({"pattern": "a.b"})), Mentioned::default());
     }
 
     #[test]
@@ -243,6 +268,7 @@ mod tests {
             "file:///etc/%70asswd",
         ] {
             check("read", &json!({"uri": address}), &["/etc/passwd"]);
+            check("fetch", &json!({ "url": format!(" {address}") }), &["/etc/passwd"]);
         }
         check("read", &json!({"path1": "/a", "file_2": "/b"}), &["/a", "/b"]);
         check("read", &json!(r#"{"path":"/etc/passwd"}"#), &["/etc/passwd"]);

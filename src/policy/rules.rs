@@ -122,7 +122,9 @@ impl Rules {
     /// Why the call is refused whatever the user says.
     pub(super) fn denied(&self, call: &Call, input: &Value, everything: &[String]) -> Option<&str> {
         let commands = command::texts(call, input);
-        let paths = call.paths.iter().cloned().chain(mention::find(call, input).paths);
+        let mentioned = mention::find(call, input);
+        // A pattern of names may end with the very name that is denied.
+        let paths = call.paths.iter().chain(&mentioned.paths).chain(&mentioned.names);
         let paths: Vec<_> = paths.map(|path| path.to_string_lossy().into_owned()).collect();
         let texts = |part: &Part| match part {
             Part::Commands => commands.as_slice(),

@@ -187,6 +187,31 @@ fn a_word_is_denied_where_it_runs_and_not_where_it_is_written() {
 }
 
 #[test]
+fn files_of_the_gateway_are_denied_as_patterns_and_addresses_too() {
+    for (tool, kind, input) in [
+        ("Grep", "search", r#"{"pattern":"x","glob":"**/kakehashi.db"}"#),
+        ("Grep", "search", r#"{"pattern":"x","include":["*.rs","*/control.sock"]}"#),
+        ("Glob", "search", r#"{"pattern":"kakehashi.db"}"#),
+        ("Find", "search", r#"{"pattern":"**/kakehashi.db*"}"#),
+        ("Find", "search", r#"{"pattern":"/home/a/kakehashi/token"}"#),
+        ("Fetch", "fetch", r#"{"url":"file:///home/a/kakehashi/token"}"#),
+        ("Fetch", "fetch", r#"{"url":" FILE:/home/a/kakehashi/%74oken"}"#),
+        ("Fetch", "fetch", r#"{"urls":["https://a.example/","file:///a/kakehashi.db"]}"#),
+    ] {
+        check(&call(tool, kind, input), Decision::Deny);
+    }
+    for (tool, kind, input, decision) in [
+        // What is looked for in files may be any text.
+        ("Grep", "search", r#"{"pattern":"control.sock"}"#, Decision::Allow),
+        ("Grep", "search", r#"{"pattern":"kakehashi\\.db"}"#, Decision::Allow),
+        ("Grep", "search", r#"{"pattern":"sudo","glob":"**/sudo*"}"#, Decision::Allow),
+        ("Fetch", "fetch", r#"{"url":"https://a.example/kakehashi/token"}"#, Decision::Ask),
+    ] {
+        check(&call(tool, kind, input), decision);
+    }
+}
+
+#[test]
 fn a_rule_knows_a_tool_by_title_name_and_kind() {
     let shipped = include_str!("../../config/policy.toml");
     let more = "\n[[deny]]\ntool = \"shell\"\npattern = 'curl'\nreason = \"no shell\"\n";
