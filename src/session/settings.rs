@@ -200,6 +200,7 @@ impl Session {
         self.results.move_to(project_name(&files));
         self.workplace.send_replace(files.clone());
         self.env.files = files;
+        self.warming.forget_lacks();
         self.follow_elsewhere();
         Ok(())
     }

@@ -36,6 +36,11 @@ impl Warming {
         &mut self.lacks[usize::from(slot.number()) - 1]
     }
 
+    /// The places are those of another project from now on.
+    pub(super) fn forget_lacks(&mut self) {
+        self.lacks = Default::default();
+    }
+
     /// True: the run will be prepared when the place is made.
     pub(super) fn defer(&mut self, slot: AgentSlot, run: RunId) -> bool {
         let placing = self.of(slot);

@@ -1,12 +1,14 @@
 //! Agents are started when somebody comes to their channel, so that the first request need not wait for that.
 
 use crate::acp::{AGENT, count};
+use crate::choice::git;
 use crate::lives::{resting, row, set};
 use crate::panes::Panes;
 use crate::process::Process;
 use crate::support::{BODY, CHANNEL, Client, Gateway, Home, KIND, eventually, repository};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Settings of a gateway whose first slot is this command, and whose others are scripted.
@@ -133,4 +135,32 @@ async fn another_agent_that_is_chosen_is_started_too() {
     assert_eq!(count(mark), 0);
     assert_eq!(set(gateway.addr, &id, "CODE_AI1_NAME", "test").await["status"], "OK");
     eventually(|| count(mark) > 0).await;
+}
+
+#[tokio::test]
+async fn what_the_copy_of_one_project_lacks_is_not_told_in_another() {
+    let home = Arc::new(Home::new());
+    repository(home.project.path());
+    std::fs::create_dir(home.project.path().join("nested")).unwrap();
+    git(&home.project.path().join("nested"), "init -q");
+    let other = tempfile::tempdir().unwrap();
+    let path = other.path().canonicalize().unwrap();
+    let there = path.clone();
+    let gateway = Gateway::start_at(home, |config| {
+        config.agents = vec![row("warm-lacks-4715")];
+        config.projects.push(("other".to_owned(), there));
+    })
+    .await;
+    let mut input = Client::open(gateway.addr, "input", None).await;
+    let id = input.session().to_owned();
+    let mut pane = Client::open(gateway.addr, "1", Some(&id)).await;
+    assert_eq!(set(gateway.addr, &id, "CODE_AI1_NAME", "test").await["status"], "OK");
+    let copies = gateway.home.data.path().join("worktrees");
+    eventually(|| !conversations(&copies).is_empty()).await;
+    let project = path.to_str().unwrap();
+    assert_eq!(set(gateway.addr, &id, "CODE_BASE_PATH", project).await["status"], "OK");
+    type_in(&mut input, "1", "hello").await;
+    let packets = pane.collect_until(|packet| packet[BODY] == "hello there").await;
+    let told = |packet: &Value| packet[BODY].as_str().is_some_and(|text| text.contains("nested/"));
+    assert!(!packets.iter().any(told), "{packets:?}");
 }
