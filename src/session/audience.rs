@@ -117,7 +117,8 @@ impl Piece {
     fn form(&self, features: Features) -> Option<Signal> {
         let (channel, run) = (self.channel, self.run);
         if features.stream {
-            return Some(Signal::AnswerPart { channel, run, text: self.text.clone() });
+            let text = Some(self.text.clone()).filter(|text| !text.is_empty())?;
+            return Some(Signal::AnswerPart { channel, run, text });
         }
         let text = Some(self.lines.clone()).filter(|lines| !lines.is_empty())?;
         Some(Signal::AnswerLines { channel, text })
@@ -413,4 +414,23 @@ pub(super) fn weight(event: &Event) -> usize {
         | Event::Notice(_) => 0,
     };
     ENTRY_WEIGHT + payload
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_gets_an_empty_piece() {
+        let (stream, plain) =
+            (Features { stream: true, ..Features::default() }, Features::default());
+        for (text, lines, expected) in
+            [("a", "", (true, false)), ("", "a", (false, true)), ("a", "a", (true, true))]
+        {
+            let (text, lines) = (text.to_owned(), lines.to_owned());
+            let piece = Piece { channel: Channel::Chat, run: RunId(1), text, lines };
+            let forms = (piece.form(stream).is_some(), piece.form(plain).is_some());
+            assert_eq!(forms, expected, "{piece:?}");
+        }
+    }
 }
