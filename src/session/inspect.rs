@@ -72,6 +72,7 @@ pub(super) fn lines(files: &[FileChange], count: fn(&FileChange) -> Option<u32>)
 
 /// In a copy: what the check leaves behind is no work of the agent, and an agent that begins meanwhile does not disturb.
 async fn checked(worktree: Worktree, checker: &Checker, quarters: &Quarters) -> Check {
+    let tenant = Tenant::Check(worktree.slot());
     let scratch = match blocking(move || Ok(worktree.scratch()?)).await {
         Ok(scratch) => Leaving(Some(scratch)),
         Err(err) => {
@@ -81,7 +82,7 @@ async fn checked(worktree: Worktree, checker: &Checker, quarters: &Quarters) -> 
     let Some(copy) = scratch.0.as_ref().map(|scratch| scratch.worktree().clone()) else {
         return Check { code: None, output: FAILED.to_owned() };
     };
-    let place = quarters.place(&Site::Worktree(copy), Some(&checker.program.row), Tenant::Check);
+    let place = quarters.place(&Site::Worktree(copy), Some(&checker.program.row), tenant);
     let check = checker.run(&place).await;
     scratch.leave().await;
     check

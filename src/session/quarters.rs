@@ -36,15 +36,15 @@ pub(super) struct Quarters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tenant {
     Agent(AgentSlot),
-    /// The operator's check command.
-    Check,
+    /// The operator's check command, on this agent's work: those of all agents run at once.
+    Check(AgentSlot),
 }
 
 impl Tenant {
     fn room(self) -> String {
         match self {
             Self::Agent(slot) => slot.number().to_string(),
-            Self::Check => "check".to_owned(),
+            Self::Check(slot) => format!("check-{}", slot.number()),
         }
     }
 }

@@ -195,6 +195,23 @@ fn check(config: &mut Config, script: &str) {
 }
 
 #[tokio::test]
+async fn each_check_has_its_own_temporary_files() {
+    let script = "ls $TMPDIR; echo x > $TMPDIR/left-$$; echo in $TMPDIR";
+    let mut scene = Scene::with(|config| {
+        check(config, script);
+        config.supervisor = env!("CARGO_BIN_EXE_kakehashi").into();
+    })
+    .await;
+    scene.work(1, "write main.txt one").await;
+    scene.work(2, "write main.txt two").await;
+    let rows = scene.compare(json!({})).await;
+    let outputs = [0, 1].map(|row: usize| rows[row]["検査"]["出力"].as_str().unwrap().to_owned());
+    assert!(outputs.iter().all(|output| output.starts_with("in /")), "{rows:?}");
+    assert_ne!(outputs[0], outputs[1]);
+    scene.gateway.stop().await;
+}
+
+#[tokio::test]
 async fn what_a_check_leaves_behind_is_no_work_of_the_agent() {
     let script =
         "git status --porcelain; echo made > made.txt; echo broken > main.txt; rm notes.txt";
