@@ -234,7 +234,9 @@ async fn delete_here(data: &Path, id: &SessionId) -> Result<(), SessionCommandEr
     for path in store.mentioned_alone(found.key, move |path| there.holds(path)).await? {
         belongings.remove(&path)?;
     }
-    forget_agents(data, id)?;
+    if let Err(err) = forget_agents(data, id) {
+        writeln!(stderr(), "files of its agents are left until a gateway starts: {err}")?;
+    }
     store.remove(found.key).await?;
     store.purge().await?;
     store.close().await;

@@ -64,7 +64,7 @@ pub(super) fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
 }
 
 /// Without the rights of root, if we have them: for root nothing is locked. Only this one thread gives them up.
-pub(super) fn without_rights(work: impl FnOnce() + Send) {
+pub(crate) fn without_rights(work: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let working = scope.spawn(|| {
             if rustix::process::geteuid().is_root() {

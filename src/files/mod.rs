@@ -172,6 +172,8 @@ fn project_name(project: &Path) -> String {
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+pub(crate) use fixture::without_rights;
 
 #[cfg(test)]
 mod tests {

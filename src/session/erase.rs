@@ -10,8 +10,10 @@ use super::{models, quarters};
 use crate::files::{FileError, SavedFile};
 use crate::message::{Principal, RunOutcome, SessionId};
 use crate::store::{SessionKey, StoreError};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Permissions, PermissionsExt};
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -130,32 +132,114 @@ pub(super) async fn remove(
 
 /// What the session's agents remember, and what they needed for a moment. Needs no gateway.
 pub fn forget_agents(data: &Path, id: &SessionId) -> io::Result<()> {
-    remove_all(&models::conversations(data, id))?;
-    remove_all(&quarters::temp(data, id))
+    let forgotten = remove_all(&models::conversations(data, id));
+    remove_all(&quarters::temp(data, id)).and(forgotten)
 }
 
 /// Nothing of a former gateway's agents is needed by this one: not even by those that go on with their conversation.
 pub(super) fn clear_temp(data: &Path) {
-    if let Err(err) = remove_all(&data.join(quarters::TEMP)) {
-        warn!(%err, "temporary files of agents are left behind");
-    }
-}
-
-fn remove_all(directory: &Path) -> io::Result<()> {
-    match std::fs::remove_dir_all(directory) {
-        Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
-        Ok(()) | Err(_) => Ok(()),
+    for id in sessions_in(&data.join(quarters::TEMP)) {
+        if let Err(err) = remove_all(&quarters::temp(data, &id)) {
+            warn!(%err, session = %id, "temporary files of agents are left behind");
+        }
     }
 }
 
 /// The same for all sessions that do not exist.
 pub(super) fn tidy_agents(data: &Path, exists: impl Fn(&SessionId) -> bool) {
     let places = [models::CONVERSATIONS, quarters::TEMP].map(|name| data.join(name));
-    let entries = places.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten();
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    for id in names.filter_map(|name| SessionId::parse(&name)).filter(|id| !exists(id)) {
+    for id in places.iter().flat_map(|place| sessions_in(place)).filter(|id| !exists(id)) {
         if let Err(err) = forget_agents(data, &id) {
             warn!(%err, session = %id, "what agents of a deleted session remember is left behind");
         }
+    }
+}
+
+fn sessions_in(place: &Path) -> Vec<SessionId> {
+    let entries = std::fs::read_dir(place).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter_map(|name| SessionId::parse(&name)).collect()
+}
+
+fn remove_all(directory: &Path) -> io::Result<()> {
+    let removed = match std::fs::remove_dir_all(directory) {
+        // Some tools lock what they keep.
+        Err(err) if err.kind() == ErrorKind::PermissionDenied => {
+            unlock(directory)?;
+            std::fs::remove_dir_all(directory)
+        }
+        removed => removed,
+    };
+    match removed {
+        Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Lets us into all directories below. Links are not followed, and what becomes one meanwhile leads nowhere else.
+fn unlock(top: &Path) -> io::Result<()> {
+    let root = Dir::open_ambient_dir(top, ambient_authority())?;
+    let mut found = vec![PathBuf::from(".")];
+    while let Some(directory) = found.pop() {
+        root.set_permissions(&directory, Permissions::from_mode(0o700))?;
+        for entry in root.read_dir(&directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                found.push(directory.join(entry.file_name()));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::without_rights;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    fn lock(directory: &Path) {
+        fs::create_dir_all(directory.join("deep")).unwrap();
+        fs::write(directory.join("deep/file"), "x").unwrap();
+        for path in [directory.join("deep"), directory.to_owned()] {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o555)).unwrap();
+        }
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn what_an_agent_has_locked_is_removed_too() {
+        without_rights(|| {
+            let data = tempfile::tempdir().unwrap();
+            let ids = ["1", "2"]
+                .map(|digit| SessionId::parse(&format!("ws-{}", digit.repeat(32))).unwrap());
+            for id in &ids {
+                lock(&quarters::temp(data.path(), id).join("1/cache"));
+            }
+            forget_agents(data.path(), &ids[0]).unwrap();
+            assert!(!quarters::temp(data.path(), &ids[0]).exists());
+            clear_temp(data.path());
+            assert!(!quarters::temp(data.path(), &ids[1]).exists());
+        });
+    }
+
+    #[test]
+    fn only_directories_below_are_unlocked() {
+        let data = tempfile::tempdir().unwrap();
+        let (top, outside) = (data.path().join("top"), data.path().join("outside"));
+        lock(&top.join("cache"));
+        lock(&outside);
+        symlink(&outside, top.join("link")).unwrap();
+        fs::set_permissions(top.join("cache/deep/file"), fs::Permissions::from_mode(0o444))
+            .unwrap();
+        unlock(&top).unwrap();
+        let modes = ["cache", "cache/deep", "cache/deep/file"].map(|name| mode(&top.join(name)));
+        assert_eq!(modes, [0o700, 0o700, 0o444]);
+        assert_eq!([mode(&outside), mode(&outside.join("deep"))], [0o555; 2]);
+        unlock(&outside).unwrap();
     }
 }

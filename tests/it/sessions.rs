@@ -515,6 +515,22 @@ async fn commands_work_without_a_gateway() {
     assert_eq!(listed(&home), [session, other]);
 }
 
+#[tokio::test]
+async fn files_that_cannot_be_removed_do_not_keep_a_session() {
+    let home = Home::new();
+    let process = Process::start(&home, "");
+    let session = Client::open(process.addr, "0", None).await.session().to_owned();
+    process.kill();
+    let temporary = home.data.path().join("agent-temp");
+    std::fs::create_dir_all(&temporary).unwrap();
+    // No directory, so it cannot be removed as one, whatever our rights are.
+    std::fs::write(temporary.join(&session), "x").unwrap();
+    let deleted = kakehashi(&home, &["delete", &session, "--yes"]);
+    said(&deleted, 0, "files of its agents are left");
+    said(&deleted, 0, "deleted");
+    assert_eq!(listed(&home), [""; 0]);
+}
+
 #[test]
 fn a_data_directory_that_does_not_exist_has_no_sessions_and_is_not_made() {
     let home = Home::new();
