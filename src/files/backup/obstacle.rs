@@ -175,4 +175,20 @@ mod tests {
         assert_eq!(fixture.read("full/node_modules/x").as_deref(), Some("precious"));
         assert!(fixture.project().join("link").is_symlink());
     }
+
+    #[test]
+    fn directories_without_files_are_in_nobodys_way() {
+        for path in [None, Some("full")] {
+            let fixture = Fixture::new();
+            fixture.add("full", "1");
+            let first = fixture.back_up().unwrap();
+            fs::remove_file(fixture.project().join("full")).unwrap();
+            fs::create_dir_all(fixture.project().join("full/empty/deep")).unwrap();
+            if path.is_none() {
+                fixture.add("full/new/file", "1");
+            }
+            fixture.files.restore(first, path).unwrap();
+            assert_eq!(fixture.read("full").as_deref(), Some("1"));
+        }
+    }
 }

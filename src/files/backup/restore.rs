@@ -167,12 +167,23 @@ fn put_back(from: &Dir, project: &Dir, path: &Path) -> io::Result<()> {
     project.create_dir(&staging)?;
     let placed = project.open_dir(&staging).and_then(|staged| {
         copy_file(from, &staged, path)?;
-        // Succeeds only for one that is empty.
-        let _ = project.remove_dir(path);
+        // Nothing may be there, and what holds a file stays.
+        let _ = remove_hollow(project, path);
         staged.rename(path, project, path)
     });
     let _ = project.remove_dir_all(&staging);
     placed
+}
+
+/// Removes a directory that holds at most other directories; fails at the first file.
+fn remove_hollow(project: &Dir, directory: &Path) -> io::Result<()> {
+    if !project.symlink_metadata(directory)?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    for entry in project.read_dir(directory)? {
+        remove_hollow(project, &directory.join(entry?.file_name()))?;
+    }
+    project.remove_dir(directory)
 }
 
 /// With the directories that it leaves empty.
