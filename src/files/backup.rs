@@ -207,7 +207,7 @@ impl Files {
         }
         let catalog = self.catalog(&Place::Project);
         let (count, digest) = catalog.digest(now);
-        let manifest = Manifest { count, digest, gone };
+        let manifest = Manifest { count, digest, hidden: true, gone };
         backups.archive.commit(layer, &manifest)?;
         let last = last_copy(&backups.archive, layer, &manifest);
         catalog.remember(Some(last.shown.clone()), count, digest);

@@ -30,6 +30,8 @@ pub(super) struct Manifest {
     /// Of the list that belongs to it.
     pub(super) count: usize,
     pub(super) digest: u64,
+    /// Directories like `.github` were looked at, which older gateways did not do.
+    pub(super) hidden: bool,
     pub(super) gone: Vec<PathBuf>,
 }
 
@@ -199,9 +201,13 @@ fn names(directory: &Path) -> Vec<String> {
     entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
 }
 
-/// Paths may hold everything but NUL, so that is what stands between them.
+/// Paths may hold everything but NUL, so that is what stands between them. An empty one before them says `hidden`: older
+/// gateways take it for one more path, of which there is nothing to remove.
 fn text(manifest: &Manifest) -> Vec<u8> {
     let mut text = format!("{} {:016x}", manifest.count, manifest.digest).into_bytes();
+    if manifest.hidden {
+        text.push(0);
+    }
     for path in &manifest.gone {
         text.push(0);
         text.extend(path.as_os_str().as_bytes());
@@ -213,10 +219,12 @@ fn read(text: &[u8]) -> Option<Manifest> {
     let mut parts = text.split(|byte| *byte == 0);
     let head = std::str::from_utf8(parts.next()?).ok()?;
     let (count, digest) = head.split_once(' ')?;
-    let gone = parts.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
+    let (marks, gone): (Vec<_>, Vec<_>) = parts.partition(|path| path.is_empty());
+    let gone = gone.into_iter().map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
     Some(Manifest {
         count: count.parse().ok()?,
         digest: u64::from_str_radix(digest, 16).ok()?,
+        hidden: !marks.is_empty(),
         gone,
     })
 }
@@ -229,8 +237,10 @@ mod tests {
     fn a_manifest_keeps_every_path() {
         let odd = OsStr::from_bytes(b"a\n\xff/b");
         let gone = vec![PathBuf::from(odd), "c d".into()];
-        let manifest = Manifest { count: 3, digest: u64::MAX, gone };
-        assert_eq!(read(&text(&manifest)), Some(manifest));
+        for (hidden, gone) in [(true, gone.clone()), (false, gone), (true, vec![])] {
+            let manifest = Manifest { count: 3, digest: u64::MAX, hidden, gone };
+            assert_eq!(read(&text(&manifest)), Some(manifest));
+        }
         assert_eq!(read(b"nonsense"), None);
     }
 }

@@ -65,7 +65,11 @@ impl Files {
         let layers = self.layers_until(moment)?;
         let then = self.places.backups.archive.tree(&layers)?;
         let project = self.open_project()?;
-        let (mut changed, gone) = now.0.differences(&then);
+        let (mut changed, mut gone) = now.0.differences(&then);
+        if !layers.last().is_some_and(|layer| self.places.backups.archive.manifest(layer).hidden) {
+            // That nothing is known of them does not mean that they were not there.
+            gone.retain(|path| !is_hidden(path));
+        }
         // The operator's own files stay as they are.
         changed.retain(|path| !self.has_private_name(path));
         let kept = self.keep(&mut work, &now, self.unlisted(&project, &now, &changed))?;
@@ -143,6 +147,12 @@ impl Files {
         }
         None
     }
+}
+
+/// Whether it lies in a directory whose name begins with a dot.
+fn is_hidden(path: &Path) -> bool {
+    let mut directories = path.ancestors().skip(1).filter_map(Path::file_name);
+    directories.any(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 fn refuse_blocked(

@@ -231,6 +231,29 @@ fn backups_of_long_ago_are_merged_except_the_last() {
 }
 
 #[test]
+fn what_older_gateways_did_not_look_at_is_not_removed() {
+    for is_older in [true, false] {
+        let fixture = Fixture::new();
+        fixture.add("a", "1");
+        fixture.add(".env", "1");
+        let first = fixture.back_up().unwrap();
+        if is_older {
+            let manifest =
+                fixture.base().join(first.day()).join(format!("{}.manifest", first.time()));
+            let text = fs::read(&manifest).unwrap();
+            fs::write(manifest, text.strip_suffix(b"\0").unwrap()).unwrap();
+        }
+        fixture.add(".github/workflows/a.yml", "1");
+        fixture.add("src/.config/b", "1");
+        fixture.add("src/.c", "1");
+        let removed = fixture.files.restore(first, None).unwrap().removed;
+        let all = [".github/workflows/a.yml", "src/.c", "src/.config/b"];
+        assert_eq!(removed, if is_older { &all[1..2] } else { &all });
+        assert_eq!(fixture.read(all[0]).is_some(), is_older);
+    }
+}
+
+#[test]
 fn the_list_tells_the_last_backup() {
     let mut fixture = Fixture::new();
     fixture.add("a", "1");
