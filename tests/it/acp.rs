@@ -726,15 +726,16 @@ async fn modes_that_are_told_only_once_are_there_all_the_same() {
 
 #[tokio::test]
 async fn an_agent_that_leaves_the_mode_in_which_it_asks_is_brought_back() {
-    for flag in ["--modes", "--options"] {
-        let mut place = Post::new(&[flag]);
+    // Who has both tells it by its option alone.
+    for flags in [&["--modes"][..], &["--options"], &["--modes", "--options"]] {
+        let mut place = Post::new(flags);
         place.program.row.mode = Some("ask".to_owned());
         let mut agent = place.start();
         let outputs = agent.ask("leave-mode").await;
         let left = "Test has left the mode `ask`, in which it asks, for `auto`";
-        assert_eq!(notes(&outputs), [left], "{flag}");
+        assert_eq!(notes(&outputs), [left], "{flags:?}");
         let outputs = agent.ask("mode").await;
-        assert_eq!(answers(&outputs), "ask", "{flag}");
+        assert_eq!(answers(&outputs), "ask", "{flags:?}");
         assert_eq!(notes(&outputs), ["Test is brought back from the mode `auto` to `ask`"]);
         assert_eq!(notes(&agent.ask("mode").await), [""; 0]);
     }
@@ -744,6 +745,19 @@ async fn an_agent_that_leaves_the_mode_in_which_it_asks_is_brought_back() {
     let mut agent = place.start();
     agent.said("leave-mode-later").await;
     agent.until(|output| *output == AgentOutput::Mode("auto".to_owned())).await;
+    assert_eq!(agent.said("mode").await, "ask");
+}
+
+#[tokio::test]
+async fn a_mode_that_is_left_while_a_cancelled_prompt_is_swept_up_is_noticed() {
+    let mut place = Post::new(&["--modes"]);
+    place.program.row.mode = Some("ask".to_owned());
+    let mut agent = place.start();
+    agent.prompt("family 8813.5 leave-mode-cancelled").await;
+    wait_for(PATIENCE, || count("8813.5") == 4).await;
+    agent.until_answer("working").await;
+    agent.cancel().await;
+    assert_eq!(agent.done().await.last(), Some(&cancelled()));
     assert_eq!(agent.said("mode").await, "ask");
 }
 

@@ -234,16 +234,6 @@ impl Agent {
     /// What an agent says between two prompts is not told: it belongs to none.
     async fn while_idle(&mut self, said: Said) {
         match said {
-            Said::Message(Incoming::Update(update)) => {
-                if let SessionUpdate::CurrentModeUpdate(mode) = update.update {
-                    self.tell(AgentOutput::Mode(mode.current_mode_id.to_string()));
-                    self.choices.change_mode(mode.current_mode_id);
-                } else if let SessionUpdate::ConfigOptionUpdate(update) = update.update {
-                    self.choices.change_options(update.config_options);
-                } else {
-                    self.passed_over.late += 1;
-                }
-            }
             Said::Message(message) => self.on_other(message),
             Said::Complaint(_) => (),
             Said::Ended(why) => {
@@ -255,13 +245,26 @@ impl Agent {
         }
     }
 
-    /// Everything that is no update and not the answer that is waited for.
+    /// Everything that is not of a prompt and not the answer that is waited for.
     fn on_other(&mut self, message: Incoming) {
         match message {
             Incoming::Refused { answer } => self.say(&answer),
             Incoming::Ask { id, .. } => self.answer(&question::cancelled(&id)),
-            Incoming::Response { .. } | Incoming::Update(_) => self.passed_over.late += 1,
+            Incoming::Update(update) => self.on_late_update(update.update),
+            Incoming::Response { .. } => self.passed_over.late += 1,
             Incoming::Unknown | Incoming::Noise(_) => self.passed_over.unknown += 1,
+        }
+    }
+
+    /// Whether it still asks must be known whenever it says so.
+    fn on_late_update(&mut self, update: SessionUpdate) {
+        if let SessionUpdate::CurrentModeUpdate(mode) = update {
+            self.tell(AgentOutput::Mode(mode.current_mode_id.to_string()));
+            self.choices.change_mode(mode.current_mode_id);
+        } else if let SessionUpdate::ConfigOptionUpdate(update) = update {
+            self.choices.change_options(update.config_options);
+        } else {
+            self.passed_over.late += 1;
         }
     }
 

@@ -89,6 +89,7 @@ impl Choices {
     }
 
     /// An option that is named goes before modes; otherwise modes go first, because all who have both keep them equal.
+    /// Who was told only by one of the two that it has left is brought back by that one.
     pub(super) fn mode(&self, wanted: &str, option: Option<&str>) -> Switch {
         let by_option = self.option(wanted, option, &SessionConfigOptionCategory::Mode);
         let by_mode = self.by_mode(wanted);
@@ -106,7 +107,9 @@ impl Choices {
                     Some(_) | None => Switch::Missing { offered },
                 }
             }
-            (Switch::Missing { .. }, found) | (found, _) => found,
+            (Switch::Missing { .. }, found) | (found, Switch::Missing { .. }) => found,
+            (Switch::Already, other) if option.is_none() => other,
+            (found, _) => found,
         }
     }
 
@@ -120,7 +123,8 @@ impl Choices {
         let ids: Vec<String> = ids.collect();
         if *modes.current_mode_id.0 == *wanted {
             Switch::Already
-        } else if ids.iter().any(|id| id == wanted) {
+        } else if ids.iter().any(|id| id == wanted) || (self.is_repeated && ids.is_empty()) {
+            // Of modes that it did not repeat only the one it changed to is known.
             Switch::Mode
         } else {
             Switch::Missing { offered: ids }
@@ -138,18 +142,18 @@ impl Choices {
             None => option.category.as_ref() == Some(category),
         };
         let mut offered = Vec::new();
+        let mut is_there = false;
         for option in self.options.iter().filter(is_meant) {
             let SessionConfigKind::Select(select) = &option.kind else { continue };
-            if *select.current_value.0 == *wanted {
-                return Switch::Already;
-            }
             let values = values(&select.options);
-            if values.iter().any(|value| value == wanted) {
+            if *select.current_value.0 == *wanted {
+                is_there = true;
+            } else if values.iter().any(|value| value == wanted) {
                 return Switch::Option { id: option.id.to_string() };
             }
             offered.extend(values);
         }
-        Switch::Missing { offered }
+        if is_there { Switch::Already } else { Switch::Missing { offered } }
     }
 }
 
@@ -233,6 +237,7 @@ mod tests {
             assert_eq!(both.left("ask", None), None);
         }
         let mut named = Choices::offered(modes(), Some(options()));
+        assert_eq!(named.left("ask", Some("how")), Some("yolo"));
         named.set_mode("ask", Some("how"));
         assert_eq!(named.left("ask", Some("how")), None, "its modes are something else");
         let mut silent = Choices::repeated(None, None);
@@ -243,5 +248,31 @@ mod tests {
         foreign.set_mode("ask", None);
         foreign.change_mode("build".into());
         assert_eq!(foreign.left("ask", None), None, "that is no name of an option");
+    }
+
+    #[test]
+    fn who_has_left_by_one_way_only_is_not_there_already() {
+        let by_option = Switch::Option { id: "how".to_owned() };
+        let mut both = Choices::offered(modes(), Some(options()));
+        both.set_mode("ask", None);
+        assert_eq!(both.mode("ask", None), Switch::Already);
+        both.change_options(options());
+        assert_eq!(both.mode("ask", None), by_option);
+        both.set_mode("ask", None);
+        both.change_mode("auto".into());
+        assert_eq!(both.mode("ask", None), Switch::Mode);
+        assert_eq!(both.mode("ask", Some("how")), Switch::Already, "modes are something else");
+        let mut silent = Choices::repeated(None, Some(options()));
+        silent.set_mode("ask", None);
+        silent.change_mode("auto".into());
+        assert_eq!(silent.mode("ask", None), Switch::Mode);
+        let mut two = options();
+        two.extend(options());
+        let mut several = Choices::offered(None, Some(two.clone()));
+        several.set_mode("ask", None);
+        two[0] = several.options[0].clone();
+        several.change_options(two);
+        assert_eq!(several.left("ask", None), Some("yolo"));
+        assert_eq!(several.mode("ask", None), by_option);
     }
 }
