@@ -749,6 +749,16 @@ async fn an_agent_that_leaves_the_mode_in_which_it_asks_is_brought_back() {
 }
 
 #[tokio::test]
+async fn a_mode_that_is_left_with_the_choice_of_a_model_is_noticed() {
+    for how in ["update", "answer"] {
+        let mut place = Post::new(&["--modes", "--options", "--model-resets", how]);
+        place.program.row.mode = Some("ask".to_owned());
+        place.program.model = Some("large".to_owned());
+        assert_eq!(place.start().said("mode").await, "ask+large", "{how}");
+    }
+}
+
+#[tokio::test]
 async fn a_mode_that_is_left_while_a_cancelled_prompt_is_swept_up_is_noticed() {
     let mut place = Post::new(&["--modes"]);
     place.program.row.mode = Some("ask".to_owned());
@@ -762,15 +772,50 @@ async fn a_mode_that_is_left_while_a_cancelled_prompt_is_swept_up_is_noticed() {
 }
 
 #[tokio::test]
-async fn an_agent_that_does_not_go_back_to_asking_does_not_work() {
-    let mut place = Post::new(&["--modes", "--stays"]);
+async fn an_agent_that_does_not_go_back_to_asking_is_started_again() {
+    let mut place = Post::new(&["--load", "--modes", "--stays"]);
     place.program.row.mode = Some("ask".to_owned());
     let mut agent = place.start();
-    agent.said("leave-mode").await;
+    let session = agent.said("session").await;
+    let pid = agent.said("pid leave-mode").await;
+    let outputs = agent.ask("session mode").await;
+    assert_eq!(answers(&outputs), format!("{session}ask"));
+    let again = "Test is started again: Test refused the mode in which it asks: not now";
+    assert!(notes(&outputs).contains(&again), "{outputs:?}");
+    assert_ne!(agent.said("pid").await, pid);
+}
+
+#[tokio::test]
+async fn an_agent_that_never_goes_back_to_asking_does_not_work_and_forgets_nothing() {
+    let mut place = Post::new(&["--load", "--modes", "--stays-ever"]);
+    place.program.row.mode = Some("ask".to_owned());
+    let mut agent = place.start();
+    let session = agent.said("session leave-mode").await;
     for _ in 0..2 {
-        let reason = agent.failure("hello").await;
-        assert_eq!(reason, "Test refused the mode in which it asks: not now");
+        let outputs = agent.ask("hello").await;
+        let reason = "Test refused the mode in which it asks: not now".to_owned();
+        assert_eq!(outputs.last(), Some(&AgentOutput::Done(AgentEnd::Failed { reason })));
+        let opened = |output: &AgentOutput| matches!(output, AgentOutput::Opened { .. });
+        assert!(!outputs.iter().any(opened), "it has another name: {outputs:?}");
     }
+    std::fs::remove_file(place.path().join("stays")).unwrap();
+    assert_eq!(agent.said("session mode").await, format!("{session}ask"));
+}
+
+#[tokio::test]
+async fn a_conversation_in_which_an_agent_cannot_be_brought_to_ask_is_given_up() {
+    let mut place = Post::new(&["--load", "--options"]);
+    place.program.row.mode = Some("ask".to_owned());
+    let session = place.start().said("session").await;
+    place.program.resume = Some(session.clone());
+    let outputs = place.start().ask("mode").await;
+    assert_eq!(answers(&outputs), "ask", "{outputs:?}");
+    let reason = "Test refused the mode in which it asks: Method not found";
+    let given_up =
+        format!("Test cannot go on with what was said before, and begins anew: {reason}");
+    assert_eq!(notes(&outputs), [given_up]);
+    let named = |output: &AgentOutput| matches!(output, AgentOutput::Opened { session: name, resumed: false } if *name != session);
+    assert!(outputs.iter().any(named), "the new name is told: {outputs:?}");
 }
 
 #[tokio::test]

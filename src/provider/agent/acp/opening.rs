@@ -10,7 +10,8 @@ use agent_client_protocol_schema::v1::{
     AgentCapabilities, AuthMethod, ClientCapabilities, Implementation, InitializeRequest,
     InitializeResponse, LoadSessionRequest, LoadSessionResponse, NewSessionRequest,
     NewSessionResponse, ResumeSessionRequest, ResumeSessionResponse, SessionConfigOptionValue,
-    SessionConfigValueId, SetSessionConfigOptionRequest, SetSessionModeRequest,
+    SessionConfigValueId, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse,
+    SetSessionModeRequest,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,6 +23,7 @@ use tokio::time::Instant;
 const START_LIMIT: Duration = Duration::from_secs(120);
 /// One that runs already answers soon.
 const MODE_LIMIT: Duration = Duration::from_secs(30);
+const ASKING_MODE: &str = "the mode in which it asks";
 /// So much of what it says on stderr while it starts is shown.
 const SHOWN_COMPLAINTS: usize = 16 * 1024;
 
@@ -41,7 +43,7 @@ impl From<Halt> for CallError {
 #[derive(Debug)]
 enum Trouble {
     Halt(Halt),
-    /// It died or stayed silent over a conversation that it was to go on with.
+    /// It died or stayed silent over a conversation that it was to go on with, or does not go back to asking in it.
     Conversation(String),
 }
 
@@ -60,13 +62,23 @@ struct Start {
 }
 
 impl Agent {
-    /// Leaves either a session that takes prompts, or no process. A conversation over which an agent dies would be its
-    /// death every time: then it begins a new one.
+    /// Leaves either a session that takes prompts, or no process.
     pub(super) async fn open(&mut self) -> Result<(), Halt> {
         if let Some(agent) = &self.inside {
             // Our own agent says by its file whether there is a conversation to go on with.
             self.session = agent.remembered().await;
         }
+        let earlier = self.session.clone();
+        let opened = self.start_or_begin_anew().await;
+        if opened.is_err() {
+            // Nothing was said in another one, and that it does not start at all is not the conversation's fault.
+            self.session = earlier;
+        }
+        opened
+    }
+
+    /// A conversation over which an agent dies would be its death every time: then it begins a new one.
+    async fn start_or_begin_anew(&mut self) -> Result<(), Halt> {
         let reason = match self.start().await {
             Ok(()) => return Ok(()),
             Err(Trouble::Halt(halt)) => return Err(halt),
@@ -76,16 +88,11 @@ impl Agent {
         self.note(format!(
             "{label} cannot go on with what was said before, and begins anew: {reason}"
         ));
-        let earlier = self.session.take();
-        let started = self.start().await.map_err(|trouble| match trouble {
+        self.session = None;
+        self.start().await.map_err(|trouble| match trouble {
             Trouble::Halt(halt) => halt,
             Trouble::Conversation(reason) => Halt::Failed(reason),
-        });
-        if started.is_err() {
-            // It does not start at all, and that is not the conversation's fault.
-            self.session = earlier;
-        }
-        started
+        })
     }
 
     async fn start(&mut self) -> Result<(), Trouble> {
@@ -135,7 +142,9 @@ impl Agent {
             return Err(Halt::Failed(reason).into());
         }
         self.takes = about.agent_capabilities.prompt_capabilities.clone();
-        self.choices = match self.resume(&about, &mut start).await? {
+        let resumed = self.resume(&about, &mut start).await?;
+        let is_resumed = resumed.is_some();
+        self.choices = match resumed {
             Some(choices) => choices,
             None => match self.begin(&mut start).await {
                 Ok(choices) => choices,
@@ -144,8 +153,36 @@ impl Agent {
                 }
             },
         };
-        self.choose_mode(&mut start).await?;
-        Ok(self.choose_model(&mut start).await?)
+        if let Err(err) = self.settle_in(&mut start).await {
+            let ways = &about.auth_methods;
+            return Err(if is_resumed {
+                self.unsettled(err, ways)
+            } else {
+                self.refused(ASKING_MODE, err, ways).into()
+            });
+        }
+        // Told only now: a conversation in which it cannot work must not take the place of one that is remembered.
+        let session = self.session.clone().unwrap_or_default();
+        self.tell(AgentOutput::Opened { session, resumed: is_resumed });
+        Ok(())
+    }
+
+    async fn settle_in(&mut self, start: &mut Start) -> Result<(), CallError> {
+        self.choose_mode(start).await?;
+        self.choose_model(start).await?;
+        // Another model may have brought another mode with it.
+        self.leave_other_mode(start).await
+    }
+
+    /// In a conversation that goes on. Some do not repeat what they can be set to, and refuse a mode that others take:
+    /// that would be so every time.
+    fn unsettled(&self, err: CallError, ways: &[AuthMethod]) -> Trouble {
+        let wants_login =
+            matches!(&err, CallError::Refused(error) if error.code == RpcError::AUTH_REQUIRED);
+        match self.refused(ASKING_MODE, err, ways) {
+            Halt::Failed(reason) if !wants_login => Trouble::Conversation(reason),
+            halt @ (Halt::Failed(_) | Halt::Cancelled | Halt::LinkDropped) => Trouble::Halt(halt),
+        }
     }
 
     /// Goes on with the conversation of an earlier process if there is one and the agent can.
@@ -156,10 +193,7 @@ impl Agent {
     ) -> Result<Option<Choices>, Trouble> {
         let Some(earlier) = self.session.clone() else { return Ok(None) };
         match self.go_on(&earlier, &about.agent_capabilities, start).await {
-            Ok(Some(choices)) => {
-                self.tell(AgentOutput::Opened { session: earlier, resumed: true });
-                return Ok(Some(choices));
-            }
+            Ok(Some(choices)) => return Ok(Some(choices)),
             Ok(None) => {}
             Err(CallError::Halt(Halt::Failed(reason))) => {
                 return Err(Trouble::Conversation(reason));
@@ -175,9 +209,7 @@ impl Agent {
     async fn begin(&mut self, start: &mut Start) -> Result<Choices, CallError> {
         let fresh = NewSessionRequest::new(&self.place.directory);
         let session: NewSessionResponse = self.call("session/new", &fresh, start).await?;
-        let id = session.session_id.to_string();
-        self.tell(AgentOutput::Opened { session: id.clone(), resumed: false });
-        self.session = Some(id);
+        self.session = Some(session.session_id.to_string());
         Ok(Choices::offered(session.modes, session.config_options))
     }
 
@@ -206,35 +238,37 @@ impl Agent {
     }
 
     /// An agent that cannot be brought to ask must not work.
-    async fn choose_mode(&mut self, start: &mut Start) -> Result<(), Halt> {
+    async fn choose_mode(&mut self, start: &mut Start) -> Result<(), CallError> {
         let row = &self.program.row;
         let Some(wanted) = row.mode.clone() else { return Ok(()) };
         let switch = self.choices.mode(&wanted, row.mode_option.as_deref());
         if let Switch::Missing { offered } = &switch {
             let offered = offered.join(", ");
-            return Err(Halt::Failed(format!(
+            let reason = format!(
                 "{} has no mode `{wanted}`, in which it asks before it acts; it has: {offered}",
                 row.label
-            )));
+            );
+            return Err(Halt::Failed(reason).into());
         }
-        match self.switch(switch, &wanted, start).await {
-            Ok(()) => {
-                self.choices.set_mode(&wanted, self.program.row.mode_option.as_deref());
-                self.tell(AgentOutput::Mode(wanted));
-                Ok(())
-            }
-            Err(err) => Err(self.refused("the mode in which it asks", err, &[])),
-        }
+        self.switch(switch, &wanted, start).await?;
+        self.choices.set_mode(&wanted, self.program.row.mode_option.as_deref());
+        self.tell(AgentOutput::Mode(wanted));
+        Ok(())
     }
 
     /// Between two prompts an agent may have left the mode in which it asks. It goes back there or does not work.
     pub(super) async fn return_to_mode(&mut self) -> Result<(), Halt> {
+        let mut start = Start { limit: Instant::now() + MODE_LIMIT, complaints: 0 };
+        let returned = self.leave_other_mode(&mut start).await;
+        returned.map_err(|err| self.refused(ASKING_MODE, err, &[]))
+    }
+
+    async fn leave_other_mode(&mut self, start: &mut Start) -> Result<(), CallError> {
         let row = &self.program.row;
         let (Some(left), Some(wanted)) = (self.left_mode(), &row.mode) else { return Ok(()) };
         let label = &row.label;
         self.note(format!("{label} is brought back from the mode `{left}` to `{wanted}`"));
-        let mut start = Start { limit: Instant::now() + MODE_LIMIT, complaints: 0 };
-        self.choose_mode(&mut start).await
+        self.choose_mode(start).await
     }
 
     /// The mode in which it works now, if the row wants another.
@@ -279,8 +313,21 @@ impl Agent {
                 let value = SessionConfigValueId::new(wanted.to_owned());
                 let value = SessionConfigOptionValue::ValueId { value };
                 let request = SetSessionConfigOptionRequest::new(session, id, value);
-                self.call::<Value>("session/set_config_option", &request, start).await.map(drop)
+                let answer =
+                    self.call::<Value>("session/set_config_option", &request, start).await?;
+                self.on_options(answer);
+                Ok(())
             }
+        }
+    }
+
+    /// One option may change another. Who does not say what they are now has changed none.
+    fn on_options(&mut self, answer: Value) {
+        let answer = serde_json::from_value::<SetSessionConfigOptionResponse>(answer);
+        if let Ok(answer) = answer
+            && !answer.config_options.is_empty()
+        {
+            self.choices.change_options(answer.config_options);
         }
     }
 

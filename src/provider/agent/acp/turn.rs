@@ -40,11 +40,14 @@ impl Agent {
                         return Ok(end);
                     }
                 }
-                // It has died meanwhile; the next one begins in the right mode.
-                Err(Halt::Failed(_)) if self.peer.is_none() => (),
+                // One that died or does not go back is of no use any more; the next one begins in the right mode.
+                Err(Halt::Failed(reason)) => {
+                    let label = &self.program.row.label;
+                    self.note(format!("{label} is started again: {reason}"));
+                }
                 Err(halt) => return Err(halt),
             }
-            // It had died since the last prompt, and nobody had noticed yet.
+            // It may also have died since the last prompt, and nobody had noticed yet.
             self.bury().await?;
             if let Some(early) = early {
                 self.session = early.session;
