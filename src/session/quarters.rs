@@ -44,7 +44,7 @@ impl Tenant {
     fn room(self) -> String {
         match self {
             Self::Agent(slot) => slot.number().to_string(),
-            Self::Check(slot) => format!("check-{}", slot.number()),
+            Self::Check(slot) => ["check", &slot.number().to_string()].join("-"),
         }
     }
 }
