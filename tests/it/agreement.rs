@@ -108,12 +108,13 @@ proptest! {
     #[test]
     fn commands_mean_the_same_to_document_and_code(mut keys in command(), kind in select(&KINDS[..])) {
         keys.insert(KIND.to_owned(), json!(kind));
-        // A request that names its target is not asked for its channel, and the document need not say so.
-        if kind == "input_request" && keys.get(TARGET).is_some_and(|target| !target.is_null()) {
+        let target = keys.get(TARGET).filter(|target| !target.is_null());
+        let several = target.is_some_and(|target| target.to_string().contains(','));
+        // Who names its target, or several of them, is not asked for its channel, and the document need not say so.
+        if (kind == "input_request" && target.is_some()) || (kind == "input_text" && several) {
             keys.remove(CHANNEL);
         }
         // Several agents where one is wanted: refused by the document, and by the code only if it has to look there.
-        let several = keys.get(TARGET).is_some_and(|target| target.to_string().contains(','));
         if several && !["input_text", "input_request", "compare"].contains(&kind) {
             keys.remove(TARGET);
         }
