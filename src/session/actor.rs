@@ -134,7 +134,7 @@ impl Session {
             voice: Voice::new(providers.live, microphone, speaker),
             hearing,
             journal: Journal::new(env.store.writer(record.key)),
-            presence: Presence::new(),
+            presence: Presence::new(&id),
             desk: Desk::new(record.controls),
             gate: Gate::new(Arc::clone(&env.rules), &record.last_questions),
             conversations: Conversations::restored(record.conversations),

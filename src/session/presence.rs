@@ -4,13 +4,18 @@ use super::actor::Session;
 use super::journal::Step;
 use super::reader::Start;
 use super::{Attach, AttachError, Attached, Urgent};
-use crate::message::{Channel, ConnectionId, Greeting, Problem, Seq, Signal, SystemNotice};
+use crate::message::{
+    Channel, ConnectionId, Greeting, Problem, Seq, SessionId, Signal, SystemNotice,
+};
 use crate::store::Change;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 const HEARTBEAT: Duration = Duration::from_secs(5);
+/// The moments of a heartbeat's period that sessions are spread over.
+const PHASES: u64 = 1000;
 /// How exactly the store knows when a session was last used.
 const USED_EVERY: Duration = Duration::from_secs(60);
 /// The same while sockets are attached and nobody asks for anything.
@@ -27,8 +32,13 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    pub(super) fn new() -> Self {
-        let mut heartbeat = interval(HEARTBEAT);
+    /// Sessions that come to life together, as after a restart, do not all wake up in the same moment from then on: who
+    /// speaks in that moment would hear it.
+    pub(super) fn new(session: &SessionId) -> Self {
+        let mut hasher = DefaultHasher::new();
+        session.hash(&mut hasher);
+        let phase = HEARTBEAT * (hasher.finish() % PHASES) as u32 / PHASES as u32;
+        let mut heartbeat = interval_at(Instant::now() + phase, HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self { heartbeat, heartbeats: 0, born: Instant::now(), input_seen: false, used: None }
     }
@@ -153,5 +163,25 @@ impl Session {
             let problem = Problem::StoreStalled { reason };
             self.audience.signal_all(Channel::Input, &Signal::Failed { problem, request: None });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[tokio::test(start_paused = true)]
+    async fn sessions_that_come_to_life_together_wake_up_one_by_one() {
+        let mut phases = HashSet::new();
+        for number in 0..20 {
+            let begun = Instant::now();
+            let mut presence = Presence::new(&SessionId::from_random(number));
+            presence.heartbeat.tick().await;
+            let phase = begun.elapsed();
+            assert!(phase <= HEARTBEAT);
+            phases.insert(phase);
+        }
+        assert!(phases.len() > 15, "{phases:?}");
     }
 }
