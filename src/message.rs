@@ -381,7 +381,8 @@ pub enum ListRoots {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedFile {
     pub path: String,
-    pub modified: String,
+    /// Shared by files of the same second, of which there are often many.
+    pub modified: Arc<str>,
 }
 
 /// One piece of work on a channel, as it was asked for.

@@ -157,7 +157,7 @@ impl Catalog {
         let oldest = now.and_then(|now| now.checked_sub(RECENT));
         let mut span: Option<(SystemTime, SystemTime)> = None;
         let mut times = clock::Shown::default();
-        let mut files = Vec::new();
+        let mut files = Vec::with_capacity(if oldest.is_some() { 0 } else { tree.count() });
         for (path, stamp) in tree.files() {
             let modified = stamp.modified;
             if oldest.is_some_and(|oldest| modified <= oldest) {

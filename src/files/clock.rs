@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// `YYYY/MM/DD HH:MM:SS`.
@@ -12,16 +13,18 @@ pub fn shown(time: SystemTime) -> String {
 /// Times of many files, of which a lot are often of the same second.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
-    last: Option<(u64, String)>,
+    last: Option<(u64, Arc<str>)>,
 }
 
 impl Shown {
-    pub(super) fn of(&mut self, time: SystemTime) -> String {
-        let Ok(since) = time.duration_since(SystemTime::UNIX_EPOCH) else { return shown(time) };
+    pub(super) fn of(&mut self, time: SystemTime) -> Arc<str> {
+        let Ok(since) = time.duration_since(SystemTime::UNIX_EPOCH) else {
+            return shown(time).into();
+        };
         let second = since.as_secs();
         match &self.last {
             Some((last, text)) if *last == second => text.clone(),
-            Some(_) | None => self.last.insert((second, shown(time))).1.clone(),
+            Some(_) | None => self.last.insert((second, shown(time).into())).1.clone(),
         }
     }
 }

@@ -257,7 +257,8 @@ mod tests {
         let new = new.note.path.unwrap();
         eventually(|| paths(&recent()) == [&new, "temp/output/deep/made.png"]);
         let list = recent();
-        assert_eq!(list.newest.as_ref(), list.files.iter().map(|file| &file.modified).max());
+        let newest = list.files.iter().map(|file| &*file.modified).max();
+        assert_eq!(list.newest.as_deref(), newest);
         let all = fixture.files.list(ListKind::Temp, ListScope::All, &ann).unwrap().list;
         assert_eq!(all.files.len(), 3);
     }

@@ -73,18 +73,26 @@ pub(super) enum Rules {
 }
 
 impl Rules {
+    /// Looks at the name only.
+    pub(super) fn wants_file(&self, name: &OsStr) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Temp => !is_hidden(name),
+            Self::Project { .. } => !is_one_of(name, &DESKTOP_FILES),
+        }
+    }
+
     /// Looks at the name only; `path` is absolute.
-    pub(super) fn wants_name(&self, path: &Path, is_dir: bool) -> bool {
+    pub(super) fn wants_directory(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default();
         match self {
             Self::Everything => true,
-            Self::Temp => !name.as_encoded_bytes().starts_with(b"."),
-            Self::Project { data, .. } if is_dir => {
+            Self::Temp => !is_hidden(name),
+            Self::Project { data, .. } => {
                 !name.as_encoded_bytes().starts_with(OURS)
                     && !is_one_of(name, &GENERATED)
                     && path != data
             }
-            Self::Project { .. } => !is_one_of(name, &DESKTOP_FILES),
         }
     }
 
@@ -132,6 +140,10 @@ pub(super) fn is_ignored<'a>(
 ) -> bool {
     let decided = rules.into_iter().map(|rules| rules.matched(path, is_dir));
     decided.into_iter().find(|answer| !answer.is_none()).is_some_and(|answer| answer.is_ignore())
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
 }
 
 fn is_one_of(name: &OsStr, names: &[&str]) -> bool {

@@ -92,6 +92,10 @@ impl Tree {
         })
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.directories.values().map(|directory| directory.files.len()).sum()
+    }
+
     pub(super) fn insert(&mut self, path: &Path, stamp: Stamp) {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
         let directory = self.directories.entry(parent.to_owned()).or_default();
@@ -173,7 +177,7 @@ impl Tree {
                 let added = self.add_directory(root, path, below, inode, enter);
                 if was_file { Update::Changed } else { added }
             }
-            (None, None) if root.rules.wants_name(path, false) => {
+            (None, None) if root.rules.wants_file(name) => {
                 let unwanted = root.rules.unwanted();
                 let found = found.filter(|about| !unwanted.contains(&Identity::of(about)));
                 self.look_at_file(path, parent, name, found)
@@ -217,7 +221,7 @@ impl Tree {
         enter: Enter<'_>,
     ) -> Update {
         let parent = below.parent().unwrap_or(Path::new(""));
-        if !root.rules.wants_name(path, true)
+        if !root.rules.wants_directory(path)
             || rules::is_ignored(self.rules_for(parent), path, true)
         {
             return Update::Same;
@@ -236,7 +240,7 @@ impl Tree {
     }
 
     /// The disk answers several questions at once, so a wide level is read by several threads, while directories
-    /// further on are still being entered.
+    /// further on are still being entered. That is work for one core, which reads along when it is done.
     fn read_level(&self, root: &Root, todo: Vec<Unread>, enter: Enter<'_>) -> Vec<Found> {
         let unwanted = root.rules.unwanted();
         let read = |unread: Unread| self.read_directory(root, unread, &unwanted).ok();
@@ -248,7 +252,7 @@ impl Tree {
         let read_on = || iter::from_fn(next).filter_map(read).collect::<Vec<_>>();
         let is_wide = todo.len() >= WIDE;
         thread::scope(|scope| {
-            let readers = if is_wide { threads } else { 0 };
+            let readers = if is_wide { threads - 1 } else { 0 };
             let reading: Vec<_> = (0..readers).map(|_| scope.spawn(read_on)).collect();
             for unread in todo {
                 enter(&root.path.join(&unread.0));
@@ -284,19 +288,20 @@ impl Tree {
         let above = below.parent().map(|parent| self.rules_for(parent)).into_iter().flatten();
         let wanted = |about: &Metadata| !unwanted.contains(&Identity::of(about));
         let chain: Vec<&Gitignore> = own.iter().chain(above).collect();
+        // Most directories have no rules, and then nobody needs whole paths of files.
+        let is_ignored = |name: &OsStr, is_dir| {
+            !chain.is_empty() && rules::is_ignored(chain.iter().copied(), &path.join(name), is_dir)
+        };
         for (name, entry) in entries {
             let Ok(kind) = entry.file_type() else { continue };
-            let path = path.join(&name);
-            let is_dir = kind.is_dir();
-            if !(is_dir || kind.is_file())
-                || !root.rules.wants_name(&path, is_dir)
-                || rules::is_ignored(chain.iter().copied(), &path, is_dir)
-            {
-                continue;
-            }
-            if is_dir {
-                directories.push((below.join(name), entry.ino()));
-            } else if let Some(about) = entry.metadata().ok().filter(wanted)
+            if kind.is_dir() {
+                if root.rules.wants_directory(&path.join(&name)) && !is_ignored(&name, true) {
+                    directories.push((below.join(name), entry.ino()));
+                }
+            } else if kind.is_file()
+                && root.rules.wants_file(&name)
+                && !is_ignored(&name, false)
+                && let Some(about) = entry.metadata().ok().filter(wanted)
                 && let Some(stamp) = stamp(&about)
             {
                 files.push((name, stamp));

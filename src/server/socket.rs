@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn a_list_that_cannot_be_sent_is_told_to_be_too_long() {
         let dialect = AicoreDialect::new(SessionId::from_random(0), Channel::File, Locale::En);
-        let file = |n: u32| ListedFile { path: n.to_string(), modified: String::new() };
+        let file = |n: u32| ListedFile { path: n.to_string(), modified: "".into() };
         let (roots, files) = (ListRoots::Temp, (0..100).map(file).collect());
         let list = Some(Arc::new(FileList { roots, newest: None, files }));
         let event = Event::Files { kind: ListKind::Temp, list };

@@ -291,6 +291,8 @@ impl Registry {
     async fn sweep(self: Arc<Self>) {
         let mut ticks = interval(SWEEP);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // All files were looked at when the gateway started, and its users want the disk now.
+        let mut just_tidied = true;
         while self.stop.run_until_cancelled(ticks.tick()).await.is_some() {
             // Fails only when the store is closed, and then the loop is about to end.
             let _ = self.env.store.forget_requests(self.env.config.limits.request).await;
@@ -304,9 +306,11 @@ impl Registry {
                 warn!(%err, "old decisions are left; the next sweep tries again");
             }
             self.tidy_places().await;
-            let files = self.env.files.clone();
-            // A failed join means that the gateway stops.
-            let _ = tokio::task::spawn_blocking(move || files.retire_uploads()).await;
+            if !std::mem::take(&mut just_tidied) {
+                let files = self.env.files.clone();
+                // A failed join means that the gateway stops.
+                let _ = tokio::task::spawn_blocking(move || files.retire_uploads()).await;
+            }
         }
     }
 

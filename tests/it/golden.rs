@@ -135,7 +135,7 @@ fn the_seeds_server_samples_are_what_we_send() {
     );
     let file = |path: &str, modified: &str| ListedFile {
         path: path.to_owned(),
-        modified: modified.to_owned(),
+        modified: modified.into(),
     };
     let backup = FileList {
         roots: ListRoots::Backup {

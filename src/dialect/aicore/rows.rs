@@ -52,7 +52,7 @@ mod tests {
     use crate::message::ListRoots;
 
     fn list(count: usize) -> Arc<FileList> {
-        let file = |n| ListedFile { path: format!("\"{n}\""), modified: String::new() };
+        let file = |n| ListedFile { path: format!("\"{n}\""), modified: "".into() };
         let files = (0..count).map(file).collect();
         Arc::new(FileList { roots: ListRoots::Temp, newest: None, files })
     }
