@@ -13,10 +13,23 @@ pub(crate) fn of_servers<T>(work: impl FnOnce() -> T) -> T {
     on(|place| place > 0, work)
 }
 
+/// The cores of the servers.
+pub(crate) fn servers() -> Vec<usize> {
+    let cores = usable();
+    if cores.len() > 1 { cores[1..].to_vec() } else { cores }
+}
+
+/// This thread runs on that core from now on.
+pub(crate) fn only(core: usize) {
+    let mut one = CpuSet::new();
+    one.set(core);
+    sched_setaffinity(None, &one).unwrap();
+}
+
 /// Runs it on some of the cores that this thread may use; on any, if those would be none.
 fn on<T>(wanted: impl Fn(usize) -> bool, work: impl FnOnce() -> T) -> T {
     let all = sched_getaffinity(None).unwrap();
-    let cores = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core)).collect::<Vec<_>>();
+    let cores = usable();
     let mut some = CpuSet::new();
     cores
         .iter()
@@ -29,4 +42,9 @@ fn on<T>(wanted: impl Fn(usize) -> bool, work: impl FnOnce() -> T) -> T {
     let result = work();
     sched_setaffinity(None, &all).unwrap();
     result
+}
+
+fn usable() -> Vec<usize> {
+    let all = sched_getaffinity(None).unwrap();
+    (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core)).collect()
 }

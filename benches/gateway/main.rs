@@ -20,6 +20,7 @@ mod paced;
 mod report;
 mod server;
 mod side;
+mod standstill;
 mod traffic;
 mod voice;
 mod wire;

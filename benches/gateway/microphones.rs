@@ -26,8 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What was seen of a conversation of all sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// From writing a packet to its answer.
-    pub(crate) latencies: Vec<Duration>,
+    /// When each packet was written, and how long its answer took.
+    pub(crate) answers: Vec<(Instant, Duration)>,
     /// How much later than planned packets were sent; the machine's fault, not the server's.
     pub(crate) lateness: Vec<Duration>,
 }
@@ -81,7 +81,7 @@ impl Microphones {
         set_current_timer_slack(NonZeroU64::new(1)).unwrap();
         let begin = Instant::now();
         let mut sent = 0;
-        while self.seen.latencies.len() < total {
+        while self.seen.answers.len() < total {
             let due = begin + step * sent as u32;
             let now = Instant::now();
             assert!(now < due + PATIENCE, "answers are missing");
@@ -89,7 +89,7 @@ impl Microphones {
                 self.seen.lateness.push(now - due);
                 self.all[sent % count].speak(frame);
                 sent += 1;
-            } else if sent > self.seen.latencies.len() {
+            } else if sent > self.seen.answers.len() {
                 self.hear();
             } else {
                 sleep(due - now);
@@ -107,7 +107,7 @@ impl Microphones {
             microphone.inbox.read_from(&mut microphone.stream);
             while microphone.inbox.take_frame().is_some() {
                 let sent = microphone.unanswered.pop_front();
-                self.seen.latencies.extend(sent.map(|at| at.elapsed()));
+                self.seen.answers.extend(sent.map(|at| (at, at.elapsed())));
             }
         }
     }

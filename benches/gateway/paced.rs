@@ -3,6 +3,7 @@
 use crate::report::{Of, Report, Row, Target, median, ratio};
 use crate::server::{Home, Server};
 use crate::side::{PACE, Pace, Side};
+use crate::standstill::Watch;
 use crate::{Plan, cores};
 use std::sync::Arc;
 
@@ -17,10 +18,11 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) async fn new(home: &Home) -> Self {
-        Self {
-            echo: Side::new(cores::of_servers(Server::echo), SESSIONS).await,
-            gateway: Side::new(cores::of_servers(|| Server::gateway(home)), SESSIONS).await,
-        }
+        let mut echo = Side::new(cores::of_servers(Server::echo), SESSIONS).await;
+        let mut gateway = Side::new(cores::of_servers(|| Server::gateway(home)), SESSIONS).await;
+        echo.watch = Arc::new(Watch::new());
+        gateway.watch = Arc::clone(&echo.watch);
+        Self { echo, gateway }
     }
 
     fn shrink(&mut self, sessions: usize) {
@@ -62,12 +64,18 @@ pub(crate) async fn compare(plan: &Plan, packet: &Arc<[u8]>, pair: &mut Pair, re
     } else {
         String::new()
     };
+    let left_out = |of: fn(&(Pace, Pace)) -> &Pace| {
+        let parts = rounds.iter().map(|round| of(round).left_out);
+        100.0 * parts.sum::<f64>() / rounds.len() as f64
+    };
     let how = format!(
-        "{sessions} sessions, {PACE} packets/s each of {} bytes, {} packets of each in a round, median of the {} rounds (of {}) that were sent on time{reduced}",
+        "{sessions} sessions, {PACE} packets/s each of {} bytes, {} packets of each in a round, median of the {} rounds (of {}) that were sent on time{reduced}; without {:.1} % (echo {:.1} %) during which the core itself stood still",
         packet.len(),
         plan.paced_packets,
         rounds.len(),
-        plan.paced_rounds
+        plan.paced_rounds,
+        left_out(|(_, gateway)| gateway),
+        left_out(|(echo, _)| echo),
     );
     add_rows(&rounds, &how, report);
 }
@@ -75,6 +83,8 @@ pub(crate) async fn compare(plan: &Plan, packet: &Arc<[u8]>, pair: &mut Pair, re
 fn add_rows(rounds: &[(Pace, Pace)], how: &str, report: &mut Report) {
     let p99 = vec![Target::AtMost(1.5)];
     add_row("p99 latency of paced packets", "ms", rounds, |pace| pace.p99_ms, p99, how, report);
+    let with_gaps = "the same with standstills";
+    add_row(with_gaps, "ms", rounds, |pace| pace.p99_with_gaps_ms, vec![], how, report);
     // What a busy machine adds is mostly beyond this one.
     add_row("p95 latency of paced packets", "ms", rounds, |pace| pace.p95_ms, vec![], how, report);
     let median = "median latency of paced packets";
