@@ -4,9 +4,9 @@
 use super::activity;
 use super::actor::Session;
 use super::calls::Calls;
+use super::current::Ending;
 use super::gate;
 use super::journal::Step;
-use super::lane::Ending;
 use crate::locale::Locale;
 use crate::message::{AgentSlot, Channel, Confirmed, DecidedBy, Event, RunId};
 use crate::policy::{Breaker, Call, Tripped};

@@ -2,10 +2,11 @@
 //! back. What touches an agent's place waits until the agent is at rest, and the agent waits until it is done.
 
 use super::actor::Session;
+use super::current::Current;
 use super::inspect::{self, Carried, Known, ProjectUse};
 use super::job::{Asker, JobDone};
 use super::journal::Step;
-use super::lane::{Current, Lane};
+use super::lane::Lane;
 use super::models;
 use super::results::{is_told, project_name};
 use super::site::SiteWish;

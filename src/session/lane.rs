@@ -1,11 +1,9 @@
 //! Work on one channel: one run at a time, a bounded queue behind it, and the link to whoever does the work.
 
+use super::current::{Current, Phase, Waiting};
 use super::meter::Meter;
-use super::site::{Before, Changed};
-use crate::message::{
-    AgentRow, AgentSlot, AgentState, Channel, FileNote, PlaceKind, Run, RunId, RunOutcome,
-    ToolState, Usage,
-};
+use super::site::Changed;
+use crate::message::{AgentRow, AgentSlot, AgentState, Channel, RunId};
 use crate::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AskId, Decision,
     Place,
@@ -15,7 +13,6 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 /// How long an agent may take to stop before its link is cut, which ends it the hard way. Three seconds to stop by
@@ -38,101 +35,6 @@ pub(super) struct Lane {
     /// Answers to cancels that came too late for their run; they must not end the next one.
     stray_cancels: u32,
     pub(super) meter: Meter,
-}
-
-/// A run that waits for the channel.
-#[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) run: Run,
-    /// When it was asked for, among the session's commands; 0 for what an earlier process left.
-    pub(super) order: u64,
-}
-
-/// The run that has the channel.
-#[derive(Debug)]
-pub(super) struct Current {
-    pub(super) run: Run,
-    pub(super) order: u64,
-    pub(super) phase: Phase,
-    pub(super) answer: String,
-    /// A part of the answer has been told already.
-    pub(super) in_parts: bool,
-    /// The model had no room for the rest of its answer.
-    pub(super) cut_off: bool,
-    /// What of the answer is not passed on yet.
-    pub(super) fresh: String,
-    /// The line of the answer that is not whole yet.
-    pub(super) line: String,
-    /// What the agent thinks, as far as it is not told yet.
-    pub(super) thought: String,
-    pub(super) changed: Vec<String>,
-    /// What was last told of each of its tools.
-    pub(super) tools: VecDeque<(String, ToolState, String)>,
-    pub(super) state: AgentState,
-    /// Of this run alone.
-    pub(super) usage: Option<Usage>,
-    pub(super) started: Instant,
-    /// Files that this run made, as they will be told.
-    pub(super) made: Vec<FileNote>,
-    /// Where the agent works, when that is known.
-    pub(super) place: Option<PlaceKind>,
-    /// The agent's place before this run.
-    pub(super) before: Option<Box<Before>>,
-    /// The wait for its backup.
-    pub(super) copying: Option<AbortHandle>,
-    /// There is no backup for it, and its user knows.
-    pub(super) is_unguarded: bool,
-    /// What it has changed, when that is known.
-    pub(super) files: Changed,
-    /// How many looks at its files are still under way.
-    pub(super) looking: usize,
-    /// How it ended, while it waits for them.
-    pub(super) ending: Option<Ending>,
-}
-
-impl Current {
-    /// Whether it is told to stop, or has stopped.
-    pub(super) fn is_stopping(&self) -> bool {
-        self.ending.is_some() || matches!(self.phase, Phase::Stopping { .. })
-    }
-}
-
-/// How a run ended, with what is to be said about it.
-#[derive(Debug)]
-pub(super) enum Ending {
-    Finished,
-    Cancelled,
-    Failed(String),
-}
-
-impl Ending {
-    pub(super) fn outcome(&self) -> RunOutcome {
-        match self {
-            Self::Finished => RunOutcome::Finished,
-            Self::Cancelled => RunOutcome::Cancelled,
-            Self::Failed(_) => RunOutcome::Failed,
-        }
-    }
-}
-
-impl From<AgentEnd> for Ending {
-    fn from(end: AgentEnd) -> Self {
-        match end {
-            AgentEnd::Finished => Self::Finished,
-            AgentEnd::Cancelled => Self::Cancelled,
-            AgentEnd::Failed { reason } => Self::Failed(reason),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Waiting for its commit.
-    Starting,
-    Running,
-    Stopping {
-        deadline: Instant,
-    },
 }
 
 #[derive(Debug)]

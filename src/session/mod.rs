@@ -10,6 +10,7 @@ mod breakers;
 mod calls;
 mod choice;
 mod conversations;
+mod current;
 mod desk;
 mod erase;
 mod errand;

@@ -1,8 +1,9 @@
 //! What the last process left behind: runs that it could not finish, and requests that still waited.
 
 use super::actor::Session;
+use super::current::Waiting;
 use super::journal::Step;
-use super::lane::{Waiting, lane_index};
+use super::lane::lane_index;
 use super::settings::differences;
 use crate::message::{
     AuditEntry, Channel, Confirmation, Confirmed, DecidedBy, Event, Notice, ReportStage, Run,

@@ -2,9 +2,10 @@
 //! between them is what the run has changed, whatever the agent says.
 
 use super::actor::Session;
+use super::current::Ending;
 use super::job::JobDone;
 use super::journal::Step;
-use super::lane::{Ending, lane_index};
+use super::lane::lane_index;
 use super::quarters::Tenant;
 use super::safeguard::{self, Conclusion, Copies};
 use super::site::{Before, SiteWish};

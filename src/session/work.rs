@@ -1,9 +1,10 @@
 //! Runs: how requests become work on a channel, wait, start, speak, end and are cancelled.
 
 use super::actor::Session;
+use super::current::{Ending, Waiting};
 use super::job::{self, Asker};
 use super::journal::{Effect, Step};
-use super::lane::{Ending, LaneOutput, Stop, Waiting, lane_index};
+use super::lane::{LaneOutput, Stop, lane_index};
 use super::progress::{self, Rest};
 use super::talk;
 use crate::message::{

@@ -5,8 +5,10 @@
 
 mod intake;
 mod playout;
+mod reply;
 
-pub use playout::{Cut, Pace, Played};
+pub use playout::Cut;
+pub use reply::{Pace, Played};
 
 use crate::audio::resample::ResampleError;
 use crate::message::{AudioChunk, ConnectionId, Generation, PlaybackAck, StopReason};

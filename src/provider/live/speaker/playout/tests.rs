@@ -1,5 +1,6 @@
 //! The playout on a clock of the test's own.
 
+use super::super::reply::PACKET;
 use super::*;
 
 const MS: Duration = Duration::from_millis(1);
