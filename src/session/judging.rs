@@ -9,6 +9,7 @@ use crate::message::{AgentSlot, AgentState, Confirmed, DecidedBy, RunId};
 use crate::policy::{Call, Decision as Judged, Level, Scope, Seal, Verdict};
 use crate::provider::agent::{Ask, AskId, Decision, FileDiff};
 use similar::TextDiff;
+use std::path::Path;
 use std::time::Duration;
 use tokio::task::spawn_blocking;
 
@@ -60,7 +61,7 @@ impl Session {
             let scope = Scope::new(&directory, &[uploads]);
             let verdict = rules.judge(&call, &scope, &remembered);
             let is_asked = verdict.decision == Judged::Ask;
-            let diff = if is_asked { diff(&ask.tool.diffs) } else { None };
+            let diff = if is_asked { diff(&ask.tool.diffs, &directory) } else { None };
             let asked = Asked { id: ask.id, tool: ask.tool.id, seal: Seal::of(&call) };
             Case { slot, run, asked, call, diff, verdict }
         };
@@ -120,10 +121,11 @@ fn size(ask: &Ask) -> usize {
     ask.tool.title.len() + input + diffs.sum::<usize>()
 }
 
-/// What would change, as people read it.
-fn diff(diffs: &[FileDiff]) -> Option<String> {
+/// What would change, as people read it: only what is not below the agent's own place has a long name.
+fn diff(diffs: &[FileDiff], place: &Path) -> Option<String> {
     let mut text = String::new();
     for FileDiff { path, old, new, too_large } in diffs {
+        let path = Path::new(path).strip_prefix(place).ok().and_then(Path::to_str).unwrap_or(path);
         // Finding the smallest difference of huge texts takes long; the whole is shown shortened anyway.
         if let Some((before, after)) = too_large {
             text += &format!("--- {path}\n+++ {path}\n({before} -> {after} bytes)\n");
@@ -134,4 +136,28 @@ fn diff(diffs: &[FileDiff]) -> Option<String> {
         text += &diff.unified_diff().header(path, path).to_string();
     }
     Some(text).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_place_have_short_names_and_others_their_whole_one() {
+        let change = |path: &str, too_large| FileDiff {
+            path: path.into(),
+            old: None,
+            new: "a\n".into(),
+            too_large,
+        };
+        let diffs = [
+            change("/place/src/a.rs", None),
+            change("/place/b", Some((1, 2))),
+            change("/etc/c", None),
+            change("d", None),
+        ];
+        let told = diff(&diffs, Path::new("/place")).unwrap();
+        let heads: Vec<_> = told.lines().filter(|line| line.starts_with("+++")).collect();
+        assert_eq!(heads, ["+++ src/a.rs", "+++ b", "+++ /etc/c", "+++ d"]);
+    }
 }
