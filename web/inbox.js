@@ -84,7 +84,7 @@ export function createInbox(root, actions) {
   function enter() {
     const first = visible()[0];
     if (first === undefined) return;
-    cameFrom = document.activeElement;
+    if (!root.contains(document.activeElement)) cameFrom = document.activeElement;
     setFolded(false);
     first.focus();
   }
@@ -118,12 +118,12 @@ export function createInbox(root, actions) {
     event.preventDefault();
   }
 
-  // The code, not the key: with this modifier some keyboards write other letters.
+  // The code, not the key: with this modifier some keyboards write other letters. Whoever presses it once more than
+  // needed stays here: an answer must not become a letter of some text.
   function summoned(event) {
     if (event.code !== "KeyQ" || !event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    if (root.contains(document.activeElement)) leave();
-    else enter();
+    if (!visible().some(({ node }) => node.contains(document.activeElement))) enter();
   }
 
   fold.addEventListener("click", () => setFolded(!list.hidden));

@@ -69,6 +69,23 @@ test("a question is found, left and refused by the keyboard, and the focus goes 
     await page.locator("#chat-text:focus").waitFor();
   }));
 
+test("the same keys answer one question after the other", () =>
+  withPage(async (page) => {
+    await type(page, "agent1", "ask first thing\nsay one went on");
+    await question(page, "first thing").waitFor();
+    await type(page, "agent2", "ask second thing\nsay two went on");
+    await question(page, "second thing").waitFor();
+    await page.locator("#chat-text").focus();
+    for (const [pane, words] of [["agent1", "one went on"], ["agent2", "two went on"]]) {
+      await page.keyboard.press("Alt+KeyQ");
+      await page.locator("#questions .allow:focus").waitFor();
+      await page.keyboard.press("y");
+      await entry(page, pane, "output_text", words).waitFor();
+    }
+    await page.locator("#chat-text:focus").waitFor();
+    assert.equal(await page.locator("#chat-text").inputValue(), "");
+  }));
+
 test("what is always allowed is not asked again", () =>
   withPage(async (page) => {
     await type(page, "agent1", "ask deploy\nask deploy\nsay deployed");
