@@ -158,6 +158,7 @@ impl Session {
             env,
         };
         session.settle_left(record.questions, &record.running);
+        session.end_left(record.left);
         session.take_up(record.running, record.waiting, settled.lost_project);
         session
     }

@@ -60,6 +60,11 @@ impl Ungated {
     }
 }
 
+/// Nobody has to be asked about what does nothing.
+pub(super) fn is_harmless(kind: &str) -> bool {
+    [ToolKind::Think, ToolKind::SwitchMode].into_iter().any(|harmless| gate::kind(harmless) == kind)
+}
+
 impl Calls {
     pub(super) fn knows(&self, tool: &Tool) -> bool {
         self.0.get(&tool.id).is_some_and(|known| !matches!(known.stage, Stage::Untold))
@@ -93,8 +98,7 @@ impl Calls {
             (ToolStatus::Completed, None) if tool.asked => Some(Ungated::Unanswered),
             (ToolStatus::Failed, None) if tool.asked => None,
             (ToolStatus::Completed | ToolStatus::Failed, None) => {
-                let harmless = matches!(tool.kind, ToolKind::Think | ToolKind::SwitchMode);
-                (!harmless).then_some(Ungated::Unasked)
+                (!is_harmless(gate::kind(tool.kind))).then_some(Ungated::Unasked)
             }
         }
     }

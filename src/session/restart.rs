@@ -1,18 +1,24 @@
 //! What the last process left behind: runs that it could not finish, and requests that still waited.
 
 use super::actor::Session;
+use super::calls;
 use super::current::Waiting;
 use super::journal::Step;
 use super::lane::lane_index;
 use super::settings::differences;
 use crate::message::{
     AuditEntry, Channel, Confirmation, Confirmed, DecidedBy, Event, Notice, ReportStage, Run,
-    RunId, RunOrigin, RunOutcome,
+    RunId, RunOrigin, RunOutcome, ToolState,
 };
-use crate::store::Change;
+use crate::store::{Change, LeftCall};
 
 /// How much of a request is repeated when it was cut off.
 const REMINDER_CHARS: usize = 500;
+
+/// For the audit, beside who had allowed the call.
+const LEFT: &str = "interrupted: the gateway ended before the call did, and its outcome is unknown";
+const UNGATED_LEFT: &str =
+    "ungated; interrupted: the gateway ended before the call did, and its outcome is unknown";
 
 impl Session {
     /// What ran is told to be cut off, what waited is started. Requests to agents were meant for the session's project:
@@ -61,6 +67,33 @@ impl Session {
                 let settled = Event::ConfirmSettled { id, agent, number, confirmed, by };
                 self.append(&mut step, channel, settled);
             }
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
+    /// What they have come to is not known: they may have done all of it. Nothing is written down of those that were not
+    /// to be carried out anyway.
+    pub(super) fn end_left(&mut self, calls: Vec<LeftCall>) {
+        let mut step = Step::default();
+        for LeftCall { agent, run, mut note, decided } in calls {
+            note.state = ToolState::Failed;
+            note.error = Some(self.env.config.language.say("ungated", "interrupted", &[]));
+            note.ungated = decided.is_none() && !calls::is_harmless(&note.kind);
+            if note.ungated || matches!(decided, Some((Confirmed::Approved, _))) {
+                let (confirmed, by) = decided.unwrap_or((Confirmed::Approved, DecidedBy::Nobody));
+                step.changes.push(Change::Audit(AuditEntry {
+                    agent,
+                    run,
+                    tool: note.name.clone(),
+                    input: note.input.clone().unwrap_or_default(),
+                    confirmed,
+                    by,
+                    reason: if note.ungated { UNGATED_LEFT } else { LEFT }.to_owned(),
+                }));
+            }
+            self.append(&mut step, Channel::Agent(agent), Event::Tool(note));
         }
         if !step.changes.is_empty() {
             self.journal.record(step);

@@ -135,6 +135,7 @@ mod tests {
         for (query, index) in [
             (super::super::reader::LAST_QUESTION, "questions"),
             (super::super::reader::LAST_RESULTS, "results"),
+            (super::super::left::DECISIONS, "audit_by_age"),
             ("SELECT key FROM audit WHERE at < ?1 LIMIT 9", "audit_by_age"),
             ("SELECT key FROM audit WHERE session = ?1 AND input <> '' LIMIT 9", "audit_inputs"),
         ] {

@@ -1,7 +1,7 @@
 //! Queries. Each runs on a connection of its own, so that a long history never waits for the writer or holds it up.
 
 use super::writer::now_millis;
-use super::{Conversation, SessionKey, StoreError, conversation, record};
+use super::{Conversation, LeftCall, SessionKey, StoreError, conversation, left, record};
 use crate::message::{
     AgentSlot, Channel, Confirmation, Controls, Entry, Epoch, Event, FileNote, Principal,
     RequestNo, Run, RunSummary, Seq, SessionId, SettingValue,
@@ -41,6 +41,8 @@ pub struct SessionRecord {
     pub recent_files: Vec<(Channel, String, Duration)>,
     /// Work that was cut off.
     pub running: Vec<Run>,
+    /// Calls of that work which have no end.
+    pub left: Vec<LeftCall>,
     /// With agents; their processes are gone.
     pub conversations: Vec<Conversation>,
     /// Of each agent's runs since its work in that project was last taken over or thrown away, the oldest first.
@@ -116,6 +118,7 @@ pub(super) fn load(
             last_run: row.get::<_, i64>(4)?.cast_unsigned(),
             waiting: Vec::new(),
             running: Vec::new(),
+            left: Vec::new(),
             recent_files: Vec::new(),
             conversations: Vec::new(),
             summaries: Vec::new(),
@@ -132,6 +135,7 @@ pub(super) fn load(
     load_recent_files(connection, &mut session)?;
     load_summaries(connection, &mut session)?;
     load_questions(connection, &mut session)?;
+    session.left = left::calls(connection, &session)?;
     load_last_questions(connection, &mut session)?;
     Ok(Some(session))
 }

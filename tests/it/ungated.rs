@@ -4,6 +4,7 @@ use crate::findings::{audit, decided, gateway};
 use crate::panes::Panes;
 use crate::support::{BODY, Client, Home, KIND};
 use serde_json::{Value, json};
+use std::process::Command;
 use std::time::Instant;
 
 /// Who is told about tools as packets.
@@ -107,4 +108,71 @@ async fn a_call_without_an_end_ends_with_its_run() {
     watcher.until_where(|packet| packet[BODY]["状態"] == "started").await;
     assert_eq!(process.end(Instant::now()).0, Some(0));
     assert_eq!(audit(&home).len(), 4);
+}
+
+/// Of the newest decision.
+fn why(home: &Home) -> String {
+    let mut audit = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
+    audit.args(["audit", "--json", "--last", "1", "--data"]).arg(home.data.path()).env_clear();
+    audit.arg("--config").arg(home.data.path().join("settings.toml"));
+    let row: Value = serde_json::from_slice(&audit.output().unwrap().stdout).unwrap();
+    row["reason"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_call_that_kill_9_has_cut_off_ends_at_the_next_start() {
+    for (request, answer, ungated, decisions) in [
+        ("begun-tool wait", None, true, vec![decided("allowed", "nobody")]),
+        (
+            "ask-begun wait",
+            Some(true),
+            false,
+            vec![decided("allowed", "user"), decided("allowed", "user")],
+        ),
+        // Nobody has said yes, so there is nothing of which the outcome would be unknown.
+        ("ask-begun wait", None, false, vec![decided("refused", "end")]),
+    ] {
+        let home = Home::new();
+        let process = gateway(&home, "");
+        let mut front = Panes::open(process.addr, None).await;
+        let mut pane = watcher(&front, process.addr).await;
+        // What is over stays as it was.
+        front.type_in(1, "silent-tool").await;
+        assert_eq!(tool_told(&mut pane).await.0, "completed");
+        front.type_in(1, request).await;
+        if request.starts_with("ask") {
+            let question = front.question(1).await;
+            if let Some(approved) = answer {
+                front.decide(&question, approved).await;
+            }
+        }
+        let name = if answer.is_some() { "Writing a.txt" } else { "Write a.txt" };
+        let begun =
+            |packet: &Value| packet[BODY]["名前"] == name && packet[BODY]["状態"] == "started";
+        pane.until_where(begun).await;
+        let before = audit(&home);
+        process.kill();
+        for _ in 0..2 {
+            let process = gateway(&home, "");
+            let more = json!({"機能": ["agents", "confirm"]});
+            let session = Some(front.session());
+            let mut pane = Client::open_with(process.addr, "1", session.as_deref(), more).await;
+            let packets = pane.collect_until(|packet| packet[BODY] == "<<< 処理中断 >>>").await;
+            let last = packets.iter().rfind(|packet| packet[KIND] == "tool").unwrap();
+            let told = &last[BODY];
+            assert_eq!(
+                (&told["名前"], &told["状態"]),
+                (&json!(name), &json!("failed")),
+                "{request}"
+            );
+            assert_eq!(told["承認なし"], ungated, "{request}");
+            assert!(told["エラー"].as_str().unwrap().contains("restart"), "{told}");
+            let ends = packets.iter().filter(|packet| packet[BODY]["状態"] == "failed").count();
+            assert_eq!(ends, 1, "{packets:?}");
+            let rows = audit(&home);
+            assert_eq!(rows[..decisions.len()], decisions, "{request}: {before:?} {rows:?}");
+            assert_eq!(why(&home).contains("outcome is unknown"), rows[0].0 == "allowed");
+            process.kill();
+        }
+    }
 }
