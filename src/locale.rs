@@ -194,6 +194,10 @@ mod tests {
             (include_str!("session/sound.rs"), "on_live_down("),
             (include_str!("session/safety.rs"), "UNASKED: &str ="),
             (include_str!("session/quarters.rs"), "format!("),
+            (include_str!("session/quarters.rs"), "NOT_ALL_PROTECTED: &str ="),
+            (include_str!("session/gate.rs"), "let reason = format!("),
+            (include_str!("session/judging.rs"), "let reason ="),
+            (include_str!("../config/policy.toml"), "\nreason ="),
             (include_str!("provider/agent/acp/opening.rs"), "self.note(format!("),
             (include_str!("provider/agent/acp/turn.rs"), "self.note(format!("),
         ] {

@@ -11,8 +11,12 @@ use std::process::Command;
 
 /// A gateway whose first slot is our agent, with further settings.
 pub(crate) fn gateway(home: &Home, more: &str) -> Process {
+    gateway_in("en", home, more)
+}
+
+pub(crate) fn gateway_in(language: &str, home: &Home, more: &str) -> Process {
     let settings = format!(
-        "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\ncommand = [\"python3\", \"{AGENT}\"]\n\
+        "language = \"{language}\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\ncommand = [\"python3\", \"{AGENT}\"]\n\
          {more}[settings]\nCODE_AI1_NAME = \"test\"\n"
     );
     Process::start(home, &settings)

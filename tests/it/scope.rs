@@ -1,6 +1,6 @@
 //! Where an agent may touch files, by whatever it says about them.
 
-use crate::findings::{audit, decided, gateway};
+use crate::findings::{audit, decided, gateway, gateway_in};
 use crate::panes::Panes;
 use crate::support::Home;
 use serde_json::{Value, json};
@@ -57,5 +57,22 @@ async fn what_the_user_has_sent_may_be_read_and_not_changed() {
             assert_eq!(answered(&mut front, &call).await, answer, "{call}");
             assert_eq!(audit(&home)[0].1, "rule", "{call}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_says_why_in_the_language_of_its_user() {
+    for (language, why) in [
+        ("en", "agents do not get more rights than the gateway has"),
+        ("ja", "エージェントにサーバー以上の権限は与えられません"),
+    ] {
+        let home = Home::new();
+        let process = gateway_in(language, &home, "");
+        let mut front = Panes::open(process.addr, None).await;
+        let call = json!({"kind": "execute", "rawInput": {"command": "sudo"}});
+        let told = front.ask(1, &format!("ask-call {call}")).await;
+        assert_eq!(told.answer, REFUSED);
+        let expected = format!("[tool] Call: {why}");
+        assert!(told.lines.contains(&expected), "{:?}", told.lines);
     }
 }
