@@ -195,13 +195,18 @@ impl Auth {
     }
 
     /// Takes the users of a changed configuration. Who is not among them, or has another password, has to log in anew.
+    /// What cannot be stored is not taken over.
     pub async fn replace_users(&self, users: Vec<User>) -> Result<(), StoreError> {
-        *write(&self.users) = users.into();
+        let before = std::mem::replace(&mut *write(&self.users), users.into());
         if self.has_users() {
             let next = self.grants.permanent(&Principal::local());
             std::mem::replace(&mut *write(&self.local), next).over.cancel();
         }
-        self.forget_changed().await
+        let stored = self.forget_changed().await;
+        if stored.is_err() {
+            *write(&self.users) = before;
+        }
+        stored
     }
 
     /// Ends what has expired; called now and then.

@@ -8,5 +8,6 @@ mod output;
 mod session;
 pub mod talk;
 pub mod user;
+mod user_file;
 
 pub use session::{SessionCommand, SessionCommandError, run};

@@ -267,7 +267,7 @@ async fn reload(state: &AppState, file: &Path) -> Answer {
         Err(err) => return refused(err),
     };
     if users.is_empty() && !state.config.listen.ip().is_loopback() {
-        return refused("others can reach it, so it needs users; they stay until it is stopped");
+        return refused("others can reach it, so it needs users");
     }
     let (config, several) = (Arc::clone(&state.config), users.clone());
     let checked = spawn_blocking(move || config.can_serve(&several)).await;
