@@ -453,7 +453,11 @@ pub enum Event {
     FileMade(FileNote),
     /// An agent's answer, told where the request was typed.
     RequestAnswered(String),
-    FilesChanged(Vec<String>),
+    /// During a run, whoever did it; `by` says whose run it was where that is not seen from the channel.
+    FilesChanged {
+        paths: Vec<String>,
+        by: Option<AgentSlot>,
+    },
     /// What was said, in the order in which it was said.
     Transcript {
         speaker: Speaker,

@@ -107,7 +107,9 @@ function changedFiles(packet) {
   node.open = packet.body.files.length <= FEW_FILES;
   const list = element("ul");
   list.append(...packet.body.files.map((path) => element("li", "path", path)));
-  node.append(label(element("summary"), "changed", { count: packet.body.files.length }), list);
+  const { agent, files } = packet.body;
+  const text = agent === null ? "changed" : "changedBy";
+  node.append(label(element("summary"), text, { agent, count: files.length }), list);
   return node;
 }
 

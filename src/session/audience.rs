@@ -400,7 +400,7 @@ pub(super) fn weight(event: &Event) -> usize {
         Event::UserFile(note) | Event::FileMade(note) => {
             note.thumbnail.as_ref().map_or(0, Bytes::len)
         }
-        Event::FilesChanged(paths) => paths.iter().map(String::len).sum(),
+        Event::FilesChanged { paths, .. } => paths.iter().map(String::len).sum(),
         Event::Files { list, .. } => list.as_ref().map_or(0, |list| list.files.len() * 64),
         Event::AgentReport(report) => match &report.stage {
             ReportStage::Started { request } => request.len(),

@@ -61,7 +61,7 @@ pub(super) fn spoken(event: &Event) -> Option<(Speaker, &str)> {
         | Event::ConfirmSettled { .. }
         | Event::RunEnded(_)
         | Event::FileMade(_)
-        | Event::FilesChanged(_)
+        | Event::FilesChanged { .. }
         | Event::CancelTaken
         | Event::AgentReport(_)
         | Event::Notice(_)

@@ -192,8 +192,13 @@ impl Session {
 
     pub(super) fn tell_changes(&mut self, step: &mut Step, channel: Channel, changed: Vec<String>) {
         if !changed.is_empty() {
-            self.append(step, channel, Event::FilesChanged(changed.clone()));
-            self.append(step, Channel::Chat, Event::FilesChanged(changed));
+            let here = Event::FilesChanged { paths: changed.clone(), by: None };
+            self.append(step, channel, here);
+            let by = match channel {
+                Channel::Agent(slot) => Some(slot),
+                Channel::Chat | Channel::Audio | Channel::Input | Channel::File => None,
+            };
+            self.append(step, Channel::Chat, Event::FilesChanged { paths: changed, by });
         }
     }
 }

@@ -56,7 +56,9 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         Event::RunEnded(outcome) => plain("run_ended", json!(outcome.name())),
         Event::FileMade(note) => file_row("file_made", note),
         Event::RequestAnswered(text) => plain("request_answered", json!(text)),
-        Event::FilesChanged(paths) => plain("files_changed", json!(paths)),
+        Event::FilesChanged { paths, by } => {
+            plain("files_changed", work_record::changed_body(paths, *by))
+        }
         Event::Transcript { speaker, text, interrupted: None } => {
             plain(speaker_kind(*speaker), json!(text))
         }
@@ -101,7 +103,7 @@ pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Optio
         "run_ended" => Event::RunEnded(work_record::read_outcome(&text()?)?),
         "file_made" => Event::FileMade(note(blob)?),
         "request_answered" => Event::RequestAnswered(text()?),
-        "files_changed" => Event::FilesChanged(serde_json::from_str(body).ok()?),
+        "files_changed" => work_record::read_changed(body)?,
         "heard_user" => heard(Speaker::User, text()?),
         "heard_model" => heard(Speaker::Model, text()?),
         "heard_cut" => read_cut(body)?,
@@ -450,7 +452,8 @@ mod tests {
         }
         check(Event::FileMade(FileNote { thumbnail: None, path: None, ..note }));
         check(Event::RequestAnswered("done".into()));
-        check(Event::FilesChanged(vec!["src/a.rs".into()]));
+        check(Event::FilesChanged { paths: vec!["src/a.rs".into()], by: None });
+        check(Event::FilesChanged { paths: vec!["src/a.rs".into()], by: Some(agent) });
         check(heard(Speaker::User, "u".into()));
         check(heard(Speaker::Model, "m".into()));
         let interrupted = Some(Interruption { heard: Duration::from_millis(1200) });

@@ -1,7 +1,7 @@
 //! What agents do and what becomes of it, as rows. As in `record`, names here are part of the file format.
 
 use crate::message::{
-    AgentSet, AgentSlot, ChangeStatus, ChoiceKind, Chosen, ChosenOutcome, Conflict, Cost,
+    AgentSet, AgentSlot, ChangeStatus, ChoiceKind, Chosen, ChosenOutcome, Conflict, Cost, Event,
     FileChange, Overlap, PlaceKind, PlanStep, PlanStepState, RunId, RunOutcome, RunSummary,
     ToolNote, ToolState, Usage,
 };
@@ -68,6 +68,32 @@ pub(super) fn read_plan(body: &str) -> Option<Vec<PlanStep>> {
         Some(PlanStep { text: row.text, state })
     };
     rows.into_iter().map(step).collect()
+}
+
+pub(super) fn changed_body(paths: &[String], by: Option<AgentSlot>) -> Value {
+    match by {
+        None => json!(paths),
+        Some(agent) => json!({"paths": paths, "agent": agent.number()}),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ChangedBody {
+    /// On the agent's own channel, and from earlier versions everywhere.
+    Here(Vec<String>),
+    Elsewhere {
+        paths: Vec<String>,
+        agent: u8,
+    },
+}
+
+pub(super) fn read_changed(body: &str) -> Option<Event> {
+    let (paths, by) = match serde_json::from_str(body).ok()? {
+        ChangedBody::Here(paths) => (paths, None),
+        ChangedBody::Elsewhere { paths, agent } => (paths, AgentSlot::new(agent)),
+    };
+    Some(Event::FilesChanged { paths, by })
 }
 
 pub(super) fn summary_body(summary: &RunSummary) -> Value {

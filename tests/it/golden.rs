@@ -244,6 +244,7 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         thumbnail: Some(Bytes::from_static(b"\x89PNG")),
     };
     let report = |stage| Event::AgentReport(AgentReport { agent, stage });
+    let changed = |by| Event::FilesChanged { paths: vec!["src/main.rs".into()], by };
     let answer = || "42 \"quoted\"\nlines".to_owned();
     let rows: Vec<(&str, Channel, Delivery)> = vec![
         ("input_text", Channel::Chat, {
@@ -276,7 +277,8 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         ("output_stream_failed", pane, logged(pane, Event::RunEnded(RunOutcome::Failed))),
         ("output_file", pane, logged(pane, Event::FileMade(note))),
         ("output_request", Channel::Chat, logged(Channel::Chat, Event::RequestAnswered(answer()))),
-        ("update_info", pane, logged(pane, Event::FilesChanged(vec!["src/main.rs".into()]))),
+        ("update_info", pane, logged(pane, changed(None))),
+        ("update_info_chat", Channel::Chat, logged(Channel::Chat, changed(Some(agent)))),
         ("recognition_input", Channel::Chat, {
             logged(
                 Channel::Chat,

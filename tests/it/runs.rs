@@ -193,7 +193,10 @@ async fn results_are_shown_after_the_answer() {
         std::fs::read_to_string(gateway.project().join("notes/a.txt")).unwrap(),
         "hello\nworld"
     );
-    assert_eq!(front.chat.until("update_info").await[CHANNEL], "0");
+    // The chat is told whose work that was.
+    let told = front.chat.until("update_info").await;
+    let expected = json!({"update_files": ["notes/a.txt", "plot.png"], "チャンネル": "2"});
+    assert_eq!((&told[CHANNEL], &told[BODY]), (&json!("0"), &expected));
     assert_eq!(front.input.until("output_file").await["ファイル名"], "plot.png");
     assert!(texts(&seen).contains(&"output_stream: world".to_owned()));
 }

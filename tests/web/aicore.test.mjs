@@ -100,6 +100,11 @@ test("steps of an agent are read whole", () => {
   assert.deepEqual(read("usage").body, { used: 12000, most: 200000, cost: { amount: 0.25, currency: "USD" } });
 });
 
+test("the chat is told whose files changed", () => {
+  assert.deepEqual(read("update_info").body, { files: ["src/main.rs"], agent: null });
+  assert.deepEqual(read("update_info_chat").body, { files: ["src/main.rs"], agent: "2" });
+});
+
 test("results, comparisons and choices are read whole", () => {
   const file = { path: "src/main.rs", oldPath: null, status: "modified", added: 10, removed: 3 };
   const overlaps = [{ path: "src/main.rs", agents: ["3"] }];

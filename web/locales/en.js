@@ -68,6 +68,7 @@ export default {
   heard: "You, spoken",
   said: "Answer, spoken",
   changed: "Changed files: {count}",
+  changedBy: "Agent {agent}: changed files: {count}",
   runStarted: "run started",
   runFinished: "run finished",
   runCancelled: "run stopped",

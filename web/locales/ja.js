@@ -68,6 +68,7 @@ export default {
   heard: "あなた（音声）",
   said: "応答（音声）",
   changed: "変更されたファイル: {count}",
+  changedBy: "エージェント{agent}: 変更されたファイル: {count}",
   runStarted: "処理開始",
   runFinished: "処理終了",
   runCancelled: "処理中断",

@@ -209,7 +209,7 @@ function special(packet) {
     case "metrics":
       return voice.readFigures(packet);
     case "update_info":
-      return { body: { files: strings(body?.update_files) } };
+      return { body: { files: strings(body?.update_files), agent: body?.[KEYS.channel] ?? null } };
     case "files_backup":
       return { unchanged: isUnchanged(body), body: backupList(body) };
     case "files_temp":

@@ -77,8 +77,9 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
         }
         Event::RunEnded(outcome) => packet("output_stream", Body::Text(stream_end(*outcome))),
         Event::RequestAnswered(text) => packet("output_request", Body::Text(text)),
-        Event::FilesChanged(paths) => {
-            packet("update_info", Body::Changed(ChangedBody { update_files: paths }))
+        Event::FilesChanged { paths, by } => {
+            let channel = by.map(|agent| channel_name(Channel::Agent(agent)));
+            packet("update_info", Body::Changed(ChangedBody { update_files: paths, channel }))
         }
         Event::Transcript { speaker, text, interrupted } => Packet {
             interrupted: interrupted.map(|_| true),

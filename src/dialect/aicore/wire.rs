@@ -463,6 +463,9 @@ pub(super) struct ConflictRow<'a> {
 #[derive(Debug, Serialize)]
 pub(super) struct ChangedBody<'a> {
     pub(super) update_files: &'a [String],
+    /// Whose run it was, on `0`.
+    #[serde(rename = "チャンネル", skip_serializing_if = "Option::is_none")]
+    pub(super) channel: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
