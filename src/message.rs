@@ -452,7 +452,11 @@ pub enum Event {
     Chosen(Chosen),
     FileMade(FileNote),
     /// An agent's answer, told where the request was typed.
-    RequestAnswered(String),
+    RequestAnswered {
+        text: String,
+        /// `None`: an earlier version did not note it.
+        by: Option<AgentSlot>,
+    },
     /// During a run, whoever did it; `by` says whose run it was where that is not seen from the channel.
     FilesChanged {
         paths: Vec<String>,

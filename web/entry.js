@@ -90,8 +90,14 @@ function message(packet) {
   const node = mark(element("article", "entry message"), packet);
   const body = element("div", "body", packet.body);
   body.append(...createCut(packet));
-  node.append(label(element("span", "heading"), HEADINGS[packet.kind]), body);
+  node.append(heading(packet), body);
   return node;
+}
+
+/** Of several agents each signs its answer. */
+function heading({ kind, agent = null }) {
+  const isSigned = kind === "output_request" && agent !== null;
+  return label(element("span", "heading"), isSigned ? "answerOf" : HEADINGS[kind], { agent });
 }
 
 function fileMessage(packet) {

@@ -385,7 +385,7 @@ pub(super) fn weight(event: &Event) -> usize {
         Event::UserText { text, attachments } | Event::UserRequest { text, attachments } => {
             text.len() + attachments.iter().map(String::len).sum::<usize>()
         }
-        Event::RunLine(text) | Event::RequestAnswered(text) => text.len(),
+        Event::RunLine(text) | Event::RequestAnswered { text, .. } => text.len(),
         Event::ConfirmAsked(asked) => {
             asked.tool.len() + asked.input.len() + asked.diff.as_ref().map_or(0, String::len)
         }

@@ -58,6 +58,11 @@ pub(super) struct Current {
 }
 
 impl Current {
+    /// A picture can be found twice: told by the agent, and seen among what has changed.
+    pub(super) fn add_made(&mut self, note: FileNote) {
+        keep_once(&mut self.made, note);
+    }
+
     /// Whether it is told to stop, or has stopped.
     pub(super) fn is_stopping(&self) -> bool {
         self.ending.is_some() || matches!(self.phase, Phase::Stopping { .. })
@@ -100,4 +105,31 @@ pub(super) enum Phase {
     Stopping {
         deadline: Instant,
     },
+}
+
+/// The newer look at a file counts.
+fn keep_once(made: &mut Vec<FileNote>, note: FileNote) {
+    let known = made.iter_mut().find(|made| made.path.is_some() && made.path == note.path);
+    match known {
+        Some(known) => *known = note,
+        None => made.push(note),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(path: Option<&str>, name: &str) -> FileNote {
+        FileNote { name: name.into(), path: path.map(Into::into), thumbnail: None }
+    }
+
+    #[test]
+    fn a_file_that_is_found_twice_is_told_once() {
+        let mut made = Vec::new();
+        for (path, name) in [(Some("a"), "1"), (None, "2"), (Some("a"), "3"), (None, "4")] {
+            keep_once(&mut made, note(path, name));
+        }
+        assert_eq!(made, [note(Some("a"), "3"), note(None, "2"), note(None, "4")]);
+    }
 }

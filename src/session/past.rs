@@ -48,7 +48,9 @@ pub(super) fn spoken(event: &Event) -> Option<(Speaker, &str)> {
     match event {
         Event::UserText { text, .. } => Some((Speaker::User, text)),
         Event::Transcript { speaker, text, .. } => Some((*speaker, text)),
-        Event::Text { text, .. } | Event::RequestAnswered(text) => Some((Speaker::Model, text)),
+        Event::Text { text, .. } | Event::RequestAnswered { text, .. } => {
+            Some((Speaker::Model, text))
+        }
         Event::UserRequest { .. }
         | Event::UserFile(_)
         | Event::RunStarted(_)
@@ -108,7 +110,8 @@ mod tests {
     #[test]
     fn a_long_answer_is_shortened_between_characters() {
         let text = "\u{3042}".repeat(LONGEST + 1);
-        let Some(said) = words(&Event::RequestAnswered(text)) else { panic!("nothing") };
+        let answered = Event::RequestAnswered { text, by: None };
+        let Some(said) = words(&answered) else { panic!("nothing") };
         assert_eq!(said.text.chars().count(), LONGEST + 3);
         assert!(!said.by_user && said.text.ends_with("..."));
     }

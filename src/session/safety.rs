@@ -175,9 +175,7 @@ impl Session {
                 current.changed = conclusion.paths;
                 current.files = conclusion.changed;
                 for picture in conclusion.pictures {
-                    if !current.made.iter().any(|made| made.path == picture.path) {
-                        current.made.push(picture);
-                    }
+                    current.add_made(picture);
                 }
                 if let Some(ending) = current.ending.take() {
                     self.end_run(&mut step, index, ending);

@@ -295,7 +295,7 @@ impl Session {
         match current.filter(|current| current.run.id == run) {
             Some(current) => {
                 current.looking -= 1;
-                current.made.push(note);
+                current.add_made(note);
                 if let Some(ending) = current.ending.take() {
                     self.end_run(&mut step, index, ending);
                 }
@@ -379,7 +379,8 @@ impl Session {
             Ending::Failed(reason) => format!("! {reason}"),
             Ending::Cancelled => return self.report(step, agent, ReportStage::Stopped),
         };
-        self.append(step, Channel::Chat, Event::RequestAnswered(answer.clone()));
+        let answered = Event::RequestAnswered { text: answer.clone(), by: Some(agent) };
+        self.append(step, Channel::Chat, answered);
         self.report(step, agent, ReportStage::Finished { request: run.text.clone(), answer });
     }
 

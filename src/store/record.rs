@@ -55,7 +55,9 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         ),
         Event::RunEnded(outcome) => plain("run_ended", json!(outcome.name())),
         Event::FileMade(note) => file_row("file_made", note),
-        Event::RequestAnswered(text) => plain("request_answered", json!(text)),
+        Event::RequestAnswered { text, by } => {
+            plain("request_answered", work_record::answered_body(text, *by))
+        }
         Event::FilesChanged { paths, by } => {
             plain("files_changed", work_record::changed_body(paths, *by))
         }
@@ -102,7 +104,7 @@ pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Optio
         "confirm_settled" => read_settled(body)?,
         "run_ended" => Event::RunEnded(work_record::read_outcome(&text()?)?),
         "file_made" => Event::FileMade(note(blob)?),
-        "request_answered" => Event::RequestAnswered(text()?),
+        "request_answered" => work_record::read_answered(body)?,
         "files_changed" => work_record::read_changed(body)?,
         "heard_user" => heard(Speaker::User, text()?),
         "heard_model" => heard(Speaker::Model, text()?),
@@ -451,7 +453,8 @@ mod tests {
             check(Event::RunEnded(outcome));
         }
         check(Event::FileMade(FileNote { thumbnail: None, path: None, ..note }));
-        check(Event::RequestAnswered("done".into()));
+        check(Event::RequestAnswered { text: "done".into(), by: None });
+        check(Event::RequestAnswered { text: "done".into(), by: Some(agent) });
         check(Event::FilesChanged { paths: vec!["src/a.rs".into()], by: None });
         check(Event::FilesChanged { paths: vec!["src/a.rs".into()], by: Some(agent) });
         check(heard(Speaker::User, "u".into()));

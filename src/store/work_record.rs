@@ -96,6 +96,32 @@ pub(super) fn read_changed(body: &str) -> Option<Event> {
     Some(Event::FilesChanged { paths, by })
 }
 
+pub(super) fn answered_body(text: &str, by: Option<AgentSlot>) -> Value {
+    match by {
+        None => json!(text),
+        Some(agent) => json!({"text": text, "agent": agent.number()}),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum AnsweredBody {
+    /// From earlier versions.
+    Plain(String),
+    Signed {
+        text: String,
+        agent: u8,
+    },
+}
+
+pub(super) fn read_answered(body: &str) -> Option<Event> {
+    let (text, by) = match serde_json::from_str(body).ok()? {
+        AnsweredBody::Plain(text) => (text, None),
+        AnsweredBody::Signed { text, agent } => (text, AgentSlot::new(agent)),
+    };
+    Some(Event::RequestAnswered { text, by })
+}
+
 pub(super) fn summary_body(summary: &RunSummary) -> Value {
     let usage = summary.usage.as_ref().map(|usage| {
         let cost = usage.cost.as_ref();

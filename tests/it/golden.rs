@@ -276,7 +276,10 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         ("output_stream_cancelled", pane, logged(pane, Event::RunEnded(RunOutcome::Cancelled))),
         ("output_stream_failed", pane, logged(pane, Event::RunEnded(RunOutcome::Failed))),
         ("output_file", pane, logged(pane, Event::FileMade(note))),
-        ("output_request", Channel::Chat, logged(Channel::Chat, Event::RequestAnswered(answer()))),
+        ("output_request", Channel::Chat, {
+            let by = Some(agent);
+            logged(Channel::Chat, Event::RequestAnswered { text: answer(), by })
+        }),
         ("update_info", pane, logged(pane, changed(None))),
         ("update_info_chat", Channel::Chat, logged(Channel::Chat, changed(Some(agent)))),
         ("recognition_input", Channel::Chat, {

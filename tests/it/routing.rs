@@ -117,7 +117,11 @@ async fn input_request_finds_its_agent_in_every_form() {
         front.input.send(&packet).await;
         let seen = front.agents[agent].collect_until(is("output_text")).await;
         assert_eq!(brief(&seen)[0], row("input_request", "say x"), "{packet}");
-        assert_eq!(front.chat.until("output_request").await[BODY], "x");
+        let answer = front.chat.until("output_request").await;
+        assert_eq!(
+            (&answer[BODY], &answer["出力元チャンネル"]),
+            (&json!("x"), &json!((agent + 1).to_string()))
+        );
     }
 }
 

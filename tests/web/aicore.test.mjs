@@ -100,7 +100,8 @@ test("steps of an agent are read whole", () => {
   assert.deepEqual(read("usage").body, { used: 12000, most: 200000, cost: { amount: 0.25, currency: "USD" } });
 });
 
-test("the chat is told whose files changed", () => {
+test("the chat is told whose answer it is, and whose files changed", () => {
+  assert.equal(read("output_request").agent, "2");
   assert.deepEqual(read("update_info").body, { files: ["src/main.rs"], agent: null });
   assert.deepEqual(read("update_info_chat").body, { files: ["src/main.rs"], agent: "2" });
 });

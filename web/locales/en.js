@@ -64,6 +64,7 @@ export default {
   request: "Request",
   answer: "Answer",
   agentAnswer: "Agent's answer",
+  answerOf: "Agent {agent}'s answer",
   toLive: "Told to Live",
   heard: "You, spoken",
   said: "Answer, spoken",

@@ -64,6 +64,7 @@ export default {
   request: "処理要求",
   answer: "応答",
   agentAnswer: "エージェントの結果",
+  answerOf: "エージェント{agent}の結果",
   toLive: "Live への連絡",
   heard: "あなた（音声）",
   said: "応答（音声）",

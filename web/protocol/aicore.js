@@ -208,6 +208,8 @@ function special(packet) {
       return voice.readSpoken(packet);
     case "metrics":
       return voice.readFigures(packet);
+    case "output_request":
+      return { agent: packet[KEYS.source] ?? null };
     case "update_info":
       return { body: { files: strings(body?.update_files), agent: body?.[KEYS.channel] ?? null } };
     case "files_backup":

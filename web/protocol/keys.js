@@ -9,6 +9,7 @@ export const KEYS = Object.freeze({
   fileName: "ファイル名",
   thumbnail: "サムネイル画像",
   target: "出力先チャンネル",
+  source: "出力元チャンネル",
   mode: "送信モード",
   language: "言語",
   epoch: "世代",

@@ -76,7 +76,10 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
             packet("confirm_result", Body::Settled(body))
         }
         Event::RunEnded(outcome) => packet("output_stream", Body::Text(stream_end(*outcome))),
-        Event::RequestAnswered(text) => packet("output_request", Body::Text(text)),
+        Event::RequestAnswered { text, by } => Packet {
+            source: by.map(|agent| channel_name(Channel::Agent(agent))),
+            ..packet("output_request", Body::Text(text))
+        },
         Event::FilesChanged { paths, by } => {
             let channel = by.map(|agent| channel_name(Channel::Agent(agent)));
             packet("update_info", Body::Changed(ChangedBody { update_files: paths, channel }))

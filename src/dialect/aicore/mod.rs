@@ -65,6 +65,7 @@ impl AicoreDialect {
             seq: None,
             run: None,
             place: None,
+            source: None,
             generation: None,
             interrupted: None,
             played_ms: None,

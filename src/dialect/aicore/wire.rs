@@ -219,6 +219,9 @@ pub(super) struct Packet<'a> {
     pub(super) run: Option<u64>,
     #[serde(rename = "待ち順", skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<usize>,
+    /// Whose words they are, where the channel does not say it.
+    #[serde(rename = "出力元チャンネル", skip_serializing_if = "Option::is_none")]
+    pub(super) source: Option<&'a str>,
     #[serde(rename = "世代番号", skip_serializing_if = "Option::is_none")]
     pub(super) generation: Option<u64>,
     #[serde(rename = "中断", skip_serializing_if = "Option::is_none")]
