@@ -6,7 +6,7 @@ use super::program::{Program, installed};
 use super::supervised::{self, Pipes, Stderr, Supervised, described};
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
-    AgentPrompt, AgentState, AgentStdin, Cost, Place, Tool, ToolKind, ToolStatus, Usage,
+    AgentPrompt, AgentState, AgentStdin, Cost, Place, Tool, ToolStatus, Usage,
 };
 use crate::message::{CommandFormat, JsonMapping};
 use crate::task;
@@ -394,20 +394,8 @@ fn usage(mapping: &JsonMapping, value: &Value, spent: &mut Usage) -> Option<Usag
 
 /// Nobody was asked about it, and it is told when it is over or under way: that is not to be seen.
 fn used(number: usize, name: &str) -> Tool {
-    Tool {
-        id: format!("tool-{number}"),
-        title: name.chars().take(LONGEST_NAME).collect(),
-        name: None,
-        kind: ToolKind::Other,
-        status: ToolStatus::Completed,
-        input: None,
-        unseen: 0,
-        output: None,
-        error: None,
-        locations: Vec::new(),
-        diffs: Vec::new(),
-        asked: false,
-    }
+    let title = name.chars().take(LONGEST_NAME).collect();
+    Tool::new(format!("tool-{number}"), title, ToolStatus::Completed)
 }
 
 /// Why something failed; nothing, false and an empty text mean that it did not.

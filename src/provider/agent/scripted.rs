@@ -7,7 +7,7 @@ mod workplace;
 use super::process::{Processes, RunError};
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
-    AgentPrompt, Ask, AskId, AskOption, AskOptionKind, Decision, Place, Tool, ToolKind, ToolStatus,
+    AgentPrompt, Ask, AskId, AskOption, AskOptionKind, Decision, Place, Tool, ToolStatus,
 };
 use crate::task;
 use std::collections::VecDeque;
@@ -316,18 +316,10 @@ async fn emit(answers: &mpsc::Sender<AgentOutput>, output: AgentOutput) -> Resul
 
 fn asked_tool(id: AskId, text: &str) -> Tool {
     Tool {
-        id: format!("ask-{}", id.0),
-        title: text.to_owned(),
         name: Some("ask".to_owned()),
-        kind: ToolKind::Other,
-        status: ToolStatus::Started,
         input: Some(format!("{text:?}").into()),
-        unseen: 0,
-        output: None,
-        error: None,
-        locations: Vec::new(),
-        diffs: Vec::new(),
         asked: true,
+        ..Tool::new(format!("ask-{}", id.0), text.to_owned(), ToolStatus::Started)
     }
 }
 

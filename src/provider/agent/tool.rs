@@ -27,6 +27,26 @@ pub struct Tool {
     pub asked: bool,
 }
 
+impl Tool {
+    /// Nothing more is known of it.
+    pub fn new(id: String, title: String, status: ToolStatus) -> Self {
+        Self {
+            id,
+            title,
+            name: None,
+            kind: ToolKind::Other,
+            status,
+            input: None,
+            unseen: 0,
+            output: None,
+            error: None,
+            locations: Vec::new(),
+            diffs: Vec::new(),
+            asked: false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolKind {
     Read,

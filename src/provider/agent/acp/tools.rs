@@ -143,7 +143,8 @@ impl Tools {
             self.known.pop_front();
         }
         let unseen = Unseen::default();
-        self.known.push_back(Entry { tool: empty(id), unseen, told: None, printing: None });
+        let tool = Tool::new(id.to_owned(), String::new(), ToolStatus::Started);
+        self.known.push_back(Entry { tool, unseen, told: None, printing: None });
         self.known.len() - 1
     }
 }
@@ -263,23 +264,6 @@ impl Entry {
 
     fn output_size(&self) -> usize {
         self.tool.output.as_ref().map_or(0, String::len)
-    }
-}
-
-fn empty(id: &str) -> Tool {
-    Tool {
-        id: id.to_owned(),
-        title: String::new(),
-        name: None,
-        kind: ToolKind::Other,
-        status: ToolStatus::Started,
-        input: None,
-        unseen: 0,
-        output: None,
-        error: None,
-        locations: Vec::new(),
-        diffs: Vec::new(),
-        asked: false,
     }
 }
 
