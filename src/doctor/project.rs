@@ -2,8 +2,8 @@
 
 use super::Finding;
 use crate::config::Config;
+use crate::gitignore;
 use crate::workplace;
-use ignore::WalkBuilder;
 use rustix::fs::{Access, access};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -85,9 +85,7 @@ struct Count {
 impl Count {
     fn of(project: &Path, most: usize) -> Self {
         let (started, mut count) = (Instant::now(), Self::default());
-        let mut walk = WalkBuilder::new(project);
-        walk.standard_filters(false).git_ignore(true).require_git(false).follow_links(false);
-        walk.filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+        let walk = gitignore::walk(project, project, |entry| entry.file_name() != ".git");
         for entry in walk.build().flatten() {
             if count.files >= most || started.elapsed() > PATIENCE {
                 return count;
@@ -119,6 +117,9 @@ impl Count {
 mod tests {
     use super::*;
     use crate::doctor::Verdict;
+    use rustix::fs::{CWD, Mode, mkfifoat};
+    use std::sync::mpsc;
+    use std::thread;
 
     #[test]
     fn a_project_is_counted_without_what_is_ignored() {
@@ -135,6 +136,17 @@ mod tests {
         let some = Count::of(dir.path(), 1);
         assert_eq!((some.files, some.complete), (1, false));
         assert_eq!(some.finding().verdict, Verdict::Warn);
+    }
+
+    #[test]
+    fn a_gitignore_that_is_a_pipe_keeps_nobody_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        mkfifoat(CWD, dir.path().join(".gitignore"), Mode::RWXU).unwrap();
+        std::fs::write(dir.path().join("a"), "").unwrap();
+        let (told, counted) = mpsc::channel();
+        thread::spawn(move || told.send(Count::of(dir.path(), 100)));
+        let counted = counted.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(counted, Count { files: 1, directories: 1, complete: true });
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! One user's uploads and results by the paths that the user knows. Needs neither the project nor an index, so that
 //! commands beside the gateway can use it.
 
-use super::{Files, name, regular};
+use super::{Files, name};
 use crate::message::Principal;
+use crate::regular;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use std::fs::File;

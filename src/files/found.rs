@@ -1,7 +1,8 @@
 //! Finds again what is there already: uploads by the path their user knows, and results below the project.
 
-use super::{Files, name, regular, thumbnail};
+use super::{Files, name, thumbnail};
 use crate::message::{FileNote, Principal};
+use crate::regular;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use std::io::Read;

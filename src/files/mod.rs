@@ -14,7 +14,6 @@ mod name;
 mod overview;
 mod private;
 mod quota;
-mod regular;
 mod rights;
 mod rules;
 mod spelling;

@@ -1,7 +1,8 @@
 //! The project's own words about itself, shown as a welcome.
 
+use super::Files;
 use super::name::cut;
-use super::{Files, regular};
+use crate::regular;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use std::ffi::OsString;

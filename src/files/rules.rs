@@ -2,15 +2,10 @@
 //! Nothing is ever compared with a part of a path.
 
 use super::private::{self, Identity};
-use super::regular;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use crate::gitignore;
 use std::ffi::OsStr;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-pub(super) const GITIGNORE: &str = ".gitignore";
-/// Longer ones are read so far.
-const LONGEST_GITIGNORE: u64 = 1 << 20;
 /// Directories that tools make or that are none of a project's own work. What people write, such as `.github` and
 /// `.vscode`, is not among them.
 const GENERATED: [&str; 38] = [
@@ -55,7 +50,6 @@ const GENERATED: [&str; 38] = [
 ];
 /// What the gateway itself puts into a project for a moment begins with this.
 const OURS: &[u8] = b".kakehashi-";
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 const DESKTOP_FILES: [&str; 2] = [".DS_Store", "Thumbs.db"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,39 +101,10 @@ impl Rules {
     /// Whether a file of this name changes what is wanted.
     pub(super) fn is_rule_file(&self, name: &OsStr) -> bool {
         match self {
-            Self::Project { .. } => name == GITIGNORE,
+            Self::Project { .. } => name == gitignore::NAME,
             Self::Temp | Self::Everything => false,
         }
     }
-}
-
-/// The directory's own rules; lines that cannot be understood are passed over, and like git we follow no link.
-pub(super) fn read_gitignore(directory: &Path) -> Option<Gitignore> {
-    let path = directory.join(GITIGNORE);
-    let mut text = Vec::new();
-    regular::open(&path).ok()?.take(LONGEST_GITIGNORE).read_to_end(&mut text).ok()?;
-    if text.len() as u64 == LONGEST_GITIGNORE {
-        // Half a line would be another rule.
-        let end = text.iter().rposition(|byte| *byte == b'\n')?;
-        text.truncate(end);
-    }
-    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
-    let mut builder = GitignoreBuilder::new(directory);
-    for line in text.split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok()) {
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        let _ = builder.add_line(Some(path.clone()), line);
-    }
-    builder.build().ok().filter(|rules| !rules.is_empty())
-}
-
-/// Asks the nearest rules first; the first that know the path decide.
-pub(super) fn is_ignored<'a>(
-    rules: impl IntoIterator<Item = &'a Gitignore>,
-    path: &Path,
-    is_dir: bool,
-) -> bool {
-    let decided = rules.into_iter().map(|rules| rules.matched(path, is_dir));
-    decided.into_iter().find(|answer| !answer.is_none()).is_some_and(|answer| answer.is_ignore())
 }
 
 fn is_hidden(name: &OsStr) -> bool {

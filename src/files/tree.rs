@@ -2,7 +2,8 @@
 //! and kept up to date path by path; links are never followed.
 
 use super::private::Identity;
-use super::rules::{self, Rules};
+use super::rules::Rules;
+use crate::gitignore;
 use ignore::gitignore::Gitignore;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -203,7 +204,7 @@ impl Tree {
         found: Option<Metadata>,
     ) -> Update {
         let stamp = found.filter(Metadata::is_file).and_then(|about| stamp(&about));
-        let stamp = stamp.filter(|_| !rules::is_ignored(self.rules_for(parent), path, false));
+        let stamp = stamp.filter(|_| !gitignore::is_ignored(self.rules_for(parent), path, false));
         let Some(directory) = self.directories.get_mut(parent) else { return Update::Same };
         let before = match stamp {
             Some(stamp) => directory.files.insert(name.to_owned(), stamp),
@@ -222,7 +223,7 @@ impl Tree {
     ) -> Update {
         let parent = below.parent().unwrap_or(Path::new(""));
         if !root.rules.wants_directory(path)
-            || rules::is_ignored(self.rules_for(parent), path, true)
+            || gitignore::is_ignored(self.rules_for(parent), path, true)
         {
             return Update::Same;
         }
@@ -284,13 +285,14 @@ impl Tree {
         let entries = fs::read_dir(&path)?.filter_map(Result::ok);
         let entries: Vec<_> = entries.map(|entry| (entry.file_name(), entry)).collect();
         let has_rules = entries.iter().any(|(name, _)| root.rules.is_rule_file(name));
-        let own = has_rules.then(|| rules::read_gitignore(&path)).flatten();
+        let own = has_rules.then(|| gitignore::read(&path)).flatten();
         let above = below.parent().map(|parent| self.rules_for(parent)).into_iter().flatten();
         let wanted = |about: &Metadata| !unwanted.contains(&Identity::of(about));
         let chain: Vec<&Gitignore> = own.iter().chain(above).collect();
         // Most directories have no rules, and then nobody needs whole paths of files.
         let is_ignored = |name: &OsStr, is_dir| {
-            !chain.is_empty() && rules::is_ignored(chain.iter().copied(), &path.join(name), is_dir)
+            !chain.is_empty()
+                && gitignore::is_ignored(chain.iter().copied(), &path.join(name), is_dir)
         };
         for (name, entry) in entries {
             let Ok(kind) = entry.file_type() else { continue };

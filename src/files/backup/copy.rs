@@ -1,8 +1,9 @@
 //! Copies one file, sharing its blocks where the file system can. Nothing outside the two directories is touched:
 //! paths are resolved by descriptor.
 
+use super::super::rights;
 use super::super::tree::Stamp;
-use super::super::{regular, rights};
+use crate::regular;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::ioctl_ficlone;
 use std::fs::Permissions;

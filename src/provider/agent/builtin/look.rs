@@ -2,7 +2,8 @@
 
 use super::tool::Call;
 use super::workplace::{Workplace, WorkplaceError};
-use ignore::{DirEntry, WalkBuilder};
+use crate::gitignore;
+use ignore::DirEntry;
 use regex::{Regex, RegexBuilder};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -130,16 +131,16 @@ fn walk(
     depth: Option<usize>,
 ) -> impl Iterator<Item = DirEntry> + use<> {
     let judge = place.clone();
-    WalkBuilder::new(start)
-        .max_depth(depth)
-        .hidden(false)
-        .require_git(false)
-        .git_global(false)
-        .follow_links(false)
-        .sort_by_file_name(Ord::cmp)
-        .filter_entry(move |entry| entry.file_name() != ".git" && !judge.is_private(entry.path()))
-        .build()
-        .filter_map(Result::ok)
+    let wants =
+        move |entry: &DirEntry| entry.file_name() != ".git" && !judge.is_private(entry.path());
+    let mut walk = gitignore::walk(top(place), start, wants);
+    walk.max_depth(depth).sort_by_file_name(Ord::cmp).build().filter_map(Result::ok)
+}
+
+/// Where rules begin: a place of work may be a part of a repository.
+fn top(place: &Workplace) -> &Path {
+    let mut around = place.root().ancestors();
+    around.find(|directory| directory.join(".git").exists()).unwrap_or(place.root())
 }
 
 fn shown(place: &Workplace, path: &Path) -> String {
@@ -149,7 +150,11 @@ fn shown(place: &Workplace, path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, Mode, mkfifoat};
     use std::fs;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
 
     struct Fixture {
         directory: tempfile::TempDir,
@@ -220,6 +225,46 @@ mod tests {
         assert!(wrong.contains("no regular expression"), "{wrong}");
         assert!(fixture.look("list", r#"{"path":".."}"#).unwrap_err().contains("outside"));
         assert!(fixture.look("list", r#"{"path":"private"}"#).unwrap_err().contains("there is no"));
+    }
+
+    #[test]
+    fn rules_that_are_no_file_keep_nobody_waiting() {
+        let fixture = Fixture::new();
+        let root = fixture.directory.path();
+        fixture.add("src/a.rs", "needle\n");
+        fixture.add("rules", "*.rs\n");
+        fixture.add(".git/info/attributes", "");
+        std::os::unix::fs::symlink(root.join("rules"), root.join("src/.gitignore")).unwrap();
+        for name in [".gitignore", ".ignore", ".git/info/exclude"] {
+            mkfifoat(CWD, root.join(name), Mode::RWXU).unwrap();
+        }
+        let (told, answers) = mpsc::channel();
+        thread::spawn(move || {
+            let asked = [("list", "{}"), ("search", r#"{"pattern":"needle"}"#)];
+            told.send(asked.map(|(name, arguments)| fixture.look(name, arguments).unwrap()))
+        });
+        let [list, found] = answers.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(list, ".gitignore\n.ignore\nrules\nsrc/\nsrc/.gitignore\nsrc/a.rs");
+        assert_eq!(found, "src/a.rs:1: needle");
+    }
+
+    #[test]
+    fn the_rules_of_a_repository_count_in_every_part_of_it() {
+        let fixture = Fixture::new();
+        for path in ["part/src/a.rs", "part/src/x.log", "part/y.tmp", "part/src/y.tmp"] {
+            fixture.add(path, "");
+        }
+        fixture.add(".gitignore", "*.log\n");
+        fixture.add("part/.gitignore", "/src/*.tmp\n");
+        let listed = |path| {
+            let place = Workplace::new(&fixture.directory.path().join("part"), &[]);
+            list(&place, path, &CancellationToken::new()).unwrap()
+        };
+        // Above the place of work there is no repository yet.
+        assert_eq!(listed("src"), "src/a.rs\nsrc/x.log");
+        fixture.add(".git/HEAD", "");
+        assert_eq!(listed("src"), "src/a.rs");
+        assert_eq!(listed("."), ".gitignore\nsrc/\nsrc/a.rs\ny.tmp");
     }
 
     #[test]

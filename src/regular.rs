@@ -7,14 +7,14 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// Links are followed, but not out of the directory.
-pub(super) fn open_below(directory: &Dir, path: &Path) -> io::Result<File> {
+pub fn open_below(directory: &Dir, path: &Path) -> io::Result<File> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = directory.open_with(path, OpenOptions::new().read(true).custom_flags(flags))?;
     checked(file.into_std())
 }
 
 /// A link in its place is not followed.
-pub(super) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     checked(File::from(openat(CWD, path, flags, Mode::empty())?))
