@@ -2,9 +2,11 @@
 //! with patterns as in `.gitignore`, and a new worktree gets copies.
 
 use super::index::{Index, paths};
+use super::repository::small_file;
 use super::{GitError, Repository};
-use std::ffi::OsStr;
-use std::fs;
+use crate::regular;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -19,22 +21,29 @@ impl Repository {
     /// Copies what is named and not there yet. What cannot be copied is missing, and the log says so.
     pub(super) fn include(&self, top: &Path) -> Result<(), GitError> {
         let patterns = self.top().join(self.prefix()).join(PATTERNS);
-        if !patterns.is_file() {
-            return Ok(());
-        }
-        let index = Index::of_project(self)?;
-        let mut option = std::ffi::OsString::from("--exclude-from=");
-        option.push(&patterns);
-        let git = index.git("ls-files").args(["-z", "--others", "--ignored"]).arg(option).arg("--");
-        let listed =
-            if self.prefix().as_os_str().is_empty() { git } else { git.arg(self.prefix()) };
+        let Some(patterns) = small_file(&patterns) else { return Ok(()) };
         let mut left = MOST_BYTES;
-        for path in paths(&listed.read()?).iter().take(MOST_FILES) {
+        for path in self.named(&patterns)?.iter().take(MOST_FILES) {
             if let Err(err) = self.include_one(top, path, &mut left) {
                 warn!(%err, path = %path.display(), "a file could not be copied into a worktree");
             }
         }
         Ok(())
+    }
+
+    /// Git gets a copy of the patterns: it would follow a link, and wait at a pipe.
+    fn named(&self, patterns: &[u8]) -> Result<Vec<OsString>, GitError> {
+        let index = Index::of_project(self)?;
+        let copy = index.path().with_extension("include");
+        fs::write(&copy, patterns).map_err(GitError::io("writing patterns for git"))?;
+        let mut option = OsString::from("--exclude-from=");
+        option.push(&copy);
+        let git = index.git("ls-files").args(["-z", "--others", "--ignored"]).arg(option).arg("--");
+        let listed =
+            if self.prefix().as_os_str().is_empty() { git } else { git.arg(self.prefix()) };
+        let listed = listed.read();
+        let _ = fs::remove_file(&copy);
+        Ok(paths(&listed?))
     }
 
     fn include_one(&self, top: &Path, path: &OsStr, left: &mut u64) -> io::Result<()> {
@@ -50,9 +59,17 @@ impl Repository {
         if about.is_symlink() {
             symlink(fs::read_link(&from)?, &to)
         } else if about.is_file() {
-            fs::copy(&from, &to).map(drop)
+            copy(&from, &to)
         } else {
             Ok(())
         }
     }
+}
+
+/// What was a file may be a link to somewhere else by now.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = regular::open(from)?;
+    let mut copy = File::create_new(to)?;
+    io::copy(&mut source, &mut copy)?;
+    copy.set_permissions(source.metadata()?.permissions())
 }

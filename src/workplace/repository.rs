@@ -3,13 +3,18 @@
 use super::GitError;
 use super::git::{self, Git};
 use super::private::Private;
+use crate::regular;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// What git itself writes beside its objects is far shorter.
+const SMALL: u64 = 1 << 20;
 
 /// The project's repository. Cheap to clone.
 ///
@@ -198,10 +203,11 @@ fn points_back(git_dir: &Path, dot_git: &Path) -> bool {
     place.is_some_and(|place| same(git_dir.join(place.trim()), dot_git.parent()))
 }
 
-/// Opening a pipe would wait for somebody who writes into it.
+/// `None` if it is longer, or not a regular file.
 pub(super) fn small_file(path: &Path) -> Option<Vec<u8>> {
-    let about = fs::symlink_metadata(path).ok()?;
-    (about.is_file() && about.len() < 1 << 20).then(|| fs::read(path).ok())?
+    let mut content = Vec::new();
+    regular::open(path).ok()?.take(SMALL).read_to_end(&mut content).ok()?;
+    ((content.len() as u64) < SMALL).then_some(content)
 }
 
 fn common_dir(git_dir: &Path) -> PathBuf {

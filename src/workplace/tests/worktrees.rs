@@ -1,6 +1,7 @@
 //! A worktree's life: made, found again, brought up to date, repaired, thrown away.
 
 use super::*;
+use rustix::fs::{CWD, Mode, mkfifoat};
 
 #[test]
 fn a_worktree_begins_with_the_project_as_it_is() {
@@ -92,6 +93,29 @@ fn named_ignored_files_are_copied_and_nothing_else() {
         files(worktree.top()).into_iter().filter(|path| path.contains('.')).collect();
     assert_eq!(copied, [".env", ".gitignore", ".worktreeinclude", "conf/sub/.env", "conf/x.key"]);
     assert_eq!(told(&worktree.changes().unwrap()), Vec::<String>::new());
+}
+
+#[test]
+fn only_a_regular_file_names_what_is_copied() {
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", ".env\n");
+    fixture.write(".env", "A=1");
+    let (patterns, elsewhere) =
+        (fixture.top().join(".worktreeinclude"), fixture.dir.path().join("elsewhere"));
+    fs::write(&elsewhere, ".env\n").unwrap();
+    symlink(&elsewhere, &patterns).unwrap();
+    assert!(!fixture.ensure(1).top().join(".env").exists());
+    fs::remove_file(&patterns).unwrap();
+    mkfifoat(CWD, &patterns, Mode::RWXU).unwrap();
+    assert!(!fixture.ensure(2).top().join(".env").exists());
+    fs::remove_file(&patterns).unwrap();
+    fs::rename(&elsewhere, &patterns).unwrap();
+    let top = fixture.ensure(3).top().to_owned();
+    assert_eq!(fs::read_to_string(top.join(".env")).unwrap(), "A=1");
+    // Nothing is left of what git needed for that.
+    let indexes = fixture.repository().private().index("");
+    let names = fs::read_dir(indexes).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!names.into_iter().any(|name| name.as_bytes().starts_with(b"once-")));
 }
 
 #[test]
