@@ -232,7 +232,9 @@ async fn delete_here(data: &Path, id: &SessionId) -> Result<(), SessionCommandEr
     let belongings = Belongings::of(data, &found.principal);
     let there = belongings.clone();
     for path in store.mentioned_alone(found.key, move |path| there.holds(path)).await? {
-        belongings.remove(&path)?;
+        if let Err(err) = belongings.remove(&path) {
+            writeln!(stderr(), "{path} is left until it is too old: {err}")?;
+        }
     }
     if let Err(err) = forget_agents(data, id) {
         writeln!(stderr(), "files of its agents are left until a gateway starts: {err}")?;

@@ -8,8 +8,11 @@ use crate::support::{
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fs::Permissions;
 use std::io::Read;
 use std::net::SocketAddr;
+use std::os::unix::fs::{PermissionsExt, lchown};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -410,11 +413,16 @@ async fn a_deletion_that_was_cut_off_is_finished_at_the_next_start() {
 
 /// The command with the data of `home`, nothing on its standard input.
 fn kakehashi(home: &Home, arguments: &[&str]) -> Output {
+    session_command(home, arguments).output().unwrap()
+}
+
+fn session_command(home: &Home, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
     command.arg("session").args(arguments).arg("--data").arg(home.data.path());
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("HOME", home.project.path()).current_dir(home.project.path());
-    command.stdin(Stdio::null()).output().unwrap()
+    command.stdin(Stdio::null());
+    command
 }
 
 #[track_caller]
@@ -529,6 +537,42 @@ async fn files_that_cannot_be_removed_do_not_keep_a_session() {
     said(&deleted, 0, "files of its agents are left");
     said(&deleted, 0, "deleted");
     assert_eq!(listed(&home), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_upload_that_cannot_be_removed_does_not_keep_a_session() {
+    let home = Home::new();
+    let process = Process::start(&home, "");
+    let mut front = Frontend::open(process.addr, None).await;
+    upload(&mut front, "a.txt", "aGk=").await;
+    let session = front.session().to_owned();
+    process.kill();
+    let input = home.data.path().join("temp/local/input");
+    std::fs::set_permissions(&input, Permissions::from_mode(0o500)).unwrap();
+    let mut command = session_command(&home, &["delete", &session, "--yes"]);
+    if rustix::process::geteuid().is_root() {
+        // Rights mean nothing to root.
+        const NOBODY: u32 = 65_534;
+        give(home.data.path(), NOBODY);
+        give(home.project.path(), NOBODY);
+        command.uid(NOBODY);
+    }
+    let deleted = command.output().unwrap();
+    std::fs::set_permissions(&input, Permissions::from_mode(0o700)).unwrap();
+    said(&deleted, 0, "is left until it is too old");
+    said(&deleted, 0, &format!("deleted {session}"));
+    assert_eq!((listed(&home).len(), uploads(&home).len()), (0, 1));
+    assert_eq!(count(&home, "events"), 0);
+}
+
+/// Everything below is theirs.
+fn give(path: &Path, user: u32) {
+    lchown(path, Some(user), None).unwrap();
+    if path.symlink_metadata().unwrap().is_dir() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            give(&entry.unwrap().path(), user);
+        }
+    }
 }
 
 #[test]
