@@ -48,6 +48,26 @@ async fn place(process: &Process, session: &str, name: &str) {
 }
 
 #[tokio::test]
+async fn what_a_command_tells_of_tokens_and_cost_is_compared() {
+    let home = Home::new();
+    project(&home);
+    let script =
+        r#"echo x > a.txt; echo '{"in":700,"out":300}'; echo '{"usd":0.25,"said":"done"}'"#;
+    let settings = format!(
+        "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"command\"\nformat = \"jsonl\"\ntext = \"/said\"\n\
+         tokens = [\"/in\", \"/out\"]\ncost = \"/usd\"\n\
+         command = [\"sh\", \"-c\", {script:?}, \"sh\", \"{{prompt}}\"]\n[settings]\nCODE_AI1_NAME = \"test\"\n"
+    );
+    let process = Process::start(&home, &settings);
+    let mut front = Panes::open(process.addr, None).await;
+    let session = front.session();
+    assert_eq!(front.ask(1, "go").await.answer, "done");
+    let told = row(&process, &session).await;
+    assert_eq!(figures(&told), (json!(1), json!(1000), json!(0.25)));
+    assert_eq!(told["cost"]["currency"], "USD");
+}
+
+#[tokio::test]
 async fn all_figures_of_a_comparison_are_of_the_same_work() {
     let home = Home::new();
     project(&home);

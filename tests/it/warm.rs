@@ -6,6 +6,7 @@ use crate::lives::{resting, row, set};
 use crate::panes::Panes;
 use crate::process::Process;
 use crate::support::{BODY, CHANNEL, Client, Gateway, Home, KIND, eventually, repository};
+use kakehashi::message::AgentRow;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -135,6 +136,27 @@ async fn another_agent_that_is_chosen_is_started_too() {
     assert_eq!(count(mark), 0);
     assert_eq!(set(gateway.addr, &id, "CODE_AI1_NAME", "test").await["status"], "OK");
     eventually(|| count(mark) > 0).await;
+}
+
+#[tokio::test]
+async fn where_nobody_looks_no_agent_is_started() {
+    let (mark, unseen) = ("warm-seen-4716", "warm-unseen-4717");
+    let gateway = Gateway::start_with(|config| {
+        config.supervisor = env!("CARGO_BIN_EXE_kakehashi").into();
+        config.agents = vec![row(mark), AgentRow { name: "unseen".to_owned(), ..row(unseen) }];
+    })
+    .await;
+    let mut input = Client::open(gateway.addr, "input", None).await;
+    let id = input.session().to_owned();
+    let mut pane = Client::open(gateway.addr, "1", Some(&id)).await;
+    assert_eq!(set(gateway.addr, &id, "CODE_AI2_NAME", "unseen").await["status"], "OK");
+    assert_eq!(set(gateway.addr, &id, "CODE_AI1_NAME", "test").await["status"], "OK");
+    // The one that was chosen first would be there by the time the other answers.
+    type_in(&mut input, "1", "hello").await;
+    assert_eq!(pane.until("output_text").await[BODY], "hello there");
+    assert_eq!(count(unseen), 0);
+    let _looking = Client::open(gateway.addr, "2", Some(&id)).await;
+    eventually(|| count(unseen) > 0).await;
 }
 
 #[tokio::test]
