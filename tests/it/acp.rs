@@ -981,7 +981,7 @@ async fn a_command_and_its_family_end_with_a_cancel() {
 #[tokio::test]
 async fn a_command_is_heard_on_stderr_and_may_close_its_output_before_it_ends() {
     let script = "echo first; echo trouble >&2; exec >&-; while [ ! -e go ]; do sleep 0.05; done; \
-                  sleep 4; touch done";
+                  echo more trouble >&2; sleep 4; touch done";
     let place = command(script, CommandFormat::Text);
     let mut agent = place.start();
     agent.prompt("x").await;
@@ -989,6 +989,7 @@ async fn a_command_is_heard_on_stderr_and_may_close_its_output_before_it_ends() 
     agent.until(|output| *output == AgentOutput::Line("trouble".to_owned())).await;
     std::fs::write(place.path().join("go"), "").unwrap();
     let outputs = agent.done().await;
+    assert!(outputs.contains(&AgentOutput::Line("more trouble".to_owned())), "{outputs:?}");
     assert_eq!(outputs.last(), Some(&finished()), "{outputs:?}");
     assert!(place.path().join("done").exists(), "it was not ended");
     // And a cancel is heard then, too.
