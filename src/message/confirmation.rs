@@ -36,6 +36,8 @@ pub struct Confirmation {
     pub agent: AgentSlot,
     /// What people call it who answer in words; counts up on each channel.
     pub number: u32,
+    /// What the agent knows the call by; empty if it has no name.
+    pub call: String,
     pub tool: String,
     /// As the agent wrote it, mostly JSON; long ones lose their end.
     pub input: String,
@@ -106,6 +108,8 @@ impl DecidedBy {
 pub struct AuditEntry {
     pub agent: AgentSlot,
     pub run: RunId,
+    /// What the agent knows the call by; empty if it has no name.
+    pub call: String,
     pub tool: String,
     pub input: String,
     pub confirmed: Confirmed,

@@ -215,7 +215,8 @@ mod tests {
 
     fn found(tool: &str, kind: &str, input: &Value) -> Mentioned {
         let (tool, kind, input_text) = (tool.to_owned(), kind.to_owned(), input.to_string());
-        let call = Call { tool, name: None, kind, input: input_text, unseen: 0, paths: Vec::new() };
+        let (id, paths) = (String::new(), Vec::new());
+        let call = Call { id, tool, name: None, kind, input: input_text, unseen: 0, paths };
         find(&call, input)
     }
 

@@ -26,6 +26,8 @@ use std::path::PathBuf;
 /// What an agent wants to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
+    /// What the agent knows this one call by, if anything; no rule looks at it.
+    pub id: String,
     /// What people read of it; for shells the command line itself is part of it.
     pub tool: String,
     /// What the agent calls the tool, where it tells that besides.

@@ -71,7 +71,8 @@ mod tests {
 
     fn call(input: &str) -> Call {
         let (tool, kind) = ("Tool".to_owned(), "execute".to_owned());
-        Call { tool, name: None, kind, input: input.to_owned(), unseen: 0, paths: Vec::new() }
+        let (id, input, paths) = (String::new(), input.to_owned(), Vec::new());
+        Call { id, tool, name: None, kind, input, unseen: 0, paths }
     }
 
     #[test]

@@ -8,7 +8,7 @@ fn rules() -> Rules {
 
 fn call(tool: &str, kind: &str, input: &str) -> Call {
     let (tool, kind, input) = (tool.into(), kind.into(), input.into());
-    Call { tool, name: None, kind, input, unseen: 0, paths: Vec::new() }
+    Call { id: String::new(), tool, name: None, kind, input, unseen: 0, paths: Vec::new() }
 }
 
 #[track_caller]

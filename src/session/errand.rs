@@ -27,6 +27,8 @@ impl Session {
                     tool: name.to_owned(),
                     name: None,
                     kind: ERRAND.to_owned(),
+                    // Calls of a live model are not calls of an agent.
+                    id: String::new(),
                     input: arguments.to_owned(),
                     unseen: 0,
                     paths: Vec::new(),

@@ -195,6 +195,7 @@ impl Session {
             id: id.clone(),
             agent: slot,
             number,
+            call: call.id.clone(),
             tool: call.tool.clone(),
             input: self.shown(&call.input, LONGEST_INPUT, call.unseen),
             diff,
@@ -344,6 +345,7 @@ impl Session {
         step.changes.push(Change::Audit(AuditEntry {
             agent: slot,
             run,
+            call: call.id.clone(),
             tool: call.tool.clone(),
             input: self.shown(&call.input, LONGEST_INPUT, call.unseen),
             confirmed,
@@ -372,6 +374,7 @@ pub(super) fn call(tool: &Tool) -> Call {
     let touched = tool.locations.iter().map(|location| location.path.as_str());
     let changed = tool.diffs.iter().map(|diff| diff.path.as_str());
     Call {
+        id: tool.id.clone(),
         tool: title(tool).to_owned(),
         name: tool.name.clone(),
         kind: kind(tool.kind).to_owned(),

@@ -35,10 +35,10 @@ impl Case {
     /// For a gate that breaks over a call: whatever it is, the answer is no.
     fn broken(slot: AgentSlot, run: RunId, ask: &Ask) -> Self {
         let tool = ask.tool.title.clone();
-        let (name, kind, input, unseen, paths) = Default::default();
+        let (id, (name, kind, input, unseen, paths)) = (ask.tool.id.clone(), Default::default());
         let reason = "the gate cannot judge this".to_owned();
         let verdict = Verdict { decision: Judged::Deny, level: Level::Critical, reason };
-        let call = Call { tool, name, kind, input, unseen, paths };
+        let call = Call { id, tool, name, kind, input, unseen, paths };
         let asked = Asked { id: ask.id, tool: ask.tool.id.clone(), seal: Seal::of(&call) };
         Self { slot, run, asked, call, diff: None, verdict }
     }

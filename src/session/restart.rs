@@ -55,6 +55,7 @@ impl Session {
             step.changes.push(Change::Audit(AuditEntry {
                 agent: asked.agent,
                 run: run.map_or(RunId(0), |run| run.id),
+                call: asked.call,
                 tool: asked.tool,
                 input: asked.input,
                 confirmed,
@@ -80,12 +81,15 @@ impl Session {
         for LeftCall { agent, run, mut note, decided } in calls {
             note.state = ToolState::Failed;
             note.error = Some(self.env.config.language.say("ungated", "interrupted", &[]));
-            note.ungated = decided.is_none() && !calls::is_harmless(&note.kind);
-            if note.ungated || matches!(decided, Some((Confirmed::Approved, _))) {
-                let (confirmed, by) = decided.unwrap_or((Confirmed::Approved, DecidedBy::Nobody));
+            note.ungated |= decided.is_none() && !calls::is_harmless(&note.kind);
+            let allowed = decided.filter(|(confirmed, _)| *confirmed == Confirmed::Approved);
+            if note.ungated || allowed.is_some() {
+                let nobody = (Confirmed::Approved, DecidedBy::Nobody);
+                let (confirmed, by) = allowed.filter(|_| !note.ungated).unwrap_or(nobody);
                 step.changes.push(Change::Audit(AuditEntry {
                     agent,
                     run,
+                    call: note.id.clone(),
                     tool: note.name.clone(),
                     input: note.input.clone().unwrap_or_default(),
                     confirmed,

@@ -28,8 +28,8 @@ pub(super) fn write(
     now: i64,
 ) -> Result<(), rusqlite::Error> {
     let mut insert = connection.prepare_cached(
-        "INSERT INTO audit (at, session, principal, agent, run, tool, input, approved, decided_by, reason)
-         SELECT ?2, id, principal, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM sessions WHERE key = ?1",
+        "INSERT INTO audit (at, session, principal, agent, run, tool, input, approved, decided_by, reason, call)
+         SELECT ?2, id, principal, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM sessions WHERE key = ?1",
     )?;
     let approved = entry.confirmed == Confirmed::Approved;
     insert.execute(params![
@@ -41,7 +41,8 @@ pub(super) fn write(
         entry.input,
         approved,
         entry.by.name(),
-        entry.reason
+        entry.reason,
+        entry.call
     ])?;
     Ok(())
 }
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     fn add(connection: &Connection, session: &str, at: i64) {
-        let row = "INSERT INTO audit VALUES (NULL, ?1, ?2, 'local', 1, 1, 'Write', 'secret', 1, 'user', '')";
+        let row = "INSERT INTO audit VALUES (NULL, ?1, ?2, 'local', 1, 1, 'Write', 'secret', 1, 'user', '', '')";
         connection.execute(row, params![at, session]).unwrap();
     }
 

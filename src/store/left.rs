@@ -34,7 +34,7 @@ pub(super) fn calls(
         let asked = session.questions.iter().filter(|asked| asked.agent == agent);
         known.extend(asked.map(Decision::missing));
         left.extend(notes.into_iter().map(|note| {
-            let about = known.iter().rev().find(|decision| decision.is_about(&note));
+            let about = known.iter().rev().find(|decision| decision.call == note.id);
             let decided = about.map(|known| known.decided);
             LeftCall { agent, run: run.id, note, decided }
         }));
@@ -74,30 +74,18 @@ fn open(
 }
 
 struct Decision {
-    tool: String,
-    input: String,
+    call: String,
     decided: (Confirmed, DecidedBy),
 }
 
 impl Decision {
     /// Nobody has answered, and who asked is gone.
     fn missing(asked: &Confirmation) -> Self {
-        let decided = (Confirmed::Refused, DecidedBy::End);
-        Self { tool: asked.tool.clone(), input: asked.input.clone(), decided }
-    }
-
-    /// A call may get another title on its way, but no other input. Behind a long one stands how much is missing.
-    fn is_about(&self, note: &ToolNote) -> bool {
-        let told = note.input.as_deref().unwrap_or_default();
-        if told.is_empty() || self.input.is_empty() {
-            return self.tool == note.name;
-        }
-        let rest = self.input.strip_prefix(told);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
+        Self { call: asked.call.clone(), decided: (Confirmed::Refused, DecidedBy::End) }
     }
 }
 
-/// The oldest first.
+/// Those that somebody made, the oldest first.
 fn decisions(
     connection: &Connection,
     key: SessionKey,
@@ -110,49 +98,14 @@ fn decisions(
     let mut rows = query.query(wanted)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let (approved, by): (bool, String) = (row.get(2)?, row.get(3)?);
+        let (call, approved, by): (String, bool, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let confirmed = if approved { Confirmed::Approved } else { Confirmed::Refused };
         let by = DecidedBy::ALL.into_iter().find(|one| one.name() == by);
-        let (tool, input) = (row.get(0)?, row.get(1)?);
-        found.extend(by.map(|by| Decision { tool, input, decided: (confirmed, by) }));
+        found.extend(by.map(|by| Decision { call, decided: (confirmed, by) }));
     }
     Ok(found)
 }
 
-pub(super) const DECISIONS: &str = "SELECT tool, input, approved, decided_by FROM audit INDEXED BY audit_by_age
-     WHERE at >= ?1 AND session = (SELECT id FROM sessions WHERE key = ?2) AND agent = ?3 AND run = ?4 ORDER BY key";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(decided: (&str, &str), told: (&str, Option<&str>), expected: bool) {
-        let (tool, input) = (decided.0.to_owned(), decided.1.to_owned());
-        let decision = Decision { tool, input, decided: (Confirmed::Approved, DecidedBy::User) };
-        let note = ToolNote {
-            id: "t1".to_owned(),
-            name: told.0.to_owned(),
-            kind: "edit".to_owned(),
-            state: ToolState::Started,
-            input: told.1.map(str::to_owned),
-            output: None,
-            error: None,
-            paths: Vec::new(),
-            ungated: false,
-        };
-        assert_eq!(decision.is_about(&note), expected, "{decided:?} {told:?}");
-    }
-
-    #[test]
-    fn a_decision_is_known_by_the_input_and_without_one_by_the_title() {
-        check(("Write", "{\"a\":1}"), ("Write", Some("{\"a\":1}")), true);
-        check(("Write", "{\"a\":1}"), ("Writes a", Some("{\"a\":1}")), true);
-        check(("Write", "{\"a\":1}"), ("Write", Some("{\"a\":2}")), false);
-        check(("Write", "ls -l"), ("Write", Some("ls")), false);
-        check(("Write", "aaaa\n(9 more bytes)"), ("Write", Some("aaaa")), true);
-        check(("Write", ""), ("Write", None), true);
-        check(("Write", "{}"), ("Write", None), true);
-        check(("Write", "{}"), ("Read", None), false);
-    }
-}
+pub(super) const DECISIONS: &str = "SELECT call, approved, decided_by FROM audit INDEXED BY audit_by_age
+     WHERE at >= ?1 AND session = (SELECT id FROM sessions WHERE key = ?2) AND agent = ?3 AND run = ?4
+     AND call <> '' AND decided_by <> 'nobody' ORDER BY key";

@@ -41,7 +41,7 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         Event::ConfirmAsked(asked) => plain(
             "confirm_asked",
             json!({
-                "id": asked.id.as_str(), "agent": asked.agent.number(), "number": asked.number, "tool": asked.tool,
+                "id": asked.id.as_str(), "agent": asked.agent.number(), "number": asked.number, "call": asked.call, "tool": asked.tool,
                 "input": asked.input, "diff": asked.diff, "level": asked.level.name(), "reason": asked.reason,
                 "seconds": asked.seconds,
             }),
@@ -159,6 +159,8 @@ struct AskedBody {
     agent: u8,
     #[serde(default)]
     number: u32,
+    #[serde(default)]
+    call: String,
     tool: String,
     input: String,
     diff: Option<String>,
@@ -173,6 +175,7 @@ fn read_asked(body: &str) -> Option<Confirmation> {
         id: ConfirmId::new(&body.id),
         agent: AgentSlot::new(body.agent)?,
         number: body.number,
+        call: body.call,
         tool: body.tool,
         input: body.input,
         diff: body.diff,
@@ -497,6 +500,7 @@ mod tests {
             id: ConfirmId::new("c1"),
             agent,
             number: 7,
+            call: "t1".into(),
             tool: "Write a".into(),
             input: "{}".into(),
             diff: Some("-a\n+b\n".into()),

@@ -110,6 +110,10 @@ CREATE INDEX audit_inputs ON audit (session) WHERE input <> '';
 CREATE INDEX questions ON events (session, channel, seq) WHERE kind = 'confirm_asked';
 CREATE INDEX results ON events (session, channel, seq) WHERE kind IN ('run_summed', 'chosen');
 ",
+    "
+-- What the agent knows the call by.
+ALTER TABLE audit ADD COLUMN call TEXT NOT NULL DEFAULT '';
+",
 ];
 
 /// The schema that this version writes.

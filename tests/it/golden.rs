@@ -307,6 +307,7 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
                 id: ConfirmId::new("c0ffee"),
                 agent,
                 number: 3,
+                call: "call-1".into(),
                 tool: "Write src/main.rs".into(),
                 input: r#"{"path":"src/main.rs"}"#.into(),
                 diff: Some("-old\n+new\n".into()),

@@ -121,16 +121,16 @@ fn why(home: &Home) -> String {
 
 #[tokio::test]
 async fn a_call_that_kill_9_has_cut_off_ends_at_the_next_start() {
-    for (request, answer, ungated, decisions) in [
-        ("begun-tool wait", None, true, vec![decided("allowed", "nobody")]),
-        (
-            "ask-begun wait",
-            Some(true),
-            false,
-            vec![decided("allowed", "user"), decided("allowed", "user")],
-        ),
+    let allowed = || vec![decided("allowed", "user"), decided("allowed", "user")];
+    let unasked = || vec![decided("allowed", "nobody")];
+    for (request, answer, name, ungated, decisions) in [
+        ("begun-tool wait", None, "Write a.txt", true, unasked()),
+        ("ask-begun wait", Some(true), "Writing a.txt", false, allowed()),
+        ("ask-hinted wait", Some(true), "Writing a.txt", false, allowed()),
         // Nobody has said yes, so there is nothing of which the outcome would be unknown.
-        ("ask-begun wait", None, false, vec![decided("refused", "end")]),
+        ("ask-begun wait", None, "Write a.txt", false, vec![decided("refused", "end")]),
+        // A yes is for one call.
+        ("ask-told begun-again wait", Some(true), "Writing again", true, unasked()),
     ] {
         let home = Home::new();
         let process = gateway(&home, "");
@@ -146,7 +146,6 @@ async fn a_call_that_kill_9_has_cut_off_ends_at_the_next_start() {
                 front.decide(&question, approved).await;
             }
         }
-        let name = if answer.is_some() { "Writing a.txt" } else { "Write a.txt" };
         let begun =
             |packet: &Value| packet[BODY]["名前"] == name && packet[BODY]["状態"] == "started";
         pane.until_where(begun).await;
