@@ -146,6 +146,10 @@ impl Auth {
         !self.users().is_empty()
     }
 
+    pub fn user_count(&self) -> usize {
+        self.users().len()
+    }
+
     /// The local user's password is the token.
     pub async fn login(
         &self,
@@ -195,18 +199,14 @@ impl Auth {
     }
 
     /// Takes the users of a changed configuration. Who is not among them, or has another password, has to log in anew.
-    /// What cannot be stored is not taken over.
+    /// That holds at once, also if it cannot be stored: at the next start they are compared again.
     pub async fn replace_users(&self, users: Vec<User>) -> Result<(), StoreError> {
-        let before = std::mem::replace(&mut *write(&self.users), users.into());
+        *write(&self.users) = users.into();
         if self.has_users() {
             let next = self.grants.permanent(&Principal::local());
             std::mem::replace(&mut *write(&self.local), next).over.cancel();
         }
-        let stored = self.forget_changed().await;
-        if stored.is_err() {
-            *write(&self.users) = before;
-        }
-        stored
+        self.forget_changed().await
     }
 
     /// Ends what has expired; called now and then.

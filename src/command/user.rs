@@ -72,8 +72,10 @@ pub enum UserCommandError {
     Hash(String),
     #[error("cannot change {}: {reason}", path.display())]
     File { path: PathBuf, reason: String },
-    #[error("nothing is changed: the running gateway refuses it: {0}")]
+    #[error("the running gateway refuses it: {0}")]
     Refused(String),
+    #[error("{why}; {} is changed all the same, because it cannot be put back: {reason}", path.display())]
+    NotUndone { path: PathBuf, why: String, reason: io::Error },
     #[error("{} is changed, but the running gateway may go on as before: {reason}", path.display())]
     NotTold { path: PathBuf, reason: ControlError },
     #[error(transparent)]
@@ -216,24 +218,34 @@ pub(super) fn is(user: &Table, name: &str) -> bool {
     user.get("name").and_then(Item::as_str) == Some(name)
 }
 
-/// A gateway that refuses a change would not start with it either, so nothing is left of it.
+/// Nothing is left of a change that it refuses, or that cannot be told because the settings are wrong.
 fn tell_gateway(
     path: PathBuf,
     edit: Edit,
     overrides: Overrides,
 ) -> Result<String, UserCommandError> {
-    let data = config::data(overrides)?;
-    match Runtime::new()?.block_on(control::reload_users(&data, &path)) {
+    let told = config::data(overrides).map_err(UserCommandError::from).and_then(|data| {
+        let told = Runtime::new()?.block_on(control::reload_users(&data, &path));
+        Ok(told?)
+    });
+    match told {
         Ok(()) => Ok("the running gateway knows it".to_owned()),
-        Err(ControlError::NotRunning(data)) => {
+        Err(UserCommandError::Control(ControlError::NotRunning(data))) => {
             let data = data.display();
             Ok(format!("no gateway is running with {data}; it holds from the next start"))
         }
-        Err(ControlError::Refused(reason)) => {
-            edit.undo()?;
-            Err(UserCommandError::Refused(reason))
+        Err(UserCommandError::Control(ControlError::Refused(refused))) => {
+            undo(path, edit, UserCommandError::Refused(refused))
         }
         // Whether it has taken the change over nobody knows.
-        Err(reason) => Err(UserCommandError::NotTold { path, reason }),
+        Err(UserCommandError::Control(reason)) => Err(UserCommandError::NotTold { path, reason }),
+        Err(err) => undo(path, edit, err),
+    }
+}
+
+fn undo(path: PathBuf, edit: Edit, why: UserCommandError) -> Result<String, UserCommandError> {
+    match edit.undo() {
+        Ok(()) => Err(why),
+        Err(reason) => Err(UserCommandError::NotUndone { path, why: why.to_string(), reason }),
     }
 }

@@ -19,13 +19,11 @@ pub(super) struct Edit {
 }
 
 impl Edit {
-    pub(super) fn undo(self) -> Result<(), UserCommandError> {
-        let undone = match &self.before {
+    pub(super) fn undo(self) -> io::Result<()> {
+        match &self.before {
             Some(text) => replace(&self.path, text),
             None => fs::remove_file(&self.path),
-        };
-        let path = self.path;
-        undone.map_err(|err| UserCommandError::File { path, reason: err.to_string() })
+        }
     }
 }
 

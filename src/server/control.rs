@@ -2,7 +2,7 @@
 //! One JSON line in, one out; whoever may open the file is the operator.
 
 use super::AppState;
-use crate::config;
+use crate::config::{self, User};
 use crate::message::{Principal, SessionId, SystemNotice};
 use crate::session::{KeepingError, LibraryError, Moment, Scope};
 use crate::task::Tasks;
@@ -269,20 +269,25 @@ async fn reload(state: &AppState, file: &Path) -> Answer {
     if users.is_empty() && !state.config.listen.ip().is_loopback() {
         return refused("others can reach it, so it needs users");
     }
-    let (config, several) = (Arc::clone(&state.config), users.clone());
-    let checked = spawn_blocking(move || config.can_serve(&several)).await;
-    match checked {
-        Ok(Ok(())) => {}
-        Ok(Err(no_box)) => return refused(no_box),
-        Err(_) => return refused("it cannot find out whether agents can be boxed"),
+    // Whoever is to go, or to have another password, does not wait for a box.
+    if users.len() > state.auth.user_count()
+        && let Err(why) = can_serve(state, users.clone()).await
+    {
+        return refused(why);
     }
     let count = users.len();
-    match state.auth.replace_users(users).await {
-        Ok(()) => {
-            info!(users = count, "users changed by the operator");
-            Answer::Done { ok: true, sessions: 0 }
-        }
-        Err(err) => refused(err),
+    if let Err(err) = state.auth.replace_users(users).await {
+        warn!(%err, "logins that have ended could not be forgotten; the next start does it");
+    }
+    info!(users = count, "users changed by the operator");
+    Answer::Done { ok: true, sessions: 0 }
+}
+
+async fn can_serve(state: &AppState, users: Vec<User>) -> Result<(), String> {
+    let config = Arc::clone(&state.config);
+    match spawn_blocking(move || config.can_serve(&users)).await {
+        Ok(answer) => answer.map_err(|no_box| no_box.to_string()),
+        Err(_) => Err("it cannot find out whether agents can be boxed".to_owned()),
     }
 }
 
