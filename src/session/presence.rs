@@ -24,6 +24,8 @@ const OPEN_EVERY: Duration = Duration::from_secs(3600);
 #[derive(Debug)]
 pub(super) struct Presence {
     pub(super) heartbeat: Interval,
+    /// From the first socket on `input` to its first heartbeat.
+    phase: Duration,
     heartbeats: u64,
     born: Instant,
     /// Some socket has been greeted on the input channel since the session came to life.
@@ -32,15 +34,27 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// Sessions that come to life together, as after a restart, do not all wake up in the same moment from then on: who
-    /// speaks in that moment would hear it.
+    /// Sessions that come to life together, or whose pages come back together, as after a restart, do not all wake up in
+    /// the same moment from then on: who speaks in that moment would hear it.
     pub(super) fn new(session: &SessionId) -> Self {
         let mut hasher = DefaultHasher::new();
         session.hash(&mut hasher);
-        let phase = HEARTBEAT * (hasher.finish() % PHASES) as u32 / PHASES as u32;
+        let phase = HEARTBEAT * (1 + hasher.finish() % PHASES) as u32 / PHASES as u32;
         let mut heartbeat = interval_at(Instant::now() + phase, HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { heartbeat, heartbeats: 0, born: Instant::now(), input_seen: false, used: None }
+        Self {
+            heartbeat,
+            phase,
+            heartbeats: 0,
+            born: Instant::now(),
+            input_seen: false,
+            used: None,
+        }
+    }
+
+    /// Somebody listens from now on.
+    fn begin(&mut self) {
+        self.heartbeat.reset_after(self.phase);
     }
 }
 
@@ -75,7 +89,7 @@ impl Session {
         let only_input =
             attach.channel == Channel::Input && self.audience.count(Channel::Input) == 0;
         if only_input {
-            self.presence.heartbeat.reset();
+            self.presence.begin();
         }
         let published = self.audience.published(attach.channel);
         let resume = attach.cursor.filter(|(epoch, seq)| *epoch == self.epoch && *seq <= published);
@@ -181,6 +195,11 @@ mod tests {
             let phase = begun.elapsed();
             assert!(phase <= HEARTBEAT);
             phases.insert(phase);
+            // The page comes back together with those of others.
+            let begun = Instant::now();
+            presence.begin();
+            presence.heartbeat.tick().await;
+            assert_eq!(begun.elapsed(), phase);
         }
         assert!(phases.len() > 15, "{phases:?}");
     }
