@@ -64,20 +64,27 @@ pub(crate) async fn compare(plan: &Plan, packet: &Arc<[u8]>, pair: &mut Pair, re
     } else {
         String::new()
     };
-    let left_out = |of: fn(&(Pace, Pace)) -> &Pace| {
-        let parts = rounds.iter().map(|round| of(round).left_out);
-        100.0 * parts.sum::<f64>() / rounds.len() as f64
-    };
     let how = format!(
-        "{sessions} sessions, {PACE} packets/s each of {} bytes, {} packets of each in a round, median of the {} rounds (of {}) that were sent on time{reduced}; without {:.1} % (echo {:.1} %) during which the core itself stood still",
+        "{sessions} sessions, {PACE} packets/s each of {} bytes, {} packets of each in a round, median of the {} rounds (of {}) that were sent on time{reduced}; {}",
         packet.len(),
         plan.paced_packets,
         rounds.len(),
         plan.paced_rounds,
-        left_out(|(_, gateway)| gateway),
-        left_out(|(echo, _)| echo),
+        left_out(&pair.gateway.watch, &rounds),
     );
     add_rows(&rounds, &how, report);
+}
+
+/// What is not counted of both.
+fn left_out(watch: &Watch, rounds: &[(Pace, Pace)]) -> String {
+    if !watch.sees() {
+        return "whether the core itself stood still could not be watched".to_owned();
+    }
+    let part = |of: fn(&(Pace, Pace)) -> f64| {
+        100.0 * rounds.iter().map(of).sum::<f64>() / rounds.len() as f64
+    };
+    let (own, theirs) = (part(|(_, gateway)| gateway.left_out), part(|(echo, _)| echo.left_out));
+    format!("without {own:.1} % (echo {theirs:.1} %) around which the core itself stood still")
 }
 
 fn add_rows(rounds: &[(Pace, Pace)], how: &str, report: &mut Report) {

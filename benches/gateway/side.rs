@@ -63,10 +63,8 @@ impl Side {
             1e3 * quantile(times.iter().map(Duration::as_secs_f64), part)
         };
         let gaps = self.watch.since(begun);
-        let counted = seen
-            .answers
-            .iter()
-            .filter(|(sent, took)| !gaps.iter().any(|gap| gap.touches(*sent, *took)));
+        let counted =
+            seen.answers.iter().filter(|(sent, _)| !gaps.iter().any(|gap| gap.is_around(*sent)));
         let latencies: Vec<_> = counted.map(|(_, took)| *took).collect();
         Pace {
             cpu,
