@@ -6,9 +6,9 @@ use super::repository::small_file;
 use super::{GitError, Repository};
 use crate::regular;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::Path;
 use tracing::warn;
 
@@ -69,7 +69,13 @@ impl Repository {
 /// What was a file may be a link to somewhere else by now.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = regular::open(from)?;
-    let mut copy = File::create_new(to)?;
-    io::copy(&mut source, &mut copy)?;
-    copy.set_permissions(source.metadata()?.permissions())
+    let rights = source.metadata()?.permissions();
+    // Nobody else sees it meanwhile.
+    let mut copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    let copied = io::copy(&mut source, &mut copy).and_then(|_| copy.set_permissions(rights));
+    if copied.is_err() {
+        // Half of it would be taken for the whole the next time.
+        let _ = fs::remove_file(to);
+    }
+    copied
 }
