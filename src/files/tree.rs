@@ -253,7 +253,7 @@ impl Tree {
         let read_on = || iter::from_fn(next).filter_map(read).collect::<Vec<_>>();
         let is_wide = todo.len() >= WIDE;
         thread::scope(|scope| {
-            let readers = if is_wide { threads - 1 } else { 0 };
+            let readers = if is_wide { threads.max(2) - 1 } else { 0 };
             let reading: Vec<_> = (0..readers).map(|_| scope.spawn(read_on)).collect();
             for unread in todo {
                 enter(&root.path.join(&unread.0));

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::time::SystemTime;
 
 /// Raised when a reader of the former form could not read the new one.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What there is to know of an exported session besides its events.
 #[derive(Debug, Clone, PartialEq, Eq)]

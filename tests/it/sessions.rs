@@ -555,6 +555,9 @@ async fn an_upload_that_cannot_be_removed_does_not_keep_a_session() {
         const NOBODY: u32 = 65_534;
         give(home.data.path(), NOBODY);
         give(home.project.path(), NOBODY);
+        if !session_command(&home, &["list"]).uid(NOBODY).status().is_ok_and(|it| it.success()) {
+            return eprintln!("not tested: others may not run what is built here");
+        }
         command.uid(NOBODY);
     }
     let deleted = command.output().unwrap();
