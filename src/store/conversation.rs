@@ -24,13 +24,22 @@ pub(super) fn write(
     key: SessionKey,
     conversation: &Conversation,
 ) -> Result<(), rusqlite::Error> {
+    // Rows of earlier versions may end with a slash.
+    let directory: PathBuf = conversation.directory.components().collect();
+    let mut outdated = directory.as_os_str().as_bytes().to_vec();
+    outdated.push(b'/');
+    connection
+        .prepare_cached(
+            "DELETE FROM conversations WHERE session = ?1 AND slot = ?2 AND agent = ?3 AND directory = ?4",
+        )?
+        .execute(params![key.0, conversation.slot.number(), conversation.agent, outdated])?;
     let mut insert = connection
         .prepare_cached("INSERT OR REPLACE INTO conversations VALUES (?1, ?2, ?3, ?4, ?5)")?;
     insert.execute(params![
         key.0,
         conversation.slot.number(),
         conversation.agent,
-        conversation.directory.as_os_str().as_bytes(),
+        directory.as_os_str().as_bytes(),
         conversation.name
     ])?;
     Ok(())
@@ -45,7 +54,8 @@ pub(super) fn all(
     )?;
     let rows = query.query_map(params![key.0], |row| {
         let directory = OsString::from_vec(row.get(2)?);
-        Ok((row.get(0)?, row.get(1)?, PathBuf::from(directory), row.get(3)?))
+        let directory: PathBuf = PathBuf::from(directory).components().collect();
+        Ok((row.get(0)?, row.get(1)?, directory, row.get(3)?))
     })?;
     let mut found = Vec::new();
     for row in rows {

@@ -96,6 +96,12 @@ impl Repository {
         &self.0.prefix
     }
 
+    /// The project's place below a checkout of the repository. Joining an empty prefix would end it with a slash, and
+    /// agents compare paths as text.
+    pub(super) fn project_in(&self, top: &Path) -> PathBuf {
+        if self.0.prefix.as_os_str().is_empty() { top.to_owned() } else { top.join(&self.0.prefix) }
+    }
+
     /// The user's own git directory, shared by all worktrees.
     pub fn common_dir(&self) -> &Path {
         &self.0.common

@@ -142,7 +142,7 @@ impl Repository {
 impl Worktree {
     /// Where the agent works: the project's place in the worktree.
     pub fn place(&self) -> PathBuf {
-        self.link.top.join(self.repository.prefix())
+        self.repository.project_in(&self.link.top)
     }
 
     /// The whole worktree, which the agent may write.

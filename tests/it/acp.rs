@@ -215,6 +215,21 @@ async fn a_prompt_is_answered_and_the_process_is_kept() {
     assert_eq!(agent.said("where").await, place.path().display().to_string());
 }
 
+/// Agents find their conversations by the text of this path.
+#[tokio::test]
+async fn the_place_of_work_is_told_without_a_slash_at_its_end() {
+    let mut post = Post::new(&["--load"]);
+    for _ in 0..2 {
+        let config = AgentConfig::Program(Arc::new(post.program.clone()));
+        let place = Place::open(post.path().join("."));
+        let place = Place { directory: place.directory.join(""), ..place };
+        let mut agent = Agent { link: agent::start(&config, &place) };
+        assert_eq!(agent.said("told-where").await, post.path().display().to_string());
+        // Once more with what it has begun.
+        post.program.resume = Some(agent.said("session").await);
+    }
+}
+
 #[tokio::test]
 async fn messages_do_not_stick_together() {
     let place = Post::new(&[]);

@@ -21,4 +21,10 @@ impl Place {
     pub fn open(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into(), home: None, confinement: None, notice: None }
     }
+
+    /// The directory as an agent is told it: without a slash at its end and without `.` in it. Agents look up their
+    /// conversations by this text.
+    pub fn cwd(&self) -> PathBuf {
+        self.directory.components().collect()
+    }
 }

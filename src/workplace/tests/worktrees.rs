@@ -32,7 +32,8 @@ fn without_uncommitted_work_its_head_is_the_users() {
     let fixture = Fixture::new();
     let worktree = fixture.ensure(1);
     assert_eq!(git(worktree.top(), &["rev-parse", "HEAD"]), fixture.git(&["rev-parse", "HEAD"]));
-    assert_eq!(worktree.place(), worktree.top());
+    // As text: two paths are the same with and without a slash at the end, but not to agents.
+    assert_eq!(worktree.place().as_os_str(), worktree.top().as_os_str());
 }
 
 #[test]

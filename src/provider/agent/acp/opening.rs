@@ -207,7 +207,7 @@ impl Agent {
     }
 
     async fn begin(&mut self, start: &mut Start) -> Result<Choices, CallError> {
-        let fresh = NewSessionRequest::new(&self.place.directory);
+        let fresh = NewSessionRequest::new(self.place.cwd());
         let session: NewSessionResponse = self.call("session/new", &fresh, start).await?;
         self.session = Some(session.session_id.to_string());
         Ok(Choices::offered(session.modes, session.config_options))
@@ -221,14 +221,14 @@ impl Agent {
         start: &mut Start,
     ) -> Result<Option<Choices>, CallError> {
         if can.session_capabilities.resume.is_some() {
-            let request = ResumeSessionRequest::new(earlier.to_owned(), &self.place.directory);
+            let request = ResumeSessionRequest::new(earlier.to_owned(), self.place.cwd());
             let resumed = self.call("session/resume", &request, start).await;
             if let Some(session) = unless_refused::<ResumeSessionResponse>(resumed)? {
                 return Ok(Some(Choices::repeated(session.modes, session.config_options)));
             }
         }
         if can.load_session {
-            let request = LoadSessionRequest::new(earlier.to_owned(), &self.place.directory);
+            let request = LoadSessionRequest::new(earlier.to_owned(), self.place.cwd());
             let loaded = self.call("session/load", &request, start).await;
             if let Some(session) = unless_refused::<LoadSessionResponse>(loaded)? {
                 return Ok(Some(Choices::repeated(session.modes, session.config_options)));
