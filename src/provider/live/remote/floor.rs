@@ -7,6 +7,8 @@ use std::time::Duration;
 
 /// After so much silence a sound was only a sound.
 const SHORT_PAUSE: Duration = Duration::from_millis(250);
+/// A key is often released before the last word is over: so much more voice belongs to what was said by it.
+const LAST_SYLLABLE: Duration = Duration::from_millis(300);
 /// In bytes; whoever says more has something to say.
 const LONGEST_BACKCHANNEL: usize = 60;
 
@@ -16,6 +18,8 @@ pub(super) struct Floor {
     /// Voice that does not count any more: a reply had just begun, or it was already taken for a turn.
     ignored: Duration,
     heard: Duration,
+    /// What was said by a key may still go on.
+    trails: bool,
     /// Voice of what was last taken for speech or for a sound, also after its end.
     spoken: Duration,
 }
@@ -64,10 +68,11 @@ impl Floor {
         let Some(voice) = voice else { return self.quiet() };
         self.heard = voice.voiced;
         if model == Model::Begins && self.state == State::Silent {
-            self.ignored = voice.voiced;
+            self.ignored = self.ignored.max(voice.voiced);
             return None;
         }
         let voiced = voice.voiced.saturating_sub(self.ignored);
+        self.trails &= voiced.is_zero();
         self.spoken = voiced;
         let (state, told) = match (self.state, model) {
             (State::Silent, _) if voiced.is_zero() => return None,
@@ -94,6 +99,25 @@ impl Floor {
         self.ignored = self.heard;
     }
 
+    /// Somebody speaks by a key, so this is nothing to be judged.
+    pub(super) fn overhear(&mut self, voice: Option<Voice>) {
+        self.heard = voice.map_or(Duration::ZERO, |voice| voice.voiced);
+    }
+
+    /// The key is released. What was said by it was a whole turn, also if the end of its last word is still to come.
+    pub(super) fn release(&mut self) {
+        self.leave();
+        self.trails = !self.heard.is_zero();
+        if self.trails {
+            self.ignored += LAST_SYLLABLE;
+        }
+    }
+
+    /// Nothing but the end of what was said by a key has been heard since then.
+    pub(super) fn is_trailing(&self) -> bool {
+        self.trails
+    }
+
     pub(super) fn is_taken(&self) -> bool {
         self.state == State::Speaking
     }
@@ -114,7 +138,7 @@ impl Floor {
     }
 
     fn quiet(&mut self) -> Option<Move> {
-        (self.ignored, self.heard) = (Duration::ZERO, Duration::ZERO);
+        (self.ignored, self.heard, self.trails) = (Duration::ZERO, Duration::ZERO, false);
         match std::mem::take(&mut self.state) {
             State::Silent | State::Murmured => None,
             State::Suspected => Some(Move::Resume),
@@ -245,6 +269,23 @@ pub(super) mod tests {
         assert_eq!(floor.hear(voice(900, 590), Model::Speaks, &rules), None);
         assert_eq!(floor.hear(voice(948, 0), Model::Speaks, &rules), Some(Move::Pause));
         assert_eq!(floor.hear(voice(1_400, 0), Model::Speaks, &rules), Some(Move::Interrupt));
+    }
+
+    #[test]
+    fn what_was_said_by_a_key_interrupts_nobody_and_what_follows_it_does() {
+        let (mut floor, rules) = (Floor::default(), rules());
+        floor.overhear(voice(2_000, 0));
+        floor.release();
+        for (voiced, quiet) in [(2_000, 16), (2_290, 0), (2_300, 590)] {
+            assert_eq!(floor.hear(voice(voiced, quiet), Model::Speaks, &rules), None);
+            assert!(floor.is_trailing());
+        }
+        assert_eq!(floor.hear(voice(2_316, 0), Model::Speaks, &rules), Some(Move::Pause));
+        assert!(!floor.is_trailing());
+        assert_eq!(floor.hear(voice(2_800, 0), Model::Speaks, &rules), Some(Move::Interrupt));
+        floor.overhear(None);
+        floor.release();
+        assert!(!floor.is_trailing(), "nothing was said");
     }
 
     #[test]

@@ -38,6 +38,7 @@ impl Conversation {
         };
         if let Some(said) = &mut self.turn.key {
             *said += length(&heard.pcm, self.vendor.input_rate);
+            self.floor.overhear(heard.voice);
             self.hear(heard.pcm);
             return;
         }
@@ -45,6 +46,10 @@ impl Conversation {
             self.lead.push_back(heard.pcm);
             self.judge(heard.voice, model, now);
             self.pass_on_lead(heard.voice);
+        } else if self.floor.is_trailing() {
+            self.lead.push_back(heard.pcm);
+            self.judge(heard.voice, model, now);
+            self.pass_on_trail();
         } else {
             self.forget_murmur();
             self.release_lead();
@@ -92,9 +97,24 @@ impl Conversation {
         }
     }
 
+    /// A vendor that judges by itself would take the end of a word that was spoken by a key for a turn of its own.
+    fn pass_on_trail(&mut self) {
+        if !self.floor.is_trailing() {
+            return self.release_lead();
+        }
+        let rate = self.vendor.input_rate;
+        while time_of(&self.lead, rate) > LONGEST_LEAD {
+            self.lead.pop_front();
+        }
+    }
+
     fn judge(&mut self, voice: Option<Voice>, model: Model, now: Instant) {
         if let Some(voice) = voice {
             self.turn.voiced = Some(now - voice.quiet);
+        }
+        if voice.is_none() && self.floor.is_trailing() {
+            // It was the end of the turn before, and no turn begins with it.
+            self.lead.clear();
         }
         let told = self.floor.hear(voice, model, &self.remote.rules);
         match told {
@@ -238,6 +258,8 @@ impl Conversation {
                 self.interrupt(Some(now), now);
                 self.take_turns(now);
                 self.turn.key = Some(Duration::ZERO);
+                self.floor.leave();
+                self.lead.clear();
                 self.turn.unanswered = true;
                 self.turn.utterances.clear();
                 self.ear.forget();
@@ -253,6 +275,7 @@ impl Conversation {
                     self.turn.unanswered = false;
                     self.captions.forget_unnamed();
                 }
+                self.floor.release();
             }
             (TalkKey::Released, None) => (),
         }

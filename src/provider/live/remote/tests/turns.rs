@@ -109,3 +109,75 @@ async fn a_result_that_another_vendor_asked_for_is_told_in_words() {
     let told = call.text().await;
     assert!(told.contains("agent 1 has begun"), "{told}");
 }
+
+/// Who speaks by a key and leaves the microphone on hears every answer to its end.
+async fn is_answered_by_key(turns: Turns, half_duplex: bool, room: [i16; 3]) {
+    let mut talk = talk_with(TurnRules { turns, half_duplex, ..rules() }, &["first"]);
+    let mut call = None;
+    for round in 0..3 {
+        talk.say(LiveInput::TalkKey(TalkKey::Pressed)).await;
+        let mut now = match call.take() {
+            Some(call) => call,
+            None => talk.vendor.answer().await,
+        };
+        talk.microphone(9_000, 50).await;
+        talk.say(LiveInput::TalkKey(TalkKey::Released)).await;
+        let (before, id) = (talk.player.samples(), format!("r{round}"));
+        let vendor = async {
+            while now.next().await["type"] != "input_audio_buffer.commit" {}
+            let committed = format!("u{round}");
+            now.send(json!({"type": "input_audio_buffer.committed", "item_id": committed})).await;
+            if turns == Turns::Model {
+                now.expect("session.update").await;
+            }
+            now.expect("response.create").await;
+            sleep(milliseconds(400)).await;
+            now.created(&id).await;
+            now.burst(&id, QUESTION).await;
+            now.done(&id, "completed").await;
+            now.transcribed(&committed, "go on").await;
+        };
+        let noise = async {
+            // The last syllable comes after the key.
+            talk.microphone(room[0], 5).await;
+            talk.microphone(room[1], 50).await;
+            talk.microphone(room[2], 50).await;
+        };
+        tokio::join!(vendor, noise);
+        assert_eq!(talk.said().await, user("go on"));
+        assert_eq!(talk.said().await, answer(QUESTION), "{turns:?} {room:?} {round}");
+        let letters = QUESTION.chars().filter(|c| c.is_alphabetic()).count();
+        assert_eq!(talk.player.samples() - before, letters * LETTER, "{turns:?} {round}");
+        assert!(now.idle(Duration::from_secs(2)).await, "it is answered once");
+        call = Some(now);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_speaks_by_a_key_and_leaves_the_microphone_on_is_answered() {
+    for turns in [Turns::Model, Turns::Gateway] {
+        // Silence, the room's noise, and a last syllable that comes after the key.
+        for room in [[0, 0, 300], [600, 600, 600], [9_000, 0, 300]] {
+            is_answered_by_key(turns, false, room).await;
+        }
+        is_answered_by_key(turns, true, [0, 0, 300]).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_goes_on_after_the_key_is_heard() {
+    let mut talk = talk();
+    talk.say(LiveInput::TalkKey(TalkKey::Pressed)).await;
+    let mut call = talk.vendor.answer().await;
+    talk.microphone(9_000, 25).await;
+    talk.say(LiveInput::TalkKey(TalkKey::Released)).await;
+    while call.next().await["type"] != "response.create" {}
+    let heard = call.heard;
+    call.created("r1").await;
+    // Longer than any last syllable: this is somebody who does not want the answer yet.
+    talk.microphone(9_000, 25).await;
+    call.expect("response.cancel").await;
+    while call.heard < heard + 24 * 960 {
+        call.any().await;
+    }
+}

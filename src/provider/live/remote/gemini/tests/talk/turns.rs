@@ -184,3 +184,41 @@ async fn a_handle_that_comes_a_moment_after_a_warning_is_used() {
     let mut next = talk.pick_up().await;
     assert_eq!(next.begin().await["sessionResumption"], json!({"handle": "h"}));
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_speaks_by_a_key_and_leaves_the_microphone_on_is_answered() {
+    for turns in [Turns::Model, Turns::Gateway] {
+        for room in [[0, 0], [600, 600], [8_000, 300]] {
+            let mut talk = talk(turns);
+            let mut call = talk.answer().await;
+            for round in 0..4 {
+                talk.input(LiveInput::TalkKey(TalkKey::Pressed)).await;
+                if turns == Turns::Model && round == 0 {
+                    // It cannot be told within a connection that it is not to judge.
+                    call.left().await;
+                    call = talk.answer().await;
+                }
+                talk.speak(8_000, 2 * SECOND).await;
+                talk.input(LiveInput::TalkKey(TalkKey::Released)).await;
+                let vendor = async {
+                    assert_eq!(call.next().await, activity_start());
+                    assert_eq!(call.next().await, activity_end());
+                    sleep(Duration::from_millis(400)).await;
+                    let said = json!({"inputTranscription": {"text": "over", "finished": true}});
+                    call.content(said).await;
+                    call.reply("and out", SECOND).await;
+                };
+                let noise = async {
+                    // The last syllable comes after the key.
+                    talk.speak(room[0], Duration::from_millis(200)).await;
+                    talk.speak(room[1], 3 * SECOND).await;
+                };
+                tokio::join!(vendor, noise);
+                talk.user_said("over").await;
+                talk.model_said("and out").await;
+                let more = timeout(2 * SECOND, next(&mut call)).await;
+                assert!(more.is_err(), "{turns:?} {room:?} {round}: {more:?}");
+            }
+        }
+    }
+}
