@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// As api.anthropic.com sends it: text, then a call.
 const STREAM: &str = r#"event: message_start
-data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":472,"cache_creation_input_tokens":0,"cache_read_input_tokens":28,"output_tokens":2,"service_tier":"standard"}}}
+data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-5-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":472,"cache_creation_input_tokens":0,"cache_read_input_tokens":28,"output_tokens":2,"service_tier":"standard"}}}
 
 event: content_block_start
 data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
@@ -90,7 +90,7 @@ async fn text_and_a_call_come_with_their_cost() {
     asked.assert_key_only_in("x-api-key", KEY);
     let expected = json!({
         "model": "some-model",
-        "max_tokens": 8192,
+        "max_tokens": 32000,
         "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
         "stream": true,
     });

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// As generativelanguage.googleapis.com sends it: with carriage returns.
-const HELLO: &str = "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"thinking\",\"thought\": true}],\"role\": \"model\"},\"index\": 0}],\"usageMetadata\": {\"promptTokenCount\": 8,\"totalTokenCount\": 8,\"promptTokensDetails\": [{\"modality\": \"TEXT\",\"tokenCount\": 8}]},\"modelVersion\": \"gemini-2.5-flash\",\"responseId\": \"r\"}\r\n\r\n\
+const HELLO: &str = "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"thinking\",\"thought\": true}],\"role\": \"model\"},\"index\": 0}],\"usageMetadata\": {\"promptTokenCount\": 8,\"totalTokenCount\": 8,\"promptTokensDetails\": [{\"modality\": \"TEXT\",\"tokenCount\": 8}]},\"modelVersion\": \"gemini-3.8-flash\",\"responseId\": \"r\"}\r\n\r\n\
 data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"橋\"}],\"role\": \"model\"},\"index\": 0}],\"usageMetadata\": {\"promptTokenCount\": 8,\"candidatesTokenCount\": 1,\"totalTokenCount\": 9}}\r\n\r\n\
 data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \" it is\"}],\"role\": \"model\"},\"finishReason\": \"STOP\",\"index\": 0}],\"usageMetadata\": {\"promptTokenCount\": 8,\"candidatesTokenCount\": 4,\"thoughtsTokenCount\": 20,\"totalTokenCount\": 32}}\r\n\r\n";
 
@@ -117,22 +117,30 @@ async fn a_whole_conversation_is_sent_in_the_vendors_form() {
 
 #[tokio::test]
 async fn calls_of_another_model_are_marked_for_the_family_that_signs() {
-    let server = ModelServer::start([Reply::events(HELLO)]).await;
-    let call = ToolCall {
-        id: "a".to_owned(),
-        name: "read".to_owned(),
-        arguments: "{}".to_owned(),
-        signature: None,
+    let marks = async |name: &str| {
+        let server = ModelServer::start([Reply::events(HELLO)]).await;
+        let call = ToolCall {
+            id: "a".to_owned(),
+            name: "read".to_owned(),
+            arguments: "{}".to_owned(),
+            signature: None,
+        };
+        let request = ChatRequest {
+            history: vec![ChatMessage::Assistant { text: String::new(), calls: vec![call] }],
+            tools: vec![spec()],
+            ..saying("hi")
+        };
+        answer(ChatModel { model: name.to_owned(), ..model(&server) }, request).await;
+        let body = server.only_request().body;
+        body["contents"][0]["parts"][0]["thoughtSignature"] == "skip_thought_signature_validator"
     };
-    let request = ChatRequest {
-        history: vec![ChatMessage::Assistant { text: String::new(), calls: vec![call] }],
-        tools: vec![spec()],
-        ..saying("hi")
-    };
-    answer(ChatModel { model: "gemini-3-pro".to_owned(), ..model(&server) }, request).await;
-    let body = server.only_request().body;
-    let mark = &body["contents"][0]["parts"][0]["thoughtSignature"];
-    assert_eq!(mark, "skip_thought_signature_validator");
+    for name in ["gemini-3.8-flash", "models/gemini-3-pro", "gemini-4-argon", "gemini-flash-latest"]
+    {
+        assert!(marks(name).await, "{name}");
+    }
+    for name in ["gemini-2.5-pro", "gemma-3", "some-model"] {
+        assert!(!marks(name).await, "{name}");
+    }
 }
 
 #[tokio::test]

@@ -11,8 +11,8 @@ use super::sse::SseEvent;
 use super::{ChatMessage, ChatOutput, DoneReason, ToolCall, ToolResult, ToolSpec, Usage};
 use crate::message::ChatModel;
 
-/// The vendor wants a number; every model of today can write this much.
-const OUTPUT_TOKENS: u32 = 8_192;
+/// The vendor wants a number. Every current model can write this much; what it thinks counts too.
+const OUTPUT_TOKENS: u32 = 32_000;
 
 pub(super) const KEY_HEADER: (&str, &str) = ("x-api-key", "");
 

@@ -14,8 +14,7 @@ use std::time::Duration;
 
 /// Calls without an id get one of ours, which the vendor must not see.
 const OWN_ID: &str = "kakehashi-";
-/// From this family on a call that the model did not make itself needs this mark.
-const SIGNED_FAMILY: &str = "gemini-3";
+/// A call that the model did not make itself needs this mark, see [`signs_calls`].
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
 pub(super) const KEY_HEADER: (&str, &str) = ("x-goog-api-key", "");
@@ -59,6 +58,14 @@ fn segment(name: &str) -> String {
     name.bytes().map(escaped).collect()
 }
 
+/// Gemini 3 and later, and those that are named without a number, such as `gemini-flash-latest`.
+fn signs_calls(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let Some(rest) = name.strip_prefix("gemini-") else { return false };
+    let generation = rest.split(['.', '-']).next().unwrap_or(rest).parse::<u32>();
+    generation.map_or(true, |number| number >= 3)
+}
+
 fn declaration(tool: &ToolSpec) -> Result<wire::Declaration<'_>, ChatError> {
     let ToolSpec { name, description, .. } = tool;
     Ok(wire::Declaration { name, description, parameters_json_schema: answer::schema(tool)? })
@@ -80,7 +87,7 @@ fn parts<'a>(
         ChatMessage::Assistant { text, calls } => {
             let mut parts: Vec<_> = words(text).into_iter().collect();
             let signed = calls.iter().any(|call| call.signature.is_some());
-            let unsigned = model.model.contains(SIGNED_FAMILY) && !signed;
+            let unsigned = signs_calls(&model.model) && !signed;
             for (at, call) in calls.iter().enumerate() {
                 let (id, name, args) = (foreign(&call.id), &call.name, &call.arguments);
                 let function_call = wire::Call { id, name, args: answer::object(args)? };

@@ -11,7 +11,7 @@ use super::sse::SseEvent;
 use super::{ChatMessage, ChatOutput, DoneReason, ToolCall, ToolResult, ToolSpec, Usage};
 use crate::message::ChatModel;
 
-/// The only server that does not take `max_tokens` from its newer models.
+/// The only server that does not take `max_tokens` from its newer models, and from the newest no tools with reasoning.
 const VENDOR: &str = "https://api.openai.com/";
 
 pub(super) fn call(model: &ChatModel, prompt: &Prompt) -> Result<Call, ChatError> {
@@ -24,11 +24,26 @@ pub(super) fn call(model: &ChatModel, prompt: &Prompt) -> Result<Call, ChatError
         stream: true,
         stream_options: wire::StreamOptions { include_usage: true },
         tools: prompt.tools.iter().map(tool).collect::<Result<_, _>>()?,
+        reasoning_effort: (vendor && !prompt.tools.is_empty() && reasons_or_calls(&model.model))
+            .then_some("none"),
         max_tokens: prompt.max_output_tokens.filter(|_| !vendor),
         max_completion_tokens: prompt.max_output_tokens.filter(|_| vendor),
         modalities: model.image_output.then_some(["image", "text"]),
     };
     Call::new(format!("{}/chat/completions", model.base_url), &request)
+}
+
+/// From gpt-5.6 on the vendor refuses tools on this path (400) unless the model is told not to reason first.
+fn reasons_or_calls(model: &str) -> bool {
+    let Some(version) = model.strip_prefix("gpt-").and_then(|rest| rest.split('-').next()) else {
+        return false;
+    };
+    let mut numbers = version.split('.').map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(5)), Some(Ok(minor))) => minor >= 6,
+        (Some(Ok(major)), _) => major >= 6,
+        _ => false,
+    }
 }
 
 pub(super) const KEY_HEADER: (&str, &str) = ("authorization", "Bearer ");
@@ -235,14 +250,13 @@ mod tests {
     use super::*;
     use crate::message::ChatKind;
 
-    #[track_caller]
-    fn check(base_url: &str, expected: &str) {
-        let model = ChatModel {
+    fn model(base_url: &str, name: &str) -> ChatModel {
+        ChatModel {
             name: "a".to_owned(),
             label: "A".to_owned(),
             kind: ChatKind::OpenAi,
             base_url: base_url.to_owned(),
-            model: "m".to_owned(),
+            model: name.to_owned(),
             key: None,
             context_tokens: None,
             max_output_tokens: None,
@@ -250,15 +264,17 @@ mod tests {
             image_output: false,
             tools: true,
             patience: None,
-        };
+        }
+    }
+
+    fn prompt(tools: Vec<ToolSpec>) -> Prompt {
         let message = ChatMessage::User { text: "hi".to_owned(), images: Vec::new() };
-        let prompt = Prompt {
-            system: None,
-            messages: vec![message],
-            tools: Vec::new(),
-            max_output_tokens: Some(9),
-        };
-        let call = format!("{:?}", call(&model, &prompt).unwrap());
+        Prompt { system: None, messages: vec![message], tools, max_output_tokens: Some(9) }
+    }
+
+    #[track_caller]
+    fn check(base_url: &str, expected: &str) {
+        let call = format!("{:?}", call(&model(base_url, "m"), &prompt(Vec::new())).unwrap());
         let limits = call.matches("tokens").count();
         assert!(call.contains(expected) && limits == 1, "{call}");
     }
@@ -268,5 +284,26 @@ mod tests {
         check("https://api.openai.com/v1", "max_completion_tokens");
         check("https://openrouter.ai/api/v1", "max_tokens");
         check("http://127.0.0.1:11434/v1", "max_tokens");
+    }
+
+    #[test]
+    fn current_models_of_the_vendor_call_tools_without_reasoning() {
+        let tool = ToolSpec {
+            name: "read".to_owned(),
+            description: "reads".to_owned(),
+            schema: "{}".to_owned(),
+        };
+        let asked = |base_url: &str, name: &str, tools: Vec<ToolSpec>| {
+            let call = call(&model(base_url, name), &prompt(tools)).unwrap();
+            format!("{call:?}").contains("reasoning_effort")
+        };
+        for name in ["gpt-5.6-luna", "gpt-6-luna", "gpt-6.1-terra", "gpt-7"] {
+            assert!(asked("https://api.openai.com/v1", name, vec![tool.clone()]), "{name}");
+            assert!(!asked("https://api.openai.com/v1", name, Vec::new()), "{name} without tools");
+            assert!(!asked("https://openrouter.ai/api/v1", name, vec![tool.clone()]), "{name}");
+        }
+        for name in ["gpt-4.1", "gpt-5", "gpt-5.5", "gpt-4o", "o3", "m"] {
+            assert!(!asked("https://api.openai.com/v1", name, vec![tool.clone()]), "{name}");
+        }
     }
 }
