@@ -5,7 +5,7 @@ use super::AppState;
 use super::caller::Visitor;
 use super::transport::Transport;
 use crate::auth::{Grant, LoginError};
-use crate::dialect::aicore::http::{self, Answer, Endpoint, OwnSession};
+use crate::dialect::aicore::http::{self, Answer, Endpoint, OwnSession, Restart};
 use crate::locale::Locale;
 use crate::message::{Principal, SessionId};
 use crate::session::{
@@ -167,17 +167,18 @@ impl Ask {
 
     async fn settings(&self, principal: &Principal) -> Result<Answer, Answer> {
         let request = http::read_settings(self.locale, &self.body)?;
-        if request.restart {
-            return Err(http::restart_refused(self.locale));
-        }
+        let restart = request.restart;
         if request.changes.is_empty() {
-            return Err(http::no_settings(self.locale));
+            return Err(match restart {
+                Restart::Asked => http::restart_refused(self.locale),
+                Restart::NotAsked => http::no_settings(self.locale),
+            });
         }
         let id = request.session.ok_or_else(|| http::session_refused(self.locale))?;
         let session = self.open(principal, Some(id)).await?;
         let count = request.changes.len();
         match self.state.registry.change_settings(&session, request.changes).await {
-            Ok(()) => Ok(http::settings_changed(self.locale, count)),
+            Ok(()) => Ok(http::settings_changed(self.locale, count, restart)),
             Err(SettingsError::Refused(reasons)) => {
                 Err(http::settings_refused(self.locale, &reasons))
             }

@@ -62,11 +62,21 @@ impl Registry {
         session: &SessionHandle,
         asked: Vec<(String, Option<SettingValue>)>,
     ) -> Result<(), SettingsError> {
+        // Existing clients send all settings back, however few of them were changed. What is as it is asked for needs
+        // no check and disturbs nobody, such as agents that work in the project that is named once more.
+        let in_force = session.settings().await?;
+        let is_new = |name: &str, value: &SettingValue| {
+            !in_force.iter().any(|(known, now)| *known == name && now == value)
+        };
         let mut changes = Settings::new();
         let mut problems = Vec::new();
         for (name, value) in asked {
+            if value.as_ref().is_some_and(|value| !is_new(&name, value)) {
+                continue;
+            }
             match config::check_setting(&self.env.config, &name, value) {
-                Ok(change) => changes.push(change),
+                Ok(change) if is_new(change.0, &change.1) => changes.push(change),
+                Ok(_) => {}
                 Err(problem) => problems.push((name, problem)),
             }
         }

@@ -119,6 +119,41 @@ async fn settings_are_shown_checked_and_refused_with_reasons() {
 }
 
 #[tokio::test]
+async fn settings_are_saved_although_a_restart_is_asked_for_and_agents_work() {
+    let gateway = Gateway::start().await;
+    let mut input = Client::open(gateway.addr, "input", None).await;
+    let id = input.session().to_owned();
+    let mut agent = Client::open(gateway.addr, "1", Some(&id)).await;
+    input.send(&json!({"チャンネル": "1", KIND: "input_text", BODY: "sleep 60"})).await;
+    agent.until_where(|packet| packet[BODY] == "<<< 処理開始 >>>").await;
+    let current = async || {
+        let models = post(MODELS, &json!({SESSION: id})).local().send(gateway.addr).await.json();
+        models["data"]["モデル設定"].clone()
+    };
+    // Existing clients send all of them back, the project too, which cannot be changed now.
+    let mut settings = current().await;
+    settings["CODE_AI3_PLACE"] = json!("shared");
+    let body = json!({
+        SESSION: id,
+        "モデル設定": settings,
+        "再起動要求": {"reboot_core": false, "reboot_apps": true},
+    });
+    let saved = post(SETTINGS, &body).local().send(gateway.addr).await.json();
+    assert_eq!((&saved["status"], &saved["data"]), (&json!("OK"), &json!({"再起動": false})));
+    let message = saved["message"].as_str().unwrap();
+    assert!(message.starts_with("32件の設定を更新しました") && message.contains("再起動は"));
+    assert_eq!(current().await, settings);
+    // What cannot be is refused as a whole, restart or not.
+    let mut wrong = body.clone();
+    wrong["モデル設定"]["CODE_AI3_PLACE"] = json!("nowhere");
+    wrong["モデル設定"]["CODE_AI2_PLACE"] = json!("shared");
+    let refused = post(SETTINGS, &wrong).local().send(gateway.addr).await;
+    assert_eq!(refused.refused(), "SETTINGS_REFUSED");
+    assert_eq!(current().await, settings);
+    gateway.stop().await;
+}
+
+#[tokio::test]
 async fn a_session_moves_to_another_project_and_stays_there() {
     let other = tempfile::tempdir().unwrap();
     let path = other.path().canonicalize().unwrap();

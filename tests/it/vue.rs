@@ -9,6 +9,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 /// Where its development server is.
 const VITE: &str = "http://localhost:8090";
+const SETTINGS: &str = "/core/AIコア/モデル情報/設定";
 
 /// The page: one socket per component, all frames as text so that keys keep the client's order.
 struct Page {
@@ -135,18 +136,32 @@ impl Browser {
         session.to_owned()
     }
 
-    /// The settings dialog: what is chosen, and then the restart that its buttons ask for, which is not theirs to ask.
+    /// The settings dialog sends everything that it was told back, with what was chosen, and asks for a restart in the
+    /// same request. It takes any status but `OK` as "not saved".
     async fn set_models(&self, session: &str) {
-        let path = "/core/AIコア/モデル情報/設定";
-        let chosen = json!({SESSION: session, "モデル設定": {"CODE_AI1_NAME": "scripted", "CODE_MAX_TURNS": 999}});
-        self.post(path, &chosen).await;
-        let reboot = json!({"reboot_core": true, "reboot_apps": true});
-        let restart = json!({SESSION: session, "モデル設定": {}, "再起動要求": reboot});
-        let asked = post(path, &restart).header("Origin", VITE).bearer(&self.token);
-        let answer = asked.header("Cookie", &self.cookie).send(self.addr).await;
-        assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("NG")));
-        assert_eq!(answer.refused(), "RESTART_REFUSED");
+        let told = self.post("/core/AIコア/モデル情報/取得", &json!({SESSION: session})).await;
+        let mut settings = told["モデル設定"].clone();
+        settings["CODE_AI1_NAME"] = json!("scripted");
+        settings["CODE_MAX_TURNS"] = json!(999);
+        settings["CODE_AI4_PLACE"] = json!("shared");
+        let apps = json!({"reboot_core": false, "reboot_apps": true});
+        let body = json!({SESSION: session, "モデル設定": settings, "再起動要求": apps});
+        let data = self.post(SETTINGS, &body).await;
+        assert_eq!(data, json!({"再起動": false}));
+        let told = self.post("/core/AIコア/モデル情報/取得", &json!({SESSION: session})).await;
+        assert_eq!(told["モデル設定"], settings);
         self.poll_state().await;
+    }
+
+    /// The two buttons of the dialog about changed files ask for nothing but a restart, and show why there is none.
+    async fn ask_for_restart(&self, session: &str) {
+        for core in [false, true] {
+            let reboot = json!({"reboot_core": core, "reboot_apps": true});
+            let body = json!({SESSION: session, "モデル設定": {}, "再起動要求": reboot});
+            let asked = post(SETTINGS, &body).header("Origin", VITE).bearer(&self.token);
+            let answer = asked.header("Cookie", &self.cookie).send(self.addr).await;
+            assert_eq!((answer.status, answer.refused().as_str()), (200, "RESTART_REFUSED"));
+        }
     }
 
     /// Every three seconds, from a fixed address, without a token.
@@ -234,6 +249,7 @@ async fn the_existing_client_works_from_load_to_reload() {
     let name = changed[BODY]["update_files"][0].as_str().unwrap();
     let shown = base64_simd::STANDARD.decode_to_vec(browser.content(name).await.as_str().unwrap());
     assert_eq!(shown.unwrap(), std::fs::read(gateway.project().join("notes.txt")).unwrap());
+    browser.ask_for_restart(&page.session).await;
     browser.set_models(&page.session).await;
 
     // Files: bare from the chat pane, a data URL from an agent's.

@@ -116,7 +116,14 @@ pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionId>, An
 pub struct SettingsRequest {
     pub session: Option<SessionId>,
     pub changes: Vec<(String, Option<SettingValue>)>,
-    pub restart: bool,
+    pub restart: Restart,
+}
+
+/// Existing clients ask for a restart together with every change of settings. Nobody gets one over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restart {
+    Asked,
+    NotAsked,
 }
 
 pub fn read_settings(locale: Locale, body: &[u8]) -> Result<SettingsRequest, Answer> {
@@ -126,10 +133,11 @@ pub fn read_settings(locale: Locale, body: &[u8]) -> Result<SettingsRequest, Ans
         Value::Number(number) => number.as_i64().map(SettingValue::Number),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
+    let wanted = body.restart.values().any(|wanted| *wanted != Value::Bool(false));
     Ok(SettingsRequest {
         session: session(locale, body.session)?,
         changes: body.settings.into_iter().map(|(name, set)| (name, value(set))).collect(),
-        restart: body.restart.values().any(|wanted| *wanted != Value::Bool(false)),
+        restart: if wanted { Restart::Asked } else { Restart::NotAsked },
     })
 }
 
@@ -214,9 +222,17 @@ pub fn models(locale: Locale, offer: &ModelOffer, settings: &Settings) -> Answer
     Answer::ok(locale.say("http", "models", &[]), data)
 }
 
-pub fn settings_changed(locale: Locale, count: usize) -> Answer {
+/// A client that also asked for a restart is told that there is none. The answer is `OK` all the same, because existing
+/// clients take anything else as "not saved".
+pub fn settings_changed(locale: Locale, count: usize, restart: Restart) -> Answer {
     let text = locale.say("http", "settings_changed", &[("count", &count.to_string())]);
-    Answer::ok(text, Value::Null)
+    match restart {
+        Restart::NotAsked => Answer::ok(text, Value::Null),
+        Restart::Asked => {
+            let refused = locale.say("http", "restart_refused", &[]);
+            Answer::ok(format!("{text}\n{refused}"), wire::RestartData { restart: false })
+        }
+    }
 }
 
 pub fn no_settings(locale: Locale) -> Answer {

@@ -784,6 +784,12 @@ pub(super) struct SessionData<'a> {
 }
 
 #[derive(Debug, Serialize)]
+pub(super) struct RestartData {
+    #[serde(rename = "再起動")]
+    pub(super) restart: bool,
+}
+
+#[derive(Debug, Serialize)]
 pub(super) struct ModelsData<'a> {
     pub(super) available_models: OfferData<'a>,
     #[serde(rename = "モデル設定")]
