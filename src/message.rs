@@ -481,6 +481,38 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Whether it tells somebody who is there what has just happened, and nothing to somebody who comes later. News is
+    /// numbered and stored like everything else, so that a reader that was away for a moment gets it; a replay of the
+    /// whole history leaves it out.
+    pub fn is_news(&self, channel: Channel) -> bool {
+        match self {
+            // Existing clients open a dialog for the first; the second asks a model to say something now.
+            Self::FilesChanged { .. } | Self::AgentReport(_) => true,
+            // Announced there for a model; the file itself belongs to the channel of its run.
+            Self::FileMade(_) => channel == Channel::Input,
+            Self::UserText { .. }
+            | Self::UserRequest { .. }
+            | Self::UserFile(_)
+            | Self::Text { .. }
+            | Self::RunStarted(_)
+            | Self::RunLine(_)
+            | Self::Tool(_)
+            | Self::Plan(_)
+            | Self::ConfirmAsked(_)
+            | Self::ConfirmSettled { .. }
+            | Self::RunEnded(_)
+            | Self::RunSummed(_)
+            | Self::Chosen(_)
+            | Self::RequestAnswered { .. }
+            | Self::Transcript { .. }
+            | Self::CancelTaken
+            | Self::Notice(_)
+            | Self::Files { .. } => false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileNote {
     pub name: String,

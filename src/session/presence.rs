@@ -4,9 +4,7 @@ use super::actor::Session;
 use super::journal::Step;
 use super::reader::Start;
 use super::{Attach, AttachError, Attached, Urgent};
-use crate::message::{
-    Channel, ConnectionId, Greeting, Problem, Seq, SessionId, Signal, SystemNotice,
-};
+use crate::message::{Channel, ConnectionId, Greeting, Problem, SessionId, Signal, SystemNotice};
 use crate::store::Change;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -94,9 +92,9 @@ impl Session {
         let published = self.audience.published(attach.channel);
         let resume = attach.cursor.filter(|(epoch, seq)| *epoch == self.epoch && *seq <= published);
         let start = match (resume, attach.history) {
-            (Some((_, seq)), _) => Start::After(seq),
+            (Some((_, seq)), _) => Start::Resume(seq),
             (None, Some(count)) => Start::Last(count),
-            (None, None) => Start::After(Seq(0)),
+            (None, None) => Start::Whole,
         };
         let greeting = Greeting {
             session: self.id.clone(),

@@ -41,8 +41,11 @@ pub enum ReaderEnd {
 /// Where a reader begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
-    After(Seq),
-    /// With the newest so many events.
+    /// With everything that came after this.
+    Resume(Seq),
+    /// With the history.
+    Whole,
+    /// With the newest so many events of the history.
     Last(usize),
 }
 
@@ -56,6 +59,8 @@ pub struct Reader {
     cursor: Seq,
     /// Set until the first page tells where it begins.
     last: Option<usize>,
+    /// News up to here is history by now, and not delivered.
+    old_news: Seq,
     page: VecDeque<Arc<Entry>>,
     /// Everything up to here is in `page` or was delivered.
     paged_to: Seq,
@@ -85,9 +90,10 @@ impl Reader {
         start: Start,
         lanes: Lanes,
     ) -> Self {
-        let (cursor, last) = match start {
-            Start::After(seq) => (seq, None),
-            Start::Last(count) => (Seq(0), Some(count)),
+        let (cursor, last, old_news) = match start {
+            Start::Resume(seq) => (seq, None, Seq(0)),
+            Start::Whole => (Seq(0), None, lanes.log.top),
+            Start::Last(count) => (Seq(0), Some(count), lanes.log.top),
         };
         Self {
             source,
@@ -95,6 +101,7 @@ impl Reader {
             connection,
             cursor,
             last,
+            old_news,
             page: VecDeque::new(),
             paged_to: cursor,
             loading: None,
@@ -204,7 +211,10 @@ impl Reader {
                 let (from, page) = loaded?;
                 // Never backwards: a page that begins earlier has been delivered in part.
                 self.cursor = self.cursor.max(from);
-                self.page = page.entries.into();
+                let is_wanted = |entry: &Arc<Entry>| {
+                    entry.seq > self.old_news || !entry.event.is_news(entry.channel)
+                };
+                self.page = page.entries.into_iter().filter(is_wanted).collect();
                 self.paged_to = page.reached;
             }
         }

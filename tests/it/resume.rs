@@ -312,3 +312,55 @@ async fn a_number_and_its_text_name_the_same_command() {
         assert_eq!(front.input.until("ack").await["重複"], true);
     }
 }
+
+/// What a socket without a cursor is shown before its welcome ends.
+async fn replayed(gateway: &Gateway, channel: &str, session: &str, more: Value) -> Vec<Value> {
+    let mut client = Client::open_with(gateway.addr, channel, Some(session), more).await;
+    assert_eq!(client.init[RESUMED], false);
+    let mut got = client.collect_until(|packet| packet[KIND] == "welcome_text").await;
+    got.pop();
+    assert_eq!(got.remove(0)[KIND], "welcome_info");
+    got
+}
+
+fn is_news(packet: &Value) -> bool {
+    packet[KIND] == "update_info" || packet[CHANNEL] == "input"
+}
+
+#[tokio::test]
+async fn news_is_for_those_who_are_there_or_were_a_moment_ago() {
+    let gateway = Gateway::start().await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let session = front.session().to_owned();
+    let request = "write notes.txt hi\nimage small.png\nsay end";
+    front.input.send(&json!({CHANNEL: "1", KIND: "input_request", BODY: request})).await;
+    let mut seen = Vec::new();
+    seen.push(("1", front.agents[0].collect_until(|packet| packet[KIND] == "output_file").await));
+    seen.push(("0", front.chat.collect_until(|packet| packet[KIND] == "update_info").await));
+    seen.push(("input", front.input.collect_until(|packet| packet[KIND] == "output_file").await));
+    let inits = [&front.agents[0].init, &front.chat.init, &front.input.init];
+    for ((channel, all), init) in seen.iter().zip(inits) {
+        let all: Vec<Value> = all.iter().filter(|row| row.get(SEQ).is_some()).cloned().collect();
+        assert!(all.iter().any(is_news), "{channel}");
+        // A page that is loaded anew is told what belongs to the conversation, and no more.
+        let history: Vec<Value> = all.iter().filter(|row| !is_news(row)).cloned().collect();
+        assert_eq!(replayed(&gateway, channel, &session, json!({})).await, history);
+        let some = replayed(&gateway, channel, &session, json!({"履歴件数": all.len()})).await;
+        assert_eq!(some, history);
+        // Whoever was away for a moment has missed it, and gets it once.
+        for lost in 0..=all.len() {
+            let last = lost.checked_sub(1).map_or(seq(&all[0]) - 1, |last| seq(&all[last]));
+            let more = cursor(init, last);
+            let mut again = Client::open_with(gateway.addr, channel, Some(&session), more).await;
+            assert_eq!(again.init[RESUMED], true);
+            for expected in &all[lost..] {
+                assert_eq!(&again.next().await, expected, "{channel} after {last}");
+            }
+        }
+    }
+    // Who came later is there for the next.
+    let mut late = Client::open(gateway.addr, "1", Some(&session)).await;
+    front.type_in("1", "write notes.txt again").await;
+    let told = late.until("update_info").await;
+    assert_eq!(told[BODY]["update_files"], json!(["notes.txt"]));
+}

@@ -303,6 +303,10 @@ async fn the_existing_client_works_from_load_to_reload() {
         "welcome_text",
     ];
     assert_eq!(kinds(&history), expected);
+    // The dialog about changed files does not open again.
+    let history = page.panes[4].collect_until(is("welcome_text")).await;
+    assert!(kinds(&history).contains(&"output_text".to_owned()));
+    assert!(!kinds(&history).contains(&"update_info".to_owned()));
     page.send(r#""チャンネル":"0","送信モード":"Chat","メッセージ識別":"input_text","メッセージ内容":"まだいる？""#).await;
     // The file sent a moment ago goes along.
     page.panes[0]
