@@ -47,6 +47,17 @@ impl Metrics {
         Held::new(&self.0.sessions)
     }
 
+    /// Counts until the returned value is dropped.
+    pub fn place_work_waits(&self) -> Held {
+        Held::new(&self.0.place_work_waiting)
+    }
+
+    /// Counts until the returned value is dropped.
+    pub fn place_work_begun(&self) -> Held {
+        self.0.place_work_begun.inc();
+        Held::new(&self.0.place_work)
+    }
+
     pub fn frame_in(&self, bytes: usize) {
         self.0.frames_in.inc();
         self.0.bytes_in.inc_by(wide(bytes));
@@ -216,6 +227,9 @@ struct Numbers {
     requests_refused: [Counter; 2],
     sockets: [Gauge; Channel::COUNT],
     sessions: Gauge,
+    place_work: Gauge,
+    place_work_waiting: Gauge,
+    place_work_begun: Counter,
     frames_in: Counter,
     frames_out: Counter,
     bytes_in: Counter,
@@ -251,6 +265,10 @@ impl Numbers {
             ),
             sockets: page.sockets(),
             sessions: page.gauge("sessions", "Sessions in memory"),
+            place_work: page.gauge("place_work", "Work on agents' places under way"),
+            place_work_waiting: page
+                .gauge("place_work_waiting", "Work on agents' places that waits for its turn"),
+            place_work_begun: page.counter("place_work_begun", "Work on agents' places begun"),
             frames_in: page.counter("frames_in", "WebSocket frames received"),
             frames_out: page.counter("frames_out", "WebSocket frames sent"),
             bytes_in: page.counter("bytes_in", "Bytes of WebSocket frames received"),

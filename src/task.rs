@@ -1,8 +1,10 @@
 //! Tasks with a name, an owner and an end: every spawn of the gateway goes through here.
 
 mod doorbell;
+mod fair_queue;
 
 pub use doorbell::Doorbell;
+pub use fair_queue::{FairLimits, FairPermit, FairQueue};
 
 use futures_util::FutureExt;
 use std::future::Future;

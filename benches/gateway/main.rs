@@ -9,6 +9,7 @@
 
 mod agent;
 mod agents;
+mod beside;
 mod client;
 mod cores;
 mod echo;
@@ -196,6 +197,7 @@ async fn agents(plan: &Plan, report: &mut Report) {
     bounded!(report, agents::first_token(plan, report));
     bounded!(report, agents::prompts_and_cancels(plan, report));
     bounded!(report, agents::four_streams(report));
+    bounded!(report, beside::cancels(report));
 }
 
 async fn voice(plan: &Plan, report: &mut Report) {

@@ -113,6 +113,10 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
+    pub(crate) fn threads(&self) -> usize {
+        fs::read_dir(self.proc("task")).unwrap().count()
+    }
+
     fn proc(&self, name: &str) -> PathBuf {
         Path::new("/proc").join(self.child.id().to_string()).join(name)
     }

@@ -2,6 +2,7 @@
 //! Made before and after every run of an agent, so that nothing an agent does is final.
 
 mod archive;
+mod copier;
 mod copy;
 mod moment;
 mod obstacle;
@@ -18,6 +19,7 @@ use crate::message::ChangeStatus;
 use archive::{Archive, Layer, Manifest};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use copier::Copier;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,14 +27,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The project's files at one moment, without their contents.
 #[derive(Debug, Clone)]
-pub struct Snapshot(Arc<Tree>);
+pub struct Snapshot {
+    tree: Arc<Tree>,
+    /// Greater if files have changed since an earlier snapshot of the same project.
+    revision: u64,
+}
 
 impl Snapshot {
     /// What was made, changed or removed since, as people write paths.
     pub fn changes_until(&self, later: &Self) -> BTreeMap<String, ChangeStatus> {
-        let (changed, gone) = self.0.differences(&later.0);
+        let (changed, gone) = self.tree.differences(&later.tree);
         let status = |path: &Path| {
-            if self.0.has(path) { ChangeStatus::Modified } else { ChangeStatus::Added }
+            if self.tree.has(path) { ChangeStatus::Modified } else { ChangeStatus::Added }
         };
         let changed = changed.iter().map(|path| (with_slashes(path), status(path)));
         let gone = gone.iter().map(|path| (with_slashes(path), ChangeStatus::Deleted));
@@ -63,6 +69,7 @@ pub(super) struct Backups {
     work: Mutex<Work>,
     /// Beside the work, so that lists never wait for it.
     last: Mutex<Option<LastCopy>>,
+    copier: Copier,
 }
 
 #[derive(Debug, Default)]
@@ -93,7 +100,7 @@ impl Backups {
             let manifest = archive.manifest(layer);
             last_copy(&archive, layer, &manifest)
         });
-        Self { archive, work: Mutex::default(), last: Mutex::new(last) }
+        Self { archive, work: Mutex::default(), last: Mutex::new(last), copier: Copier::default() }
     }
 
     pub(super) fn last(&self) -> Option<LastCopy> {
@@ -130,7 +137,8 @@ impl Files {
     pub fn survey(&self) -> Result<Snapshot, FileError> {
         let place = Place::Project;
         let seen = self.catalog(&place).index.survey();
-        seen.map(|seen| Snapshot(seen.tree)).map_err(|err| super::listing::lost(&place, err))
+        seen.map(|seen| Snapshot { tree: seen.tree, revision: seen.revision })
+            .map_err(|err| super::listing::lost(&place, err))
     }
 
     /// Copies what has changed since the last backup; if that is nothing, there is no new one.
@@ -151,7 +159,7 @@ impl Files {
         unlisted: Vec<PathBuf>,
     ) -> Result<&'a Tree, FileError> {
         let mut state = self.places.backups.take_state(work)?;
-        self.add_layer(&mut state, &snapshot.0, unlisted)?;
+        self.add_layer(&mut state, &snapshot.tree, unlisted)?;
         Ok(&work.state.insert(state).tree)
     }
 

@@ -3,7 +3,7 @@
 
 use std::io::{self, ErrorKind};
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     #[error("the server's disk is full; ask the operator to make room, then try again")]
     DiskFull,

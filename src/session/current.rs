@@ -45,8 +45,8 @@ pub(super) struct Current {
     pub(super) place: Option<PlaceKind>,
     /// The agent's place before this run.
     pub(super) before: Option<Box<Before>>,
-    /// The wait for its backup.
-    pub(super) copying: Option<AbortHandle>,
+    /// Its preparation, or the wait for its backup. Nobody needs either when the run is over.
+    pub(super) preparing: Option<AbortHandle>,
     /// There is no backup for it, and its user knows.
     pub(super) is_unguarded: bool,
     /// What it has changed, when that is known.

@@ -68,7 +68,7 @@ impl Session {
     /// Files that were on their way to the disk, which no event will ever mention.
     async fn last_files(&mut self, stored: &mut Vec<String>) {
         self.desk.followed.drain().for_each(|(_, following)| following.abort());
-        self.lanes.iter_mut().for_each(Lane::stop_waiting);
+        self.lanes.iter_mut().for_each(Lane::stop_preparing);
         while let Some(done) = self.jobs.join_next().await {
             match done {
                 Ok(JobDone::Stored { saved, .. } | JobDone::ImageStored { saved, .. }) => {
@@ -94,6 +94,8 @@ impl Session {
                 | Err(_) => {}
             }
         }
+        // A preparation that nobody waits for may still be making a place.
+        self.env.place_work.is_over(&self.id).await;
     }
 }
 

@@ -35,13 +35,16 @@ async fn measured(
     Known { wish, row, own }: Known,
     check: Option<(Checker, Quarters)>,
 ) -> ComparisonRow {
-    let looked = spawn_blocking(move || {
-        let worktree = wish.worktree()?;
+    let (turn, looking) = (wish.turn().await, wish.clone());
+    let looked = turn.blocking(move || {
+        let worktree = looking.worktree()?;
         let result = worktree.result()?;
         let changes = worktree.repository().changes(&worktree.base()?.1, &result.tree)?;
         Ok::<_, SiteError>((worktree, changes, named(result.left_out)))
     });
-    let (worktree, changes, left_out) = match looked.await {
+    let looked = looked.await;
+    drop(turn);
+    let (worktree, changes, left_out) = match looked {
         Ok(Ok(found)) => found,
         Ok(Err(SiteError::IsShared | SiteError::NoWork)) => return row,
         Ok(Err(err)) => return ComparisonRow { problem: Some(err.to_string()), ..row },
@@ -50,7 +53,7 @@ async fn measured(
     // An agent at work changes what would be checked.
     let at_work = row.run.is_some() && row.outcome.is_none();
     let check = match check.filter(|_| !at_work) {
-        Some((checker, quarters)) => Some(checked(worktree, &checker, &quarters).await),
+        Some((checker, quarters)) => Some(checked(&wish, worktree, &checker, &quarters).await),
         None => None,
     };
     ComparisonRow {
@@ -71,9 +74,14 @@ pub(super) fn lines(files: &[FileChange], count: fn(&FileChange) -> Option<u32>)
 }
 
 /// In a copy: what the check leaves behind is no work of the agent, and an agent that begins meanwhile does not disturb.
-async fn checked(worktree: Worktree, checker: &Checker, quarters: &Quarters) -> Check {
+async fn checked(
+    wish: &SiteWish,
+    worktree: Worktree,
+    checker: &Checker,
+    quarters: &Quarters,
+) -> Check {
     let tenant = Tenant::Check(worktree.slot());
-    let scratch = match blocking(move || Ok(worktree.scratch()?)).await {
+    let scratch = match blocking(wish.clone(), move |_| Ok(worktree.scratch()?)).await {
         Ok(scratch) => Leaving(Some(scratch)),
         Err(err) => {
             return Check { code: None, output: format!("there is no copy to check: {err}") };
@@ -109,7 +117,7 @@ impl Drop for Leaving {
 
 /// What an agent has changed since its work began.
 pub(super) async fn diff(wish: SiteWish, path: Option<String>) -> Result<DiffNote, String> {
-    blocking(move || {
+    blocking(wish, move |wish| {
         let worktree = wish.worktree()?;
         let (_, base) = worktree.base()?;
         let result = worktree.result()?;
@@ -156,11 +164,11 @@ pub(super) async fn choose(
     choice: Choice,
     others: ProjectUse,
 ) -> Result<Carried, String> {
-    blocking(move || match choice {
+    blocking(wish, move |wish| match choice {
         Choice::Accept(branch) => accept(&wish.worktree()?, branch).or_else(tried),
         Choice::Discard => discard(&wish.worktree()?).or_else(tried),
         Choice::Restore { point, path } => {
-            recover::restore(&wish, &point, path.as_deref(), others).or_else(tried)
+            recover::restore(wish, &point, path.as_deref(), others).or_else(tried)
         }
     })
     .await
@@ -258,10 +266,13 @@ pub(super) fn paths(changes: Changes) -> Vec<String> {
 const FAILED: &str =
     "the gateway made a mistake; try again, and tell the operator if it happens again";
 
+/// Work on an agent's place, when it is the session's turn.
 pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, SiteError> + Send + 'static,
+    wish: SiteWish,
+    work: impl FnOnce(&SiteWish) -> Result<T, SiteError> + Send + 'static,
 ) -> Result<T, String> {
-    match spawn_blocking(work).await {
+    let turn = wish.turn().await;
+    match turn.blocking(move || work(&wish)).await {
         Ok(done) => done.map_err(|err| err.to_string()),
         Err(_) => Err(FAILED.to_owned()),
     }

@@ -26,7 +26,7 @@ impl Session {
         }
         let wish = self.wish(agent);
         self.jobs.spawn(async move {
-            let files = blocking(move || wish.kept()).await.unwrap_or_else(|err| {
+            let files = blocking(wish, |wish| wish.kept()).await.unwrap_or_else(|err| {
                 warn!(err, "whether an agent has left something in its own place is not known");
                 0
             });

@@ -140,7 +140,7 @@ impl Lane {
             made: Vec::new(),
             place: None,
             before: None,
-            copying: None,
+            preparing: None,
             is_unguarded: false,
             files: Changed::default(),
             looking: 0,
@@ -354,14 +354,16 @@ impl Lane {
             *turn = None;
         }
         self.free_since = Instant::now();
-        self.stop_waiting();
+        self.stop_preparing();
         self.current.take()
     }
 
-    /// Nobody needs to know any more when the backup of the run is made.
-    pub(super) fn stop_waiting(&mut self) {
-        if let Some(copying) = self.current.as_mut().and_then(|current| current.copying.take()) {
-            copying.abort();
+    /// The preparation of the run ends: one that waits for its turn is never begun, one that has begun is not
+    /// finished.
+    pub(super) fn stop_preparing(&mut self) {
+        let preparing = self.current.as_mut().and_then(|current| current.preparing.take());
+        if let Some(preparing) = preparing {
+            preparing.abort();
         }
     }
 

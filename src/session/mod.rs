@@ -29,6 +29,7 @@ mod meter;
 mod microphone;
 mod models;
 mod past;
+mod place_work;
 mod plain_answer;
 mod presence;
 mod progress;
@@ -82,6 +83,7 @@ use choice::Inquiry;
 use erase::Doom;
 use hearing::Hearing;
 use microphone::{Fed, Heard, Microphone};
+use place_work::PlaceWork;
 use reader::{Source, Start};
 use settings::{NewSettings, Taken};
 use std::path::PathBuf;
@@ -103,6 +105,8 @@ pub(crate) struct Env {
     pub(crate) store: Store,
     pub(crate) files: Files,
     pub(crate) metrics: Metrics,
+    /// Turns at work on agents' places.
+    pub(crate) place_work: PlaceWork,
     /// What agents may do.
     pub(crate) rules: Arc<Rules>,
     /// Why agents are not boxed, if they are not.

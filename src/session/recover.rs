@@ -58,7 +58,7 @@ impl Session {
 }
 
 async fn backups(wish: SiteWish, agent: Option<AgentSlot>) -> Result<BackupList, String> {
-    blocking(move || {
+    blocking(wish, move |wish| {
         let mut backups: Vec<_> = match wish.repository()? {
             Some(repository) => {
                 let backups = repository.backups(wish.session())?;

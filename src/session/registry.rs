@@ -6,6 +6,7 @@ use super::hearing::Hearing;
 use super::keeping::EXPORTS;
 use super::library::{HANDED_OUT, READS, file_limits};
 use super::microphone::Microphone;
+use super::place_work::PlaceWork;
 use super::quarters;
 use super::site;
 use super::{COMMAND_BYTES, COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
@@ -98,6 +99,7 @@ impl Registry {
             store,
             files,
             metrics: metrics.clone(),
+            place_work: PlaceWork::new(metrics),
             chat: client,
             live: live::Client::default(),
             rules: Arc::new(rules),

@@ -3,13 +3,14 @@
 //! wait for the copies after it, only the news of what it has changed does.
 
 use super::Env;
-use super::job::{JobDone, blocking};
+use super::job::JobDone;
+use super::place_work::Turn;
 use super::site::{Before, Changed, Site, SiteWish, is_picture};
 use crate::files::{FileError, Files, Snapshot};
 use crate::message::{Channel, FileChange, FileNote, Principal, RunId};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::warn;
 
@@ -29,7 +30,7 @@ pub(super) enum Copies {
 }
 
 /// Goes on by itself if nobody waits for it any more.
-pub(super) type Copying = JoinHandle<Result<(), FileError>>;
+pub(super) type Copying = oneshot::Receiver<Result<(), FileError>>;
 
 /// What a run has left.
 #[derive(Debug, Default)]
@@ -42,10 +43,13 @@ pub(super) struct Conclusion {
     pub(super) copying: Option<Copying>,
 }
 
-/// Backs the project up before a run, and gives the agent its place meanwhile.
+/// Backs the project up before a run, and gives the agent its place meanwhile. Whoever drops this before it is the
+/// session's turn has cost nothing; later, what has begun is done, and nothing more is begun.
 pub(super) async fn prepare(env: Env, channel: Channel, run: RunId, wish: SiteWish) -> JobDone {
-    let (survey, copies) = survey(&env).await;
-    let before = spawn_blocking(move || wish.prepare(run, survey)).await;
+    let turn = wish.turn().await;
+    let (survey, copies) = survey(&env, &turn).await;
+    let before = turn.blocking(move || wish.prepare(run, survey)).await;
+    drop(turn);
     let before = match before {
         Ok(Ok(before)) => Ok(Box::new(before)),
         Ok(Err(err)) => Err(err.to_string()),
@@ -71,9 +75,10 @@ pub(super) async fn conclude(
     before: Box<Before>,
     told: Vec<String>,
 ) -> JobDone {
-    let (after, copies) = survey(&env).await;
+    let turn = wish.turn().await;
+    let (after, copies) = survey(&env, &turn).await;
     let is_shared = !before.site.is_own();
-    let concluded = spawn_blocking(move || {
+    let concluded = turn.blocking(move || {
         let changed = before.changed(after.as_ref());
         let pictures = pictures(&env.files, &principal, &before.site, &changed);
         match &before.site {
@@ -89,6 +94,7 @@ pub(super) async fn conclude(
         Conclusion { paths, changed, pictures, copying: None }
     });
     let mut conclusion = concluded.await.unwrap_or_default();
+    drop(turn);
     let copies = match copies.settled(is_shared).await {
         Copies::Making(copying) => {
             conclusion.copying = Some(copying);
@@ -117,20 +123,17 @@ pub(super) async fn wait(
 }
 
 /// The project as it is, and its backup on the way.
-async fn survey(env: &Env) -> (Option<Snapshot>, Copies) {
+async fn survey(env: &Env, turn: &Turn) -> (Option<Snapshot>, Copies) {
     let files = env.files.clone();
-    let survey = match blocking(move || files.survey()).await {
+    let survey = turn.blocking(move || files.survey()).await.unwrap_or(Err(FileError::Internal));
+    let survey = match survey {
         Ok(survey) => survey,
         Err(err) => {
             warn!(%err, "no backup around a run");
             return (None, Copies::Failed(err.to_string()));
         }
     };
-    let (files, snapshot) = (env.files.clone(), survey.clone());
-    let copying = spawn_blocking(move || {
-        // Told here, because by then nobody may be listening.
-        files.back_up(&snapshot).inspect_err(|err| warn!(%err, "the project is not backed up"))
-    });
+    let copying = env.files.back_up_soon(survey.clone());
     (Some(survey), Copies::Making(copying))
 }
 
@@ -145,7 +148,7 @@ impl Copies {
         }
     }
 
-    fn after(done: Result<Result<(), FileError>, JoinError>) -> Self {
+    fn after(done: Result<Result<(), FileError>, oneshot::error::RecvError>) -> Self {
         match done.unwrap_or(Err(FileError::Internal)) {
             Ok(()) => Self::Made,
             Err(err) => Self::Failed(err.to_string()),

@@ -20,11 +20,15 @@ const UNASKED: &str =
 
 impl Session {
     pub(super) fn prepare(&mut self, slot: AgentSlot, run: RunId) {
+        let current = self.lanes[usize::from(slot.number())].current.as_mut();
+        // A run that was cancelled while its row was written, or while its place was made, needs no preparation.
+        let Some(current) = current.filter(|current| current.run.id == run) else { return };
         if self.warming.defer(slot, run) {
             return;
         }
         let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
-        self.jobs.spawn(safeguard::prepare(self.env.clone(), Channel::Agent(slot), run, wish));
+        let preparation = safeguard::prepare(self.env.clone(), Channel::Agent(slot), run, wish);
+        current.preparing = Some(self.jobs.spawn(preparation));
     }
 
     /// A run that works in the project waits until it is backed up, and says so. A cancel ends that.
@@ -42,7 +46,7 @@ impl Session {
         match copies {
             Copies::Making(copying) => {
                 let waiting = safeguard::wait(channel, run, copying, then);
-                current.copying = Some(self.jobs.spawn(waiting));
+                current.preparing = Some(self.jobs.spawn(waiting));
                 self.tell_backup(channel, "backing_up_first", &[]);
             }
             Copies::Failed(reason) => {

@@ -1,6 +1,7 @@
 //! Where an agent works: in a copy of the project of its own, or in the project itself. Everything here blocks.
 
 use super::Env;
+use super::place_work::{PlaceWork, Turn};
 use crate::config::Config;
 use crate::files::{FileError, Files, Snapshot};
 use crate::message::{
@@ -27,6 +28,7 @@ pub(super) struct SiteWish {
     /// The operator's own files.
     private: Vec<PathBuf>,
     backups: (usize, std::time::Duration),
+    work: PlaceWork,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +117,13 @@ impl SiteWish {
             wanted: wanted(settings, slot),
             private: env.hidden.iter().cloned().chain(env.config.private_files()).collect(),
             backups: (env.config.files.backup_keep, env.config.files.backup_age),
+            work: env.place_work.clone(),
         }
+    }
+
+    /// Waits until it is this session's turn to work on its places.
+    pub(super) async fn turn(&self) -> Turn {
+        self.work.turn(&self.session, self.files.project()).await
     }
 
     /// Where the agent's files are: in its own place, or in the project.

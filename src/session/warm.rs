@@ -70,7 +70,8 @@ impl Session {
         let needs_own = self.needs_worktree(slot);
         let project = wish.files().project().to_owned();
         self.jobs.spawn(async move {
-            let found = tokio::task::spawn_blocking(move || site(&wish, needs_own)).await;
+            let turn = wish.turn().await;
+            let found = turn.blocking(move || site(&wish, needs_own)).await;
             JobDone::Placed { slot, project, site: found.unwrap_or_default() }
         });
     }

@@ -27,6 +27,7 @@ mod discovery;
 mod docs;
 mod doctor;
 mod edge;
+mod fairness;
 mod faults;
 mod files;
 mod findings;

@@ -65,7 +65,7 @@ impl Files {
         let layers = self.layers_until(moment)?;
         let then = self.places.backups.archive.tree(&layers)?;
         let project = self.open_project()?;
-        let (mut changed, mut gone) = now.0.differences(&then);
+        let (mut changed, mut gone) = now.tree.differences(&then);
         if !layers.last().is_some_and(|layer| self.places.backups.archive.manifest(layer).hidden) {
             // That nothing is known of them does not mean that they were not there.
             gone.retain(|path| !is_hidden(path));
@@ -119,7 +119,7 @@ impl Files {
             let about = self.project().join(path).symlink_metadata();
             about.is_ok_and(|about| self.is_private(&about))
         };
-        let unlisted = wanted.iter().filter(|path| !now.0.has(path) && is_file(project, path));
+        let unlisted = wanted.iter().filter(|path| !now.tree.has(path) && is_file(project, path));
         unlisted.filter(|path| !is_private(path)).cloned().collect()
     }
 
