@@ -10,6 +10,8 @@ const ADVICE: &str = "use Linux with Landlock (`cat /sys/kernel/security/lsm` na
     or install bubblewrap where it may do what we may not; \
     containers need a seccomp profile that lets them unshare and mount";
 const NEWER: &str = "use Linux 6.12 or later, or at least install bubblewrap";
+const OWN_PIDS: &str = "let the gateway mount a /proc of its own (containers hide parts of theirs; in Docker \
+    `--security-opt systempaths=unconfined` shows them), or install bubblewrap where it may do that";
 
 pub(super) fn finding(config: &Config) -> Finding {
     if !config.box_rules.enabled {
@@ -29,7 +31,7 @@ fn told(means: &Means) -> Finding {
         return Finding::ok(CHECK, format!("agents work in a box: {means}"));
     }
     let found = format!("agents work in a box ({means}) that is not whole: {}", lacks.join("; "));
-    Finding::warn(CHECK, found, NEWER)
+    Finding::warn(CHECK, found, if means.has_own_pids() { NEWER } else { OWN_PIDS })
 }
 
 /// With several users the gateway would not start like this.
@@ -60,6 +62,14 @@ mod tests {
                 assert_eq!(finding.found.contains("port"), landlock < 4, "{finding:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_box_without_a_process_namespace_is_told() {
+        let finding = told(&Means { way: Way::SharedPids, landlock: 6 });
+        assert_eq!(finding.verdict, Verdict::Warn, "{finding:?}");
+        assert!(finding.found.contains("outlive a stop"), "{finding:?}");
+        assert!(finding.advice.as_deref().unwrap_or_default().contains("/proc"), "{finding:?}");
     }
 
     #[test]

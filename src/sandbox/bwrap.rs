@@ -2,16 +2,16 @@
 //! It becomes our own binary again within the view, which then closes the rest.
 
 use super::error::BoxError;
-use super::means::{Seen, Way};
-use super::plan::{Access, Change, Plan, open_real};
+use super::inner::{again, inner};
+use super::means::Way;
+use super::plan::{Access, Change, Plan};
 use super::{Confinement, Network};
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::IntoRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 
 /// Where our own binary is within the view, wherever it is outside.
 const BINARY: &str = "/run/kakehashi-box";
@@ -40,38 +40,10 @@ pub(super) fn wrapped(
     // Nothing more has to be put into what is empty.
     arguments.close(&plan);
     arguments.add([OsStr::new("--chdir"), directory.as_os_str(), OsStr::new("--")]);
-    let inner = inner(confinement, plan)?.to_text()?;
     let mut bwrap = Command::new(program);
-    bwrap.args(&arguments.list).args([BINARY, "boxed", &inner, "--"]).args(command);
+    bwrap.args(&arguments.list).arg(BINARY);
+    again(&mut bwrap, &inner(confinement, &plan, Way::Made)?, command)?;
     Ok(bwrap)
-}
-
-/// What is left to do within the view.
-fn inner(confinement: &Confinement, plan: Plan) -> Result<Confinement, BoxError> {
-    let shown = plan.changes.iter().filter(|(_, change)| matches!(change, Change::Show(_)));
-    let seen = shown.map(|(path, _)| seen(path)).collect::<Result<_, _>>()?;
-    let mut inner = confinement.clone();
-    inner.means.way = Way::Made(seen);
-    inner.writable = plan.writable;
-    inner.hidden = Arc::new([]);
-    inner.secrets = Vec::new();
-    Ok(inner)
-}
-
-pub(super) fn seen(path: &Path) -> Result<Seen, BoxError> {
-    let about = fstat(open_real(path)?)
-        .map_err(|err| BoxError::Path { path: path.to_owned(), reason: err.into() })?;
-    Ok(Seen { path: path.to_owned(), device: about.st_dev, inode: about.st_ino })
-}
-
-/// Bubblewrap finds things by their paths; what an agent has put there meanwhile is not what was meant.
-pub(super) fn check(seen_before: &[Seen]) -> Result<(), BoxError> {
-    for before in seen_before {
-        if seen(&before.path)? != *before {
-            return Err(BoxError::Replaced(before.path.clone()));
-        }
-    }
-    Ok(())
 }
 
 struct Arguments {
@@ -158,21 +130,5 @@ mod tests {
         {
             assert_eq!(is_emptied(Path::new(path), &around), expected, "{path}");
         }
-    }
-
-    #[test]
-    fn what_was_replaced_meanwhile_is_noticed() {
-        let directory = tempfile::tempdir().unwrap();
-        let (place, other) = (directory.path().join("place"), directory.path().join("other"));
-        std::fs::create_dir(&place).unwrap();
-        std::fs::create_dir(&other).unwrap();
-        let before = [seen(&place.canonicalize().unwrap()).unwrap()];
-        check(&before).unwrap();
-        std::fs::rename(&place, directory.path().join("old")).unwrap();
-        std::os::unix::fs::symlink(&other, &place).unwrap();
-        assert!(check(&before).is_err());
-        std::fs::remove_file(&place).unwrap();
-        std::fs::rename(&other, &place).unwrap();
-        assert!(matches!(check(&before), Err(BoxError::Replaced(_))));
     }
 }

@@ -1,36 +1,59 @@
 //! The way into the box, in the order in which each step still can do what the next one forbids.
 
 use super::error::BoxError;
+use super::inner::{again, check, inner};
 use super::means::Way;
+use super::namespace::Pids;
 use super::plan::Plan;
 use super::{Confinement, bwrap, filter, limit, namespace, ruleset, view};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// What a process has to do next on its way into the box.
+#[derive(Debug)]
+pub enum Next {
+    /// To become this command, which is the agent or something that becomes it.
+    Become(Command),
+    /// To start this as the first process of a process namespace, and to wait for it: [`super::hold`].
+    Hold(Command),
+    /// To start this as that first process: [`super::lead`].
+    Lead(Command),
+}
+
 /// For a process with one thread that is about to become the agent; on an error it must end. `directory` is where
-/// it works. Returns what it has to become next, which is the command itself or something that becomes it.
+/// it works.
 pub fn enter(
     confinement: &Confinement,
     directory: &Path,
     command: &[OsString],
-) -> Result<Command, BoxError> {
+) -> Result<Next, BoxError> {
     // A terminal that one has in common with the gateway could be written to; who leads a group has left it already.
     let _ = rustix::process::setsid();
     match &confinement.means.way {
         Way::Own => {
-            namespace::enter(confinement.network)?;
-            let plan = Plan::new(confinement)?;
-            view::arrange(&plan)?;
-            // By its name: the old one is on the other side of what was hidden, and so is everything above it.
-            std::env::set_current_dir(directory)
-                .map_err(|reason| BoxError::Path { path: directory.to_owned(), reason })?;
+            let plan = arrange(confinement, directory, Pids::Own)?;
+            namespace::pass_on_rights()?;
+            let first = inner(confinement, &plan, Way::First)?;
+            return own_binary(&first, command).map(Next::Hold);
+        }
+        Way::SharedPids => {
+            let plan = arrange(confinement, directory, Pids::Shared)?;
             close(confinement, &plan.writable)?;
             namespace::give_up_rights()?;
         }
-        Way::Bwrap(program) => return bwrap::wrapped(program, confinement, directory, command),
+        Way::Bwrap(program) => {
+            return bwrap::wrapped(program, confinement, directory, command).map(Next::Become);
+        }
+        Way::First(seen) => {
+            view::renew_proc()?;
+            namespace::give_up_rights()?;
+            let mut made = confinement.clone();
+            made.means.way = Way::Made(seen.clone());
+            return own_binary(&made, command).map(Next::Lead);
+        }
         Way::Made(seen) => {
-            bwrap::check(seen)?;
+            check(seen)?;
             close(confinement, &confinement.writable)?;
             namespace::check_rights()?;
         }
@@ -39,7 +62,24 @@ pub fn enter(
     let (program, arguments) = command.split_first().ok_or(BoxError::NoCommand)?;
     let mut next = Command::new(program);
     next.args(arguments);
-    Ok(next)
+    Ok(Next::Become(next))
+}
+
+fn arrange(confinement: &Confinement, directory: &Path, pids: Pids) -> Result<Plan, BoxError> {
+    namespace::enter(confinement.network, pids)?;
+    let plan = Plan::new(confinement)?;
+    view::arrange(&plan, pids)?;
+    // By its name: the old one is on the other side of what was hidden, and so is everything above it.
+    std::env::set_current_dir(directory)
+        .map_err(|reason| BoxError::Path { path: directory.to_owned(), reason })?;
+    Ok(plan)
+}
+
+/// Our own binary once more. By this name it is found wherever it is, also where nothing of it is to be seen.
+fn own_binary(inner: &Confinement, command: &[OsString]) -> Result<Command, BoxError> {
+    let mut binary = Command::new("/proc/self/exe");
+    again(&mut binary, inner, command)?;
+    Ok(binary)
 }
 
 fn close(confinement: &Confinement, writable: &[PathBuf]) -> Result<(), BoxError> {

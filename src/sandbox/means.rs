@@ -23,10 +23,14 @@ pub enum Wish {
 /// How the disk gets to look as it does from within.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Way {
-    /// By namespaces and mounts of our own.
+    /// By namespaces and mounts of our own, one of them of processes.
     Own,
+    /// By our own without one of processes, where the system does not give us that or its own `/proc`.
+    SharedPids,
     /// By this program, which may have rights that we do not have.
     Bwrap(PathBuf),
+    /// For the first process of a new process namespace: only `/proc` is left to do; this is what has to be there.
+    First(Vec<Seen>),
     /// It looks like that already; this is what has to be there.
     Made(Vec<Seen>),
 }
@@ -52,17 +56,28 @@ impl Means {
         Self { way: Way::Own, landlock: KEEPS_SIGNALS }
     }
 
-    /// Whether agents can signal only what is in the box with them. Bubblewrap gives them process numbers of their own.
-    pub fn keeps_signals(&self) -> bool {
+    /// Whether the box has a process namespace: its agents can name no process outside, and all of them end with the
+    /// namespace's first process.
+    pub fn has_own_pids(&self) -> bool {
         match self.way {
-            Way::Own => self.landlock >= KEEPS_SIGNALS,
-            Way::Bwrap(_) | Way::Made(_) => true,
+            Way::Own | Way::Bwrap(_) | Way::First(_) | Way::Made(_) => true,
+            Way::SharedPids => false,
         }
+    }
+
+    /// Whether agents can signal only what is in the box with them.
+    pub fn keeps_signals(&self) -> bool {
+        self.has_own_pids() || self.landlock >= KEEPS_SIGNALS
     }
 
     /// What this box does not stop, for people.
     pub fn lacks(&self) -> Vec<&'static str> {
         let mut lacks = Vec::new();
+        if !self.has_own_pids() {
+            lacks.push(
+                "there is no process namespace, so programs that fork fast enough outlive a stop, and agents see which processes run here",
+            );
+        }
         if !self.keeps_signals() {
             lacks.push("agents can end other processes of this user");
         }
@@ -81,7 +96,8 @@ impl Means {
 impl fmt::Display for Means {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.way {
-            Way::Own | Way::Made(_) => out.write_str("namespaces of our own")?,
+            Way::Own | Way::First(_) | Way::Made(_) => out.write_str("namespaces of our own")?,
+            Way::SharedPids => out.write_str("namespaces of our own, but none of processes")?,
             Way::Bwrap(program) => write!(out, "bubblewrap ({})", program.display())?,
         }
         write!(out, ", Landlock {} and a filter of system calls", self.landlock)
@@ -95,17 +111,20 @@ mod tests {
     #[test]
     fn what_older_kernels_lack_is_told() {
         let own = |landlock| Means { way: Way::Own, landlock }.lacks();
+        let shared = |landlock| Means { way: Way::SharedPids, landlock }.lacks();
         let bwrap = |landlock| Means { way: Way::Bwrap("/bwrap".into()), landlock }.lacks();
         let words = |lacks: Vec<&'static str>| {
             let has = |word: &str| lacks.iter().any(|one| one.contains(word));
-            (has("other processes"), has("abstract sockets"), has("port"))
+            (has("other processes"), has("abstract sockets"), has("port"), has("outlive a stop"))
         };
         for landlock in [1, 2] {
-            assert_eq!(words(own(landlock)), (true, true, true));
-            assert_eq!(words(bwrap(landlock)), (false, true, true));
+            assert_eq!(words(shared(landlock)), (true, true, true, true));
+            assert_eq!(words(own(landlock)), (false, true, true, false));
+            assert_eq!(words(bwrap(landlock)), (false, true, true, false));
         }
-        assert_eq!(words(own(4)), (true, true, false));
-        assert_eq!(words(bwrap(4)), (false, true, false));
+        assert_eq!(words(shared(4)), (true, true, false, true));
+        assert_eq!(words(own(4)), (false, true, false, false));
+        assert_eq!(words(shared(6)), (false, false, false, true));
         assert!(own(6).is_empty() && bwrap(6).is_empty());
     }
 }

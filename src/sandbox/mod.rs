@@ -9,6 +9,10 @@ mod enter;
 mod error;
 #[cfg(target_os = "linux")]
 mod filter;
+#[cfg(target_os = "linux")]
+mod init;
+#[cfg(target_os = "linux")]
+mod inner;
 mod limit;
 mod means;
 #[cfg(target_os = "linux")]
@@ -24,8 +28,10 @@ mod view;
 
 pub use confinement::{Confinement, Network};
 #[cfg(target_os = "linux")]
-pub use enter::enter;
+pub use enter::{Next, enter};
 pub use error::BoxError;
+#[cfg(target_os = "linux")]
+pub use init::{hold, lead};
 pub use limit::Limits;
 pub use means::{Means, Way, Wish};
 pub use probe::probe;
@@ -33,10 +39,7 @@ pub use secret::secrets_of_others;
 
 /// Elsewhere there is no box.
 #[cfg(not(target_os = "linux"))]
-pub fn enter(
-    _: &Confinement,
-    _: &std::path::Path,
-    _: &[std::ffi::OsString],
-) -> Result<std::process::Command, BoxError> {
-    Err(BoxError::NotLinux)
-}
+pub use elsewhere::{Next, enter, hold, lead};
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;

@@ -1,5 +1,5 @@
-//! Namespaces of our own: users, so that nobody has to be root for the rest; mounts; System V IPC; and a network with
-//! nothing but a loopback for those who may not have more.
+//! Namespaces of our own: users, so that nobody has to be root for the rest; mounts; System V IPC; processes; and a
+//! network with nothing but a loopback for those who may not have more.
 
 use super::Network;
 use super::error::BoxError;
@@ -11,10 +11,21 @@ use rustix::thread::{self, CapabilitiesSecureBits, CapabilitySet, CapabilitySets
 use std::fs;
 use std::io;
 
-/// Only for a process with one thread.
-pub(super) fn enter(network: Network) -> Result<(), BoxError> {
+/// Whether the box has a process namespace of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pids {
+    Own,
+    Shared,
+}
+
+/// Only for a process with one thread. It stays outside of a new process namespace; its next child is the first in it.
+pub(super) fn enter(network: Network, pids: Pids) -> Result<(), BoxError> {
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     let mut kinds = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
+    match pids {
+        Pids::Own => kinds |= UnshareFlags::NEWPID,
+        Pids::Shared => (),
+    }
     match network {
         Network::None => kinds |= UnshareFlags::NEWNET,
         Network::Open => (),
@@ -78,6 +89,21 @@ pub(super) fn check_rights() -> Result<(), BoxError> {
         return Ok(());
     }
     Err(rights(io::Error::other("some are left after bubblewrap has taken them")))
+}
+
+/// The next program can mount and give up rights too, whoever runs it.
+pub(super) fn pass_on_rights() -> Result<(), BoxError> {
+    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::SETPCAP;
+    let passed_on = || -> Result<(), Errno> {
+        let mut sets = thread::capabilities(None)?;
+        sets.inheritable |= needed;
+        thread::set_capabilities(None, sets)?;
+        for one in [CapabilitySet::SYS_ADMIN, CapabilitySet::SETPCAP] {
+            thread::configure_capability_in_ambient_set(one, true)?;
+        }
+        Ok(())
+    };
+    passed_on().map_err(|err| BoxError::Rights(err.into()))
 }
 
 /// What the namespace made us able to do was for building the box; whoever is in it can do none of that.

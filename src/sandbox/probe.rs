@@ -14,6 +14,8 @@ const PROVE: &str = "grep -q '^Seccomp:.2$' /proc/self/status && echo boxed";
 /// The same where nobody outside can be signalled.
 const PROVE_ALONE: &str =
     "grep -q '^Seccomp:.2$' /proc/self/status && ! kill -0 $PPID 2>/dev/null && echo boxed";
+/// What comes before either where the box has a process namespace, whose `/proc` knows nobody else.
+const PROVE_OWN_PIDS: &str = "test $PPID = 1 && grep -q '^PPid:.1$' /proc/$$/status && ";
 
 /// Of what a box is made here, or why there is none. Blocking; asked once, and the same for the life of this process.
 pub fn probe(launcher: &Path, wish: Wish) -> Result<&'static Means, &'static str> {
@@ -36,7 +38,8 @@ fn find(_: &Path, _: Wish) -> Result<Means, BoxError> {
 fn find(launcher: &Path, wish: Wish) -> Result<Means, BoxError> {
     let landlock = ruleset::version(KEEPS_SIGNALS);
     let attempted = |way| attempt(launcher, Means { way, landlock });
-    let own = || attempted(Way::Own);
+    // Where even that is refused, the first reason is the better one.
+    let own = || attempted(Way::Own).or_else(|err| attempted(Way::SharedPids).map_err(|_| err));
     let bwrap = || attempted(Way::Bwrap(bwrap::installed().ok_or(BoxError::NoBwrap)?));
     choose(wish, landlock, own, bwrap)
 }
@@ -70,9 +73,13 @@ fn choose(
 
 fn attempt(launcher: &Path, means: Means) -> Result<Means, BoxError> {
     let prove = if means.landlock >= KEEPS_SIGNALS { PROVE_ALONE } else { PROVE };
+    let prove = match means.way {
+        Way::Own => [PROVE_OWN_PIDS, prove].concat(),
+        Way::SharedPids | Way::Bwrap(_) | Way::First(_) | Way::Made(_) => prove.to_owned(),
+    };
     let confinement = Confinement { means: means.clone(), ..Confinement::closed(launcher) };
     let mut command = Command::new(launcher);
-    command.arg("boxed").arg(confinement.to_text()?).args(["--", "sh", "-c", prove]);
+    command.arg("boxed").arg(confinement.to_text()?).args(["--", "sh", "-c", &prove]);
     command.current_dir("/");
     command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
     let output =

@@ -2,6 +2,7 @@
 //! changed. Nothing of this can be undone from inside, and nobody outside sees it.
 
 use super::error::BoxError;
+use super::namespace::Pids;
 use super::plan::{Access, Change, Plan, open_real};
 use rustix::fs::{CWD, statvfs};
 use rustix::mount::{
@@ -16,6 +17,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+const PROC: &str = "/proc";
 /// Of the real ones; none of them leads to a disk, a terminal or the kernel.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 const DEVICE_LINKS: [(&str, &str); 5] = [
@@ -26,7 +28,7 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("ptmx", "pts/ptmx"),
 ];
 /// Only within namespaces of our own.
-pub(super) fn arrange(plan: &Plan) -> Result<(), BoxError> {
+pub(super) fn arrange(plan: &Plan, pids: Pids) -> Result<(), BoxError> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|err| failed(Path::new("/"), err.into()))?;
     let devices = DEVICES.map(|name| Path::new("/dev").join(name));
@@ -39,6 +41,10 @@ pub(super) fn arrange(plan: &Plan) -> Result<(), BoxError> {
     });
     let shown = shown.collect::<Result<Vec<_>, _>>()?;
     close_everything()?;
+    match pids {
+        Pids::Own => hide_other_proc()?,
+        Pids::Shared => (),
+    }
     for ((path, change), tree) in plan.changes.iter().zip(shown) {
         match (change, tree) {
             (Change::Show(access), Some(tree)) => show(path, &tree, *access)?,
@@ -47,6 +53,23 @@ pub(super) fn arrange(plan: &Plan) -> Result<(), BoxError> {
         }
     }
     make_devices(devices)
+}
+
+/// The `/proc` of this process's own namespace, and nobody else's. Read-only, as systems demand whose own one is.
+pub(super) fn renew_proc() -> Result<(), BoxError> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+    mount("proc", PROC, "proc", flags, None).map_err(|err| failed(Path::new(PROC), err.into()))
+}
+
+/// Elsewhere there may be further ones, which show all processes of the machine.
+fn hide_other_proc() -> Result<(), BoxError> {
+    for line in mounts()?.split(|&byte| byte == b'\n') {
+        let Some(path) = mount_point(line).filter(|path| !path.starts_with(PROC)) else { continue };
+        if file_system(line) == Some(b"proc") {
+            hide(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// A copy of what is mounted there, which stays as it is now.
@@ -61,11 +84,9 @@ fn clone(path: &Path) -> Result<OwnedFd, BoxError> {
 
 /// Landlock refuses to write, but knows nothing of owners, rights and times of files.
 fn close_everything() -> Result<(), BoxError> {
-    let file = "/proc/self/mountinfo";
-    let mounts = fs::read(file).map_err(|reason| BoxError::Path { path: file.into(), reason })?;
-    for line in mounts.split(|&byte| byte == b'\n') {
+    for line in mounts()?.split(|&byte| byte == b'\n') {
         let Some(path) = mount_point(line) else { continue };
-        let is_special = ["/proc", "/dev"].iter().any(|special| path.starts_with(special));
+        let is_special = [PROC, "/dev"].iter().any(|special| path.starts_with(special));
         let closed = if is_special { Ok(()) } else { close(&path) };
         // What cannot be looked at cannot be changed either.
         if let Err(err) = closed
@@ -75,6 +96,16 @@ fn close_everything() -> Result<(), BoxError> {
         }
     }
     Ok(())
+}
+
+fn mounts() -> Result<Vec<u8>, BoxError> {
+    let file = "/proc/self/mountinfo";
+    fs::read(file).map_err(|reason| BoxError::Path { path: file.into(), reason })
+}
+
+/// See proc_pid_mountinfo(5): the first field after a lone hyphen.
+fn file_system(line: &[u8]) -> Option<&[u8]> {
+    line.split(|&byte| byte == b' ').skip_while(|field| *field != b"-").nth(1)
 }
 
 /// See proc_pid_mountinfo(5): the fifth field, with spaces and the like as octal numbers.
@@ -197,6 +228,10 @@ mod tests {
     fn mount_points_are_read_whatever_their_name() {
         let line = b"36 35 98:0 / /a\\040b\\134c rw,noatime - ext3 /dev/root rw";
         assert_eq!(mount_point(line).unwrap(), Path::new("/a b\\c"));
+        assert_eq!(file_system(line), Some(b"ext3".as_slice()));
+        let shared = b"22 27 0:21 / /proc rw shared:5 master:1 - proc proc rw";
+        assert_eq!(file_system(shared), Some(b"proc".as_slice()));
+        assert_eq!(file_system(b""), None);
         assert_eq!(mount_point(b""), None);
     }
 }

@@ -141,7 +141,7 @@ pub(super) fn agent(
     let owner = agent::owner(&config.data);
     let chosen = agent_name(settings, slot);
     if chosen == Some(config::SCRIPTED_NAME) {
-        return AgentConfig::Scripted { owner };
+        return AgentConfig::Scripted { supervisor: config.supervisor.clone(), owner };
     }
     let row = chosen.and_then(|name| config.agents.iter().find(|row| row.name == *name));
     match row.cloned() {

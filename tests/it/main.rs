@@ -31,6 +31,8 @@ mod fairness;
 mod faults;
 mod files;
 mod findings;
+#[cfg(target_os = "linux")]
+mod forks;
 mod fuzz;
 mod gate;
 mod golden;
@@ -60,6 +62,7 @@ mod runs;
 mod sandbox;
 mod sandbox_work;
 mod scope;
+mod scripted;
 mod self_approval;
 mod sessions;
 mod shutdown;

@@ -343,6 +343,40 @@ fn an_older_kernel_makes_a_box_of_what_it_has() {
 }
 
 #[test]
+fn no_process_outside_is_seen_in_a_process_namespace() {
+    let site = Site::new();
+    let script = format!(
+        "echo $PPID; ls /proc | grep -c '^[0-9]'; test -e /proc/{} && echo seen; sh -c 'exit 3'; echo $?",
+        std::process::id()
+    );
+    for means in boxes().into_iter().filter_map(Boxing::means).filter(|means| means.has_own_pids())
+    {
+        let (said, errors) = site.run(User::Same, &site.confinement(means.clone()), &script);
+        let said: Vec<_> = said.lines().collect();
+        assert!(said[1].parse::<usize>().unwrap() < 8, "{means:?}: {said:?} {errors}");
+        assert_eq!((said[0], &said[2..]), ("1", ["3"].as_slice()), "{means:?}: {errors}");
+    }
+}
+
+/// Where the system gives us no process namespace there is still a box, made as it was before.
+#[test]
+fn a_box_without_a_process_namespace_still_keeps_what_it_can() {
+    let Some(own) = Boxing::Own.means() else { return };
+    let site = Site::new();
+    let means = Means { way: Way::SharedPids, landlock: own.landlock };
+    let script = format!(
+        "test $PPID != 1 && echo shared; echo a > a && cat a; cat {}; (echo b > ../b) 2>/dev/null || echo refused; \
+         kill -0 {} 2>/dev/null || echo alone",
+        site.path("secret").display(),
+        std::process::id()
+    );
+    let (said, errors) = site.run(User::Same, &site.confinement(means.clone()), &script);
+    let mut expected = vec!["shared", "a", "refused"];
+    expected.extend(means.keeps_signals().then_some("alone"));
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected, "{errors}");
+}
+
+#[test]
 fn an_agent_takes_a_part_of_the_machine_only() {
     let site = Site::new();
     for means in boxes().into_iter().filter_map(Boxing::means) {

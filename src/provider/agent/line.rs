@@ -29,6 +29,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { pipe, bytes: BytesMut::new(), searched: 0, longest }
     }
 
+    /// What was read already is lost.
+    pub(super) fn into_pipe(self) -> R {
+        self.pipe
+    }
+
     /// The next line without its end; `None`: the pipe is closed. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, LineError> {
         loop {

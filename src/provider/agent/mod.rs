@@ -43,6 +43,8 @@ pub const AGENT_OUTPUT_CAPACITY: usize = 256;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentConfig {
     Scripted {
+        /// Our own binary, which supervises its commands.
+        supervisor: PathBuf,
         /// Marks every process, so that the next gateway finds what this one could not end.
         owner: Arc<str>,
     },
@@ -188,7 +190,9 @@ pub fn end_all(owner: &str) -> usize {
 /// Starts an agent that works at this place. Returns at once; trouble arrives as a failed prompt.
 pub fn start(config: &AgentConfig, place: &Place) -> AgentLink {
     match config {
-        AgentConfig::Scripted { owner } => scripted::start(place.clone(), owner),
+        AgentConfig::Scripted { supervisor, owner } => {
+            scripted::start(place.clone(), supervisor.clone(), Arc::clone(owner))
+        }
         AgentConfig::BuiltIn(agent) => acp::start_inside(Arc::clone(agent), place.clone()),
         AgentConfig::Program(program) => program::start(program, place),
     }

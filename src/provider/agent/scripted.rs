@@ -5,20 +5,26 @@ mod step;
 mod workplace;
 
 use super::process::{Processes, RunError};
+use super::program::Program;
+use super::supervised::described;
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
     AgentPrompt, Ask, AskId, AskOption, AskOptionKind, Decision, Place, Tool, ToolStatus,
 };
+use crate::message::{AgentKind, AgentRow, CommandFormat};
 use crate::task;
 use std::collections::VecDeque;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::path::PathBuf;
+use std::sync::Arc;
 use step::Step;
 use tokio::sync::mpsc;
 use tracing::error;
 use workplace::Workplace;
 
-pub(super) fn start(place: Place, owner: &str) -> AgentLink {
+const NAME: &str = "scripted";
+
+/// `supervisor` is our own binary, `owner` marks every process.
+pub(super) fn start(place: Place, supervisor: PathBuf, owner: Arc<str>) -> AgentLink {
     let (input, requests) = mpsc::channel(AGENT_INPUT_CAPACITY);
     let (answers, output) = mpsc::channel(AGENT_OUTPUT_CAPACITY);
     let (decided, decisions) = mpsc::channel(AGENT_INPUT_CAPACITY);
@@ -28,10 +34,29 @@ pub(super) fn start(place: Place, owner: &str) -> AgentLink {
         questions: Questions { decisions, last: 0 },
         notice: place.notice.clone(),
         workplace: Workplace::new(place.directory.clone()),
-        processes: Processes::new(place, owner),
+        processes: Processes::new(program(supervisor, owner), place),
     };
     task::spawn("agent-scripted", agent.run());
     AgentLink { input, output }
+}
+
+/// Its commands as those of a program, which has nothing to choose from.
+fn program(supervisor: PathBuf, owner: Arc<str>) -> Program {
+    let row = AgentRow {
+        name: NAME.to_owned(),
+        label: NAME.to_owned(),
+        kind: AgentKind::Command(CommandFormat::Text),
+        command: Vec::new(),
+        env: Vec::new(),
+        mode: None,
+        mode_option: None,
+        model_option: None,
+        models: Vec::new(),
+        network: false,
+        writable: Vec::new(),
+        install: String::new(),
+    };
+    Program { row, supervisor, owner, model: None, resume: None }
 }
 
 /// Why a prompt ended before its last line.
@@ -256,14 +281,12 @@ impl Script<'_> {
         let status = match self.processes.run(command, self.answers).await {
             Ok(status) => status,
             Err(RunError::LinkDropped) => return Err(Halt::LinkDropped),
-            Err(err @ (RunError::Start(_) | RunError::Wait(_))) => {
-                return Err(Halt::Failed(err.to_string()));
-            }
+            Err(err @ RunError::Start(_)) => return Err(Halt::Failed(err.to_string())),
         };
-        match exit_line(status) {
-            Some(line) => self.line(line).await,
-            None => Ok(()),
+        if status.is_some_and(|status| status.success()) {
+            return Ok(());
         }
+        self.line(described(status)).await
     }
 
     /// Asks for permission and tells what was decided.
@@ -320,15 +343,6 @@ fn asked_tool(id: AskId, text: &str) -> Tool {
         input: Some(format!("{text:?}").into()),
         asked: true,
         ..Tool::new(format!("ask-{}", id.0), text.to_owned(), ToolStatus::Started)
-    }
-}
-
-fn exit_line(status: ExitStatus) -> Option<String> {
-    match (status.code(), status.signal()) {
-        (Some(0), _) => None,
-        (Some(code), _) => Some(format!("exit status {code}")),
-        (None, Some(signal)) => Some(format!("ended by signal {signal}")),
-        (None, None) => Some("ended without a status".to_owned()),
     }
 }
 

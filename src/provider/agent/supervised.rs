@@ -158,6 +158,11 @@ impl Stderr {
         Self { lines: None, last: VecDeque::new(), size: 0 }
     }
 
+    /// The pipe itself, for those who want all that comes and remember nothing.
+    pub(super) fn into_pipe(self) -> Option<ChildStderr> {
+        self.lines.map(Lines::into_pipe)
+    }
+
     /// The next line; waits for ever when there is none to come. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> String {
         while let Some(lines) = &mut self.lines {

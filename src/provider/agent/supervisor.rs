@@ -6,7 +6,7 @@
 //! at the death of a parent is bound to the thread that started the child, and the gateway's threads come and go.
 
 use super::process::tree::{self, Process};
-use crate::sandbox::{self, BoxError, Confinement};
+use crate::sandbox::{self, BoxError, Confinement, Next, Way};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, wait};
 use std::ffi::OsString;
@@ -67,25 +67,37 @@ pub fn become_command(command: &[OsString], confinement: Option<&str>) -> ExitCo
         complain("there is no command");
         return ExitCode::from(NOT_STARTED);
     };
-    let mut next = match confinement.map(|text| confine(text, command)) {
-        Some(Ok(next)) => next,
+    match confinement.map(|text| confine(text, command)) {
+        Some(Ok(Next::Become(next))) => replaced_by(next),
+        Some(Ok(Next::Hold(first))) => waited(sandbox::hold(first)),
+        Some(Ok(Next::Lead(agent))) => waited(sandbox::lead(agent)),
         Some(Err(err)) => {
             complain(&format!("there is no box: {err}"));
-            return ExitCode::from(NOT_SUPERVISED);
+            ExitCode::from(NOT_SUPERVISED)
         }
         None => {
             let mut next = Command::new(program);
             next.args(arguments);
-            next
+            replaced_by(next)
         }
-    };
+    }
+}
+
+fn replaced_by(mut next: Command) -> ExitCode {
     let err = next.exec();
     complain(&format!("{} cannot be started: {err}", next.get_program().display()));
     ExitCode::from(NOT_STARTED)
 }
 
-/// What this process has to become next.
-fn confine(text: &str, command: &[OsString]) -> Result<Command, BoxError> {
+fn waited(ended: io::Result<ExitCode>) -> ExitCode {
+    ended.unwrap_or_else(|err| {
+        complain(&format!("there is no box: its processes cannot be started: {err}"));
+        ExitCode::from(NOT_SUPERVISED)
+    })
+}
+
+/// What this process has to do next.
+fn confine(text: &str, command: &[OsString]) -> Result<Next, BoxError> {
     let directory =
         std::env::current_dir().map_err(|reason| BoxError::Path { path: ".".into(), reason })?;
     sandbox::enter(&Confinement::from_text(text)?, &directory, command)
@@ -103,8 +115,8 @@ fn run(command: &[OsString], stdin: AgentStdin, confinement: Option<&str>) -> io
         // Listening comes before starting, so that no end is missed.
         let mut signals = Signals::listen()?;
         let gateway = watch_gateway();
-        let mut family =
-            Family { agent: spawn(command, stdin, confinement)?, status: None, kill_at: None };
+        let agent = spawn(command, stdin, confinement)?;
+        let mut family = Family { agent, bounds: bounds(confinement), status: None, kill_at: None };
         release_output()?;
         family.watch(&mut signals, gateway).await;
         Ok(family.exit_code())
@@ -193,9 +205,28 @@ impl Signals {
     }
 }
 
+/// How everybody in the family is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bounds {
+    /// One by one, as they are found.
+    None,
+    /// Through the holder of their process namespace, which hands signals on and whose end is theirs.
+    Namespace,
+}
+
+/// A text that cannot be read makes no box; then there is nobody.
+fn bounds(confinement: Option<&str>) -> Bounds {
+    match confinement.map(Confinement::from_text) {
+        Some(Ok(confinement)) if confinement.means.way == Way::Own => Bounds::Namespace,
+        Some(_) | None => Bounds::None,
+    }
+}
+
 /// The agent and all that came out of it.
 struct Family {
+    /// In a process namespace the one who holds it.
     agent: Pid,
+    bounds: Bounds,
     status: Option<WaitStatus>,
     /// Set once everything was asked to leave.
     kill_at: Option<Instant>,
@@ -219,7 +250,7 @@ impl Family {
                 _ = signals.child.recv() => {}
                 _ = signals.end.recv() => self.end(),
                 _ = signals.kill.recv() => self.kill(),
-                _ = signals.interrupt.recv() => signal_all(Signal::INT),
+                _ = signals.interrupt.recv() => self.signal(Signal::INT),
                 _ = &mut gateway, if gateway_lives => {
                     gateway_lives = false;
                     self.end();
@@ -243,13 +274,29 @@ impl Family {
 
     fn end(&mut self) {
         if self.kill_at.is_none() {
-            signal_all(Signal::TERM);
+            self.signal(Signal::TERM);
             self.kill_at = Some(Instant::now() + GRACE);
         }
     }
 
+    fn signal(&self, signal: Signal) {
+        match self.bounds {
+            Bounds::Namespace if self.status.is_none() => self.signal_agent(signal),
+            Bounds::Namespace | Bounds::None => signal_all(signal),
+        }
+    }
+
+    /// One that was not waited for yet keeps its number, so the signal reaches nobody else.
+    fn signal_agent(&self, signal: Signal) {
+        if self.status.is_none() {
+            let _ = kill_process(self.agent, signal);
+        }
+    }
+
     fn kill(&mut self) {
-        signal_all(Signal::KILL);
+        // Bubblewrap, too, takes everybody along, and finding the others takes long where they are many.
+        self.signal_agent(Signal::KILL);
+        self.signal(Signal::KILL);
         self.kill_at = Some(Instant::now() + AGAIN);
     }
 

@@ -41,6 +41,10 @@ impl Agent {
             }
             let now = Instant::now();
             if now > limit {
+                // They had their time to leave, and fork faster than they are found: their end is that of the box.
+                if let Some(peer) = &mut self.peer {
+                    peer.host.kill();
+                }
                 return self.bury().await.map(drop);
             }
             if now >= kill_at {

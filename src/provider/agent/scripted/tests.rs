@@ -1,12 +1,9 @@
-//! The scripted agent, spoken to through its link.
+//! The scripted agent, spoken to through its link. Its commands need our own binary: they are tested in `tests/it`.
 
 use super::*;
 use std::path::Path;
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout};
-
-/// A cancel has to be answered in this time whatever the agent does.
-const CANCEL_LIMIT: Duration = Duration::from_secs(6);
+use tokio::time::{sleep, timeout};
 
 #[tokio::test]
 async fn answer_is_all_that_was_said() {
@@ -50,38 +47,6 @@ async fn failure_ends_the_prompt_but_not_the_agent() {
 }
 
 #[tokio::test]
-async fn command_runs_in_the_workplace_with_a_bare_environment() {
-    let place = Post::new();
-    let outputs = place.all("run pwd; env | cut -d= -f1 | sort; cat").await;
-    assert_eq!(outputs[0], line(&place.path().canonicalize().unwrap().to_string_lossy()));
-    let allowed = ["PATH", "HOME", "LANG", "KAKEHASHI_AGENT", "PWD", "OLDPWD", "SHLVL", "_"];
-    for output in &outputs[1..outputs.len() - 2] {
-        let AgentOutput::Line(name) = output else { panic!("{output:?}") };
-        assert!(allowed.contains(&name.as_str()), "{name} was passed on");
-    }
-}
-
-#[tokio::test]
-async fn failed_command_is_told_and_the_prompt_goes_on() {
-    let outputs = all("run echo out; echo err >&2; exit 3\nrun kill -9 $$\nsay next").await;
-    assert!(outputs[..2].contains(&line("out")) && outputs[..2].contains(&line("err")));
-    let rest = [line("exit status 3"), line("ended by signal 9"), answer("next"), finished()];
-    assert_eq!(outputs[2..], rest);
-}
-
-#[tokio::test]
-async fn no_output_of_a_command_is_lost() {
-    let command = "head -c 200000 /dev/zero | tr '\\0' x; echo; printf 'a\\377b\\n'; seq 5000 >&2; printf end";
-    let outputs = all(&format!("run {command}")).await;
-    let lines: Vec<&str> = outputs.iter().filter_map(text).collect();
-    let long: usize =
-        lines.iter().filter(|line| line.starts_with('x')).map(|line| line.len()).sum();
-    assert_eq!(long, 200_000);
-    assert!(lines.contains(&"a\u{FFFD}b") && lines.contains(&"end"));
-    assert_eq!(lines.iter().filter(|line| line.parse::<u32>().is_ok()).count(), 5_000);
-}
-
-#[tokio::test]
 async fn a_question_waits_for_its_own_answer() {
     let place = Post::new();
     let mut link = place.start();
@@ -99,16 +64,6 @@ async fn a_question_waits_for_its_own_answer() {
     prompt(&link, "ask third").await;
     link.input.send(AgentInput::Cancel).await.unwrap();
     assert_eq!(until_done(&mut link).await.last(), Some(&cancelled()));
-}
-
-#[tokio::test]
-async fn missing_workplace_fails_the_prompt() {
-    let mut link = start(Place::open("/nonexistent/workplace"), "test");
-    prompt(&link, "run true").await;
-    let [AgentOutput::Done(AgentEnd::Failed { reason })] = &until_done(&mut link).await[..] else {
-        panic!("not failed")
-    };
-    assert!(reason.starts_with("the command could not be started"), "{reason}");
 }
 
 #[tokio::test]
@@ -144,80 +99,6 @@ async fn cancel_tells_what_was_written() {
     assert_eq!(until_done(&mut link).await, [changed, cancelled()]);
 }
 
-#[tokio::test]
-async fn cancel_ends_a_command() {
-    check_cancel("sleep 7101", "7101").await;
-}
-
-#[tokio::test]
-async fn cancel_ends_a_child_in_its_own_session() {
-    check_cancel("setsid sleep 7102 & sleep 7102", "7102").await;
-}
-
-#[tokio::test]
-async fn cancel_ends_a_child_whose_parent_is_gone() {
-    check_cancel("setsid sleep 7103 & ", "7103").await;
-}
-
-#[tokio::test]
-async fn cancel_ends_what_ignores_term() {
-    check_cancel("trap '' TERM; setsid sleep 7104 & sleep 7104", "7104").await;
-}
-
-#[tokio::test]
-async fn cancel_ends_a_child_with_an_empty_environment() {
-    check_cancel("trap '' TERM; env -i setsid sleep 7105 & sleep 7105; wait", "7105").await;
-}
-
-#[tokio::test]
-async fn cancel_ends_a_command_that_floods_an_unread_queue() {
-    check_cancel("yes 7106", "7106").await;
-}
-
-#[tokio::test]
-async fn dropping_the_link_ends_everything_also_in_the_background() {
-    let place = Post::new();
-    let mut link = place.start();
-    prompt(&link, "run setsid sleep 7107 >/dev/null 2>&1 &").await;
-    until_done(&mut link).await;
-    prompt(&link, "run trap '' TERM; sleep 7107").await;
-    wait_for(|| count("7107") >= 2).await;
-    drop(link);
-    wait_for(|| count("7107") == 0).await;
-}
-
-/// Cancels while `command` runs; every process with `mark` among its arguments has to be gone afterwards.
-async fn check_cancel(command: &str, mark: &str) {
-    let place = Post::new();
-    let mut link = place.start();
-    prompt(&link, &format!("run {command}")).await;
-    wait_for(|| count(mark) > 0).await;
-    sleep(Duration::from_millis(100)).await;
-    let began = Instant::now();
-    link.input.send(AgentInput::Cancel).await.unwrap();
-    assert_eq!(until_done(&mut link).await.last(), Some(&cancelled()));
-    assert!(began.elapsed() < CANCEL_LIMIT);
-    assert_eq!(count(mark), 0, "`{command}` left something behind");
-}
-
-/// Processes with this word among their arguments.
-fn count(word: &str) -> usize {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
-    lines
-        .filter(|line| line.split(|&byte| byte == 0).any(|argument| argument == word.as_bytes()))
-        .count()
-}
-
-async fn wait_for(mut condition: impl FnMut() -> bool) {
-    let waiting = async {
-        while !condition() {
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(CANCEL_LIMIT, waiting).await.unwrap();
-}
-
 struct Post(tempfile::TempDir);
 
 impl Post {
@@ -230,7 +111,7 @@ impl Post {
     }
 
     fn start(&self) -> AgentLink {
-        start(Place::open(self.path()), "test")
+        start(Place::open(self.path()), "/nonexistent".into(), "test".into())
     }
 
     async fn all(&self, text: &str) -> Vec<AgentOutput> {
@@ -256,27 +137,6 @@ async fn until_done(link: &mut AgentLink) -> Vec<AgentOutput> {
         outputs.push(next.expect("the agent answers in time").expect("the agent lives"));
     }
     outputs
-}
-
-fn text(output: &AgentOutput) -> Option<&str> {
-    match output {
-        AgentOutput::Line(text) => Some(text),
-        AgentOutput::Answer(_)
-        | AgentOutput::Note(_)
-        | AgentOutput::WholeAnswer(_)
-        | AgentOutput::Thought(_)
-        | AgentOutput::Tool(_)
-        | AgentOutput::Plan(_)
-        | AgentOutput::Usage(_)
-        | AgentOutput::Ask(_)
-        | AgentOutput::State(_)
-        | AgentOutput::Mode(_)
-        | AgentOutput::Opened { .. }
-        | AgentOutput::Picture(_)
-        | AgentOutput::FileMade(_)
-        | AgentOutput::FilesChanged(_)
-        | AgentOutput::Done(_) => None,
-    }
 }
 
 fn line(text: &str) -> AgentOutput {
