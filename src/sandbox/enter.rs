@@ -58,7 +58,7 @@ pub fn enter(
             namespace::check_rights()?;
         }
     }
-    filter::install()?;
+    filter::install(&confinement.means)?;
     let (program, arguments) = command.split_first().ok_or(BoxError::NoCommand)?;
     let mut next = Command::new(program);
     next.args(arguments);

@@ -1,6 +1,7 @@
 //! System calls that nobody in the box needs, and by which one could leave it or attack the kernel.
 
 use super::error::BoxError;
+use super::means::Means;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch, apply_filter,
@@ -60,10 +61,11 @@ const REFUSED: &[i64] = &[
 ];
 
 /// No new privileges must have been given up before. Nothing is needed afterwards but the agent's program.
-pub(super) fn install() -> Result<(), BoxError> {
+pub(super) fn install(means: &Means) -> Result<(), BoxError> {
     let filters = || -> seccompiler::Result<()> {
         for (rules, errno) in [
             (refused()?, libc::EPERM),
+            (scheduling(means).map_err(backend)?, libc::EPERM),
             (unknown(), libc::ENOSYS),
             (sockets()?, libc::EPROTONOSUPPORT),
         ] {
@@ -101,6 +103,35 @@ fn refused() -> seccompiler::Result<Rules> {
     for (call, at) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
         let rule = SeccompRule::new(vec![has(at, fast).map_err(backend)?]).map_err(backend)?;
         rules.insert(call, vec![rule]);
+    }
+    Ok(rules)
+}
+
+/// How much of the machine other processes get. Programs change that of themselves (`nice`, `taskset`), of their own
+/// threads and of their children.
+///
+/// With a process namespace nobody outside has a number; there only the namespace's first process is out of bounds,
+/// because the end of all others would wait for one that hardly gets to run. Without one a filter cannot tell an own
+/// thread from the gateway, so only the caller itself is left: runtimes that bind single threads are refused, and go on
+/// without.
+fn scheduling(means: &Means) -> Result<Rules, seccompiler::BackendError> {
+    const INIT: u64 = 1;
+    const OF_USER: [(i64, u64); 2] = [(libc::SYS_setpriority, 2), (libc::SYS_ioprio_set, 3)];
+    let other = |at: u8| {
+        SeccompRule::new(vec![if means.has_own_pids() { is(at, INIT)? } else { is_not(at, 0)? }])
+    };
+    let mut rules = Rules::new();
+    for call in [
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setattr,
+    ] {
+        rules.insert(call, vec![other(0)?]);
+    }
+    // All processes of the user, whose the gateway is too.
+    for (call, of_user) in OF_USER {
+        rules.insert(call, vec![other(1)?, SeccompRule::new(vec![is(0, of_user)?])?]);
     }
     Ok(rules)
 }

@@ -342,6 +342,63 @@ fn an_older_kernel_makes_a_box_of_what_it_has() {
     }
 }
 
+/// Tells what is refused, with 1 and with the number of a process outside.
+const SCHEDULING: &str = r#"
+import ctypes, os, sys, threading
+libc, own, least = ctypes.CDLL(None, use_errno=True), os.sched_getaffinity(0), os.sched_param(0)
+def ioprio(kind, who):
+    if libc.syscall(251, kind, who, 2 << 13 | 7):
+        raise OSError(ctypes.get_errno(), "refused")
+os.nice(1)
+os.setpriority(os.PRIO_PROCESS, 0, 2)
+os.setpriority(os.PRIO_PGRP, 0, 3)
+os.sched_setaffinity(0, own)
+os.sched_setscheduler(0, os.SCHED_BATCH, least)
+os.sched_setparam(0, least)
+ioprio(1, 0)
+def told(name, action):
+    try:
+        action()
+        print(name, "done")
+    except OSError as problem:
+        print(name, problem.errno)
+for name, who in ("thread", threading.get_native_id()), ("first", 1), ("outside", int(sys.argv[1])):
+    told(name, lambda: os.setpriority(os.PRIO_PROCESS, who, 4))
+    told(name, lambda: os.setpriority(os.PRIO_PGRP, who, 4)) if name != "thread" else None
+    told(name, lambda: os.sched_setaffinity(who, own))
+    told(name, lambda: os.sched_setscheduler(who, os.SCHED_BATCH, least))
+    told(name, lambda: os.sched_setparam(who, least))
+    told(name, lambda: ioprio(1, who))
+told("user", lambda: os.setpriority(os.PRIO_USER, os.getuid(), 4))
+told("user", lambda: ioprio(3, os.getuid()))
+"#;
+
+#[test]
+fn programs_schedule_themselves_and_nobody_outside() {
+    const REFUSED: &str = "1";
+    const NOBODY: &str = "3";
+    let site = Site::new();
+    fs::write(site.path("work/scheduling.py"), SCHEDULING).unwrap();
+    let script = format!("python3 scheduling.py {}", std::process::id());
+    let mut ways: Vec<_> = boxes().into_iter().filter_map(Boxing::means).cloned().collect();
+    if let Some(own) = Boxing::Own.means() {
+        ways.push(Means { way: Way::SharedPids, landlock: own.landlock });
+    }
+    for means in ways {
+        let (thread, outside) =
+            if means.has_own_pids() { ("done", NOBODY) } else { (REFUSED, REFUSED) };
+        let (said, errors) = site.run(User::Same, &site.confinement(means.clone()), &script);
+        let expected = [
+            vec![format!("thread {thread}"); 5],
+            vec![format!("first {REFUSED}"); 6],
+            vec![format!("outside {outside}"); 6],
+            vec![format!("user {REFUSED}"); 2],
+        ];
+        let said: Vec<_> = said.lines().collect();
+        assert_eq!(said, expected.concat(), "{means:?}: {errors}");
+    }
+}
+
 #[test]
 fn no_process_outside_is_seen_in_a_process_namespace() {
     let site = Site::new();
