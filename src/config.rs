@@ -14,6 +14,7 @@ mod raw;
 mod settings;
 mod tls;
 mod user;
+mod vendor;
 mod voice;
 mod webhook;
 
@@ -29,10 +30,12 @@ pub use settings::{
 };
 pub use tls::TlsFiles;
 pub use user::{User, check_name};
+pub use vendor::{CHAT_EXAMPLE, LIVE_EXAMPLE, key_variables};
 
 use crate::locale::Locale;
 use crate::message::{
-    AgentRow, ChatModel, LiveModel, SettingProblem, SettingValue, Settings, TurnRules, Webhook,
+    AgentRow, ChatModel, LiveModel, OfferedModel, SettingProblem, SettingValue, Settings,
+    SetupHint, TurnRules, Webhook,
 };
 use agent::Agent;
 use directories::ProjectDirs;
@@ -48,6 +51,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use vendor::Offer;
 
 const DAY_SECONDS: u32 = 86_400;
 /// A group may read it: some operators want that.
@@ -63,12 +67,14 @@ pub struct Config {
     pub data: PathBuf,
     pub language: Locale,
     pub models: Models,
-    /// Names differ.
+    /// Names differ. Those of `offered` are behind those of the file.
     pub chat: Vec<ChatModel>,
-    /// Others that are on this machine now; who is configured goes before them.
+    /// Others that are on this machine now; who is configured goes before them, and they go before who is offered.
     pub found: Arc<FoundChat>,
     /// Names differ. In the order in which they stand in for each other.
     pub live: Vec<LiveModel>,
+    /// Which of both are there only because their key is in the environment.
+    pub offered: Vec<OfferedModel>,
     /// How people and live models take turns.
     pub turn_rules: Arc<TurnRules>,
     /// Who answers in the chat is not chosen but the first that there is.
@@ -219,18 +225,7 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let file = file(&overrides);
         let raw = merged(overrides)?;
-        if let Some(name) = user::repeated(&raw.users) {
-            return Err(ConfigError::UserTwice(name.to_owned()));
-        }
-        if let Some(name) = chat::repeated(&raw.chat) {
-            return Err(ConfigError::ChatTwice(name.to_owned()));
-        }
-        if let Some(name) = live::repeated(&raw.live) {
-            return Err(ConfigError::LiveTwice(name.to_owned()));
-        }
-        if let Some(name) = agent::repeated(&raw.agents) {
-            return Err(ConfigError::AgentTwice(name.to_owned()));
-        }
+        check_names(&raw)?;
         let agents: Vec<AgentRow> = raw.agents.iter().map(|Agent(row)| row.clone()).collect();
         let (retention, audit_age) = (age(raw.retention_days), age(raw.audit_days));
         let tls = raw.tls.files()?;
@@ -252,6 +247,7 @@ impl Config {
             found: Arc::default(),
             chat: raw.chat.into_iter().map(|row| row.model(&variable)).collect(),
             live: raw.live.into_iter().map(|row| row.model(&variable)).collect(),
+            offered: Vec::new(),
             turn_rules: Arc::new(raw.voice.rules()),
             ollama_host: variable("OLLAMA_HOST").filter(|text| !text.trim().is_empty()),
             retention,
@@ -275,8 +271,19 @@ impl Config {
             files: file_rules(&raw.files),
             settings: Arc::new(raw.settings.0),
         };
+        if raw.models_from_environment && config.models == Models::Auto {
+            config.offer(&variable);
+        }
         config.settle()?;
         Ok(config)
+    }
+
+    /// Puts models that a key in the environment offers behind those of the file.
+    fn offer(&mut self, variable: impl Fn(&str) -> Option<String>) {
+        let Offer { chat, live, told } = vendor::offer(&self.chat, &self.live, variable);
+        self.chat.extend(chat);
+        self.live.extend(live);
+        self.offered = told;
     }
 
     /// Adds chat models behind those that there are.
@@ -293,14 +300,34 @@ impl Config {
         self.settle()
     }
 
-    /// The chat models that can be chosen now. Who is configured goes before who is found.
+    /// The chat models that can be chosen now: who is configured, who is found on this machine, which costs nothing and
+    /// tells nobody anything, and who is offered because of a key.
     pub fn chat_rows(&self) -> Vec<ChatModel> {
         let there = match self.models {
             Models::Auto => self.found.there(),
             Models::Scripted => return Vec::new(),
         };
         let is_new = |model: &&ChatModel| self.chat.iter().all(|known| known.name != model.name);
-        self.chat.iter().chain(there.iter().filter(is_new)).cloned().collect()
+        let (offered, own): (Vec<_>, Vec<_>) =
+            self.chat.iter().partition(|model| self.offers(&model.name));
+        own.into_iter().chain(there.iter().filter(is_new)).chain(offered).cloned().collect()
+    }
+
+    fn offers(&self, name: &str) -> bool {
+        self.offered.iter().any(|model| model.name == name)
+    }
+
+    /// Where people change what models there are, and how.
+    pub fn setup_hint(&self) -> SetupHint {
+        let file =
+            self.file.clone().or_else(platform_path).unwrap_or_else(|| "kakehashi.toml".into());
+        SetupHint {
+            file: file.display().to_string(),
+            chat_row: CHAT_EXAMPLE.join("\n"),
+            live_row: LIVE_EXAMPLE.join("\n"),
+            variables: key_variables().join(", "),
+            offered: self.offered.clone(),
+        }
     }
 
     /// Adds live models behind those that there are.
@@ -368,6 +395,7 @@ impl Config {
             chat: Vec::new(),
             found: Arc::default(),
             live: Vec::new(),
+            offered: Vec::new(),
             turn_rules: Arc::new(raw.voice.rules()),
             ollama_host: None,
             retention: age(raw.retention_days),
@@ -426,6 +454,23 @@ fn merged(overrides: Overrides) -> Result<RawConfig, ConfigError> {
     raw.tls.cert = overrides.tls_cert.unwrap_or(raw.tls.cert);
     raw.tls.key = overrides.tls_key.unwrap_or(raw.tls.key);
     Ok(raw)
+}
+
+/// Names of rows differ.
+fn check_names(raw: &RawConfig) -> Result<(), ConfigError> {
+    if let Some(name) = user::repeated(&raw.users) {
+        return Err(ConfigError::UserTwice(name.to_owned()));
+    }
+    if let Some(name) = chat::repeated(&raw.chat) {
+        return Err(ConfigError::ChatTwice(name.to_owned()));
+    }
+    if let Some(name) = live::repeated(&raw.live) {
+        return Err(ConfigError::LiveTwice(name.to_owned()));
+    }
+    match agent::repeated(&raw.agents) {
+        Some(name) => Err(ConfigError::AgentTwice(name.to_owned())),
+        None => Ok(()),
+    }
 }
 
 /// The file that is read if none is named; `None` if it does not exist.

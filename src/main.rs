@@ -382,6 +382,10 @@ fn announce(address: SocketAddr, config: &Config, auth: &Auth, browser: Browser)
     }
     let version = env!("CARGO_PKG_VERSION");
     info!(%address, version, project = %config.project.display(), data = %config.data.display(), "started");
+    for model in &config.offered {
+        let (name, model, variable) = (&model.name, &model.model, &model.variable);
+        info!(name, model, variable, "a key in the environment offers this model");
+    }
     if let Some(mode) = data_dir::open_to_others(&config.data) {
         let (data, mode) = (config.data.display(), format!("{mode:03o}"));
         warn!(%data, mode, "others on this machine can get into the data directory; run `chmod 700` on it");

@@ -28,7 +28,9 @@ pub use choice::{
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
 pub use live_model::{LiveKind, LiveModel, TurnRules, Turns};
 pub use playback::{Generation, Interruption, PlaybackAck, TalkKey, TurnTimes};
-pub use setting::{ModelOffer, Offered, SettingProblem, SettingValue, Settings};
+pub use setting::{
+    ModelOffer, Offered, OfferedModel, SettingProblem, SettingValue, Settings, SetupHint,
+};
 pub use webhook::{Webhook, WebhookCall};
 
 use bytes::Bytes;
@@ -774,6 +776,8 @@ pub struct Greeting {
     pub project: Arc<str>,
     /// What the project says about itself.
     pub overview: Option<String>,
+    /// For the chat alone.
+    pub setup: Option<SetupHint>,
 }
 
 /// What a reader hands to its socket, in order.

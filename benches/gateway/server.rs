@@ -74,6 +74,10 @@ impl Server {
         command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(home.config());
         command.arg("--project").arg(home.project()).arg("--data").arg(home.data());
         command.env("KAKEHASHI_LOG", "error").stdin(Stdio::null());
+        // Keys of whoever measures would offer their models.
+        for name in kakehashi::config::key_variables() {
+            command.env_remove(name);
+        }
         Self::start(command, Some(home))
     }
 

@@ -1,6 +1,7 @@
 //! `[[chat]]`: which chat models there are. Keys are only named here; their values come from the environment.
 
 use super::raw::Within;
+use super::vendor;
 use crate::message::{ChatKey, ChatKind, ChatModel, Secret};
 use serde::Deserialize;
 use std::time::Duration;
@@ -42,9 +43,9 @@ enum Kind {
 impl Kind {
     fn vendor(self) -> &'static str {
         match self {
-            Self::OpenAi => "https://api.openai.com/v1",
-            Self::Anthropic => "https://api.anthropic.com",
-            Self::Gemini => "https://generativelanguage.googleapis.com/v1beta",
+            Self::OpenAi => vendor::OPENAI,
+            Self::Anthropic => vendor::ANTHROPIC,
+            Self::Gemini => vendor::GEMINI,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! named here; their values come from the environment.
 
 use super::chat::{BaseUrl, Model, Name, Variable};
+use super::vendor;
 use crate::message::{ChatKey, LiveKind, LiveModel, Secret};
 use serde::Deserialize;
 
@@ -36,8 +37,8 @@ enum Kind {
 impl Kind {
     fn vendor(self) -> &'static str {
         match self {
-            Self::OpenAi => "wss://api.openai.com/v1",
-            Self::Gemini => "wss://generativelanguage.googleapis.com",
+            Self::OpenAi => vendor::OPENAI_LIVE,
+            Self::Gemini => vendor::GEMINI_LIVE,
         }
     }
 }

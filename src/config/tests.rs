@@ -7,14 +7,14 @@ fn load(text: &str) -> Result<Config, String> {
     load_with(text, Overrides { data: Some("/tmp/nowhere".into()), ..Overrides::default() })
 }
 
-/// A file of its own keeps the developer's settings out of the test.
+/// A file of its own keeps the developer's settings out of the test, and no variables the developer's keys.
 fn load_with(text: &str, overrides: Overrides) -> Result<Config, String> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("kakehashi.toml");
     std::fs::write(&path, text).unwrap();
     let shown =
         |err: ConfigError| err.to_string().replace(&dir.path().display().to_string(), "DIR");
-    Config::load(Overrides { config: Some(path), ..overrides }).map_err(shown)
+    Config::load_from(Overrides { config: Some(path), ..overrides }, |_| None).map_err(shown)
 }
 
 #[track_caller]
@@ -190,6 +190,63 @@ fn examples_name_no_model_that_ends() {
     let texts = [include_str!("../../config/kakehashi.toml"), include_str!("../../README.md")];
     for name in RETIRED {
         assert!(texts.iter().all(|text| !text.contains(name)), "{name} is still named");
+    }
+}
+
+#[test]
+fn a_key_in_the_environment_offers_models_behind_all_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kakehashi.toml");
+    let with = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let overrides = Overrides {
+            config: Some(path.clone()),
+            data: Some("/tmp/nowhere".into()),
+            ..Overrides::default()
+        };
+        let key = |name: &str| name.ends_with("_API_KEY").then(|| "sk-secret".to_owned());
+        let mut config = Config::load_from(overrides, key).unwrap();
+        let there = ChatModel { name: "ollama:a".to_owned(), key: None, ..sample() };
+        config.add_found(vec![there]).unwrap();
+        assert!(!format!("{config:?} {:?}", config.setup_hint()).contains("sk-secret"));
+        config
+    };
+    let names = |config: &Config| -> Vec<String> {
+        config.chat_rows().into_iter().map(|row| row.name).collect()
+    };
+    let chosen = |config: &Config, wanted: &str| {
+        config.settings.iter().find(|(name, _)| *name == wanted).unwrap().1.clone()
+    };
+    let config = with("");
+    assert_eq!(names(&config), ["ollama:a", "openai", "claude", "gemini"]);
+    assert_eq!(chosen(&config, CHAT_SETTING), SettingValue::Text("ollama:a".to_owned()));
+    assert_eq!(chosen(&config, LIVE_SETTING), SettingValue::Text("openai_live".to_owned()));
+    assert!(
+        check_setting(&config, "CHAT_GEMINI_MODEL", Some(SettingValue::Text("m".to_owned())))
+            .is_ok()
+    );
+    let row = "[[chat]]\nname = \"mine\"\nkind = \"anthropic\"\nmodel = \"m\"\nkey = \"ANTHROPIC_API_KEY\"\n";
+    assert_eq!(names(&with(row)), ["mine", "ollama:a", "openai", "gemini"]);
+    let off = with("models_from_environment = false\n");
+    assert_eq!((names(&off), off.live.len()), (vec!["ollama:a".to_owned()], 0));
+    let scripted = with("models = \"scripted\"\n");
+    assert!(scripted.chat.is_empty() && scripted.live.is_empty() && scripted.offered.is_empty());
+}
+
+fn sample() -> ChatModel {
+    ChatModel {
+        name: "a".to_owned(),
+        label: "A".to_owned(),
+        kind: ChatKind::OpenAi,
+        base_url: "http://127.0.0.1:1/v1".to_owned(),
+        model: "a".to_owned(),
+        key: None,
+        context_tokens: None,
+        max_output_tokens: None,
+        images: false,
+        image_output: false,
+        tools: false,
+        patience: None,
     }
 }
 
@@ -370,7 +427,7 @@ fn a_bad_flag_names_itself() {
 #[test]
 fn a_missing_file_or_project_is_named() {
     let overrides = Overrides { config: Some("/no/such.toml".into()), ..Overrides::default() };
-    let error = Config::load(overrides).unwrap_err().to_string();
+    let error = Config::load_from(overrides, |_| None).unwrap_err().to_string();
     assert!(error.starts_with("cannot read /no/such.toml: "), "{error}");
     let flags = Overrides { project: Some("/dev/null".into()), ..Overrides::default() };
     let error = load_with("", flags).unwrap_err();

@@ -1,7 +1,7 @@
 //! Who speaks: the live models, and which of them lack a key.
 
-use super::Finding;
-use crate::config::{Config, Models};
+use super::{Finding, models};
+use crate::config::{self, Config, Models};
 use crate::message::LiveModel;
 
 const CHECK: &str = "live";
@@ -12,11 +12,16 @@ pub(super) fn findings(config: &Config) -> Vec<Finding> {
         Models::Scripted => &[],
     };
     let (ready, lacking): (Vec<_>, Vec<_>) = rows.iter().partition(|model| model.has_key());
-    let speaks = match ready.iter().map(|model| model.name.as_str()).collect::<Vec<_>>() {
-        names if names.is_empty() => Finding::ok(
-            CHECK,
-            "scripted: the microphone is played back; [[live]] in the configuration brings a model that understands",
-        ),
+    let setup = config.setup_hint();
+    let named = |model: &&LiveModel| models::named(&model.name, &setup);
+    let speaks = match ready.iter().map(named).collect::<Vec<_>>() {
+        names if names.is_empty() => {
+            let paste = models::paste(&setup.file, &config::LIVE_EXAMPLE);
+            let advice = format!(
+                "a row brings a model that understands, for example by this command: {paste}"
+            );
+            Finding::ok(CHECK, "scripted: the microphone is played back").with(advice)
+        }
         names => Finding::ok(
             CHECK,
             format!("live models, in the order they are tried: {}", names.join(", ")),

@@ -9,6 +9,7 @@ mod exposure;
 mod limits;
 mod live;
 mod login;
+mod models;
 mod port;
 mod project;
 mod report;
@@ -20,8 +21,7 @@ mod webhook;
 pub use report::{Finding, Report, Verdict};
 pub use screen::Screen;
 
-use crate::config::{self, Config, ConfigError, Exposed, Models, Overrides};
-use crate::message::ChatModel;
+use crate::config::{self, Config, ConfigError, Exposed, Overrides};
 
 /// Looks at everything; with settings that cannot be read there is nothing else to look at.
 pub fn examine(overrides: Overrides, screen: &Screen) -> Report {
@@ -45,7 +45,7 @@ pub fn examine(overrides: Overrides, screen: &Screen) -> Report {
         findings.extend(project.into_iter().flat_map(|(of_project, _)| of_project));
         findings.push(limits::watches(directories));
         findings.push(limits::open_files(config.limits.connections));
-        findings.extend(models(&config));
+        findings.extend(models::findings(&config));
         findings.extend(live::findings(&config));
         findings.extend(webhook::finding(config.webhook.as_ref()));
         findings.push(confine::finding(&config));
@@ -72,30 +72,4 @@ fn load(mut overrides: Overrides, findings: &mut Vec<Finding>) -> Result<Config,
             loaded => return loaded,
         }
     }
-}
-
-/// One line for what can be asked, and one for each key that is missing.
-fn models(config: &Config) -> Vec<Finding> {
-    const CHECK: &str = "models";
-    let rows = match config.models {
-        Models::Auto => config.chat.as_slice(),
-        Models::Scripted => &[],
-    };
-    if rows.is_empty() {
-        return vec![Finding::ok(
-            CHECK,
-            "scripted: the chat echoes; no network, no key, and no real answers; \
-             the built-in agent takes exact commands; [[chat]] in the configuration or a running Ollama brings a \
-             real chat model",
-        )];
-    }
-    let missing = |model: &&ChatModel| model.key.as_ref().is_some_and(|key| key.secret.is_none());
-    let names = rows.iter().map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ");
-    let mut findings = vec![Finding::ok(CHECK, format!("chat: {names}"))];
-    findings.extend(rows.iter().filter(missing).map(|model| {
-        let variable = model.key.as_ref().map_or("", |key| key.variable.as_str());
-        let found = format!("chat model {} has no key", model.name);
-        Finding::warn(CHECK, found, format!("set {variable} before you start the gateway"))
-    }));
-    findings
 }

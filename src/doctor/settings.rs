@@ -1,7 +1,7 @@
 //! Where the settings come from, and which of them the file changes.
 
 use super::Finding;
-use crate::config::{Config, ConfigError};
+use crate::config::{self, Config, ConfigError, Overrides};
 use std::path::Path;
 
 const CHECK: &str = "config";
@@ -21,7 +21,11 @@ pub(super) fn finding(file: Option<&Path>, loaded: &Result<Config, ConfigError>)
         Ok(None) => {}
     }
     let Some(file) = file else {
-        return Finding::ok(CHECK, "no file; defaults, flags and KAKEHASHI_ variables count");
+        let found = "no file; defaults, flags and KAKEHASHI_ variables count";
+        return match config::file_to_edit(&Overrides::default()) {
+            Ok(path) => Finding::ok(CHECK, format!("{found}; a file would be {}", path.display())),
+            Err(_) => Finding::ok(CHECK, found),
+        };
     };
     // It has just been read without a mistake, so what cannot be read now sets nothing.
     let text = std::fs::read_to_string(file).unwrap_or_default();

@@ -63,3 +63,27 @@ pub struct Offered {
     pub name: String,
     pub models: Vec<(String, String)>,
 }
+
+/// How people get other models than those that answer now.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SetupHint {
+    /// The configuration file; it need not exist yet.
+    pub file: String,
+    /// A row to write into it, of several lines.
+    pub chat_row: String,
+    pub live_row: String,
+    /// Names of variables; a key in one of them offers a model without any row.
+    pub variables: String,
+    pub offered: Vec<OfferedModel>,
+}
+
+/// A model that is there because its key is in the environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedModel {
+    /// What sessions choose it by.
+    pub name: String,
+    /// What its vendor calls it.
+    pub model: String,
+    /// The variable with its key.
+    pub variable: String,
+}

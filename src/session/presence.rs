@@ -106,6 +106,7 @@ impl Session {
             settings: Arc::clone(&self.settings),
             project: self.env.files.project().display().to_string().into(),
             overview: None,
+            setup: (attach.channel == Channel::Chat).then(|| self.env.config.setup_hint()),
         };
         let lanes = self.audience.attach(attach);
         if attach.channel == Channel::Input {

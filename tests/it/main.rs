@@ -27,6 +27,7 @@ mod discovery;
 mod docs;
 mod doctor;
 mod edge;
+mod environment;
 mod fairness;
 mod faults;
 mod files;

@@ -4,7 +4,7 @@ use crate::dialect::DecodeError;
 use crate::locale::Locale;
 use crate::message::{
     Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice, Problem,
-    SettingValue, StopReason, SystemNotice,
+    SettingValue, SetupHint, StopReason, SystemNotice,
 };
 
 /// Of an input that is shown together with a difference.
@@ -188,11 +188,13 @@ pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String
                 (setting("CHAT_AI_NAME"), setting("LIVE_AI_NAME"), live_voice(greeting));
             let values = [("chat", chat.as_str()), ("live", &live), ("voice", &voice)];
             let info = locale.say("welcome", "chat_info", &values);
-            let hint = |name: &str, key| match name {
-                "scripted" => locale.say("welcome", key, &[]),
-                _ => String::new(),
-            };
-            Some(info + &hint(&chat, "chat_scripted") + &hint(&live, "live_scripted"))
+            let hints = greeting.setup.as_ref().map(|setup| {
+                let of_chat = ["chat_scripted", "chat_offered"];
+                let of_live = ["live_scripted", "live_offered"];
+                model_hint(locale, setup, &chat, of_chat, &setup.chat_row)
+                    + &model_hint(locale, setup, &live, of_live, &setup.live_row)
+            });
+            Some(info + &hints.unwrap_or_default())
         }
         Channel::Agent(slot) => {
             let agent = slot.number().to_string();
@@ -206,6 +208,26 @@ pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String
         }
         Channel::Audio | Channel::File => None,
     }
+}
+
+/// Why this model answers, where that may surprise, and how another comes into its place.
+fn model_hint(
+    locale: Locale,
+    setup: &SetupHint,
+    name: &str,
+    [scripted, offered]: [&str; 2],
+    row: &str,
+) -> String {
+    let file = ("file", setup.file.as_str());
+    if name == "scripted" {
+        let values = [file, ("row", row), ("variables", &setup.variables)];
+        return locale.say("welcome", scripted, &values);
+    }
+    let Some(model) = setup.offered.iter().find(|model| model.name == name) else {
+        return String::new();
+    };
+    let values = [file, ("model", model.model.as_str()), ("variable", &model.variable)];
+    locale.say("welcome", offered, &values)
 }
 
 pub(super) fn welcome_text(locale: Locale, greeting: &Greeting) -> Option<String> {
