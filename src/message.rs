@@ -64,6 +64,37 @@ impl SessionId {
     }
 }
 
+/// How a client names a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionName {
+    Ours(SessionId),
+    Original(OriginalSession),
+}
+
+impl SessionName {
+    pub fn parse(text: &str) -> Option<Self> {
+        SessionId::parse(text)
+            .map(Self::Ours)
+            .or_else(|| OriginalSession::parse(text).map(Self::Original))
+    }
+}
+
+/// An id that the original of the packet dialect has made: ten lower-case hex digits. It may stand in the address of a
+/// page that now comes to us. Too short to be one of ours, so it only stands for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OriginalSession(Arc<str>);
+
+impl OriginalSession {
+    fn parse(text: &str) -> Option<Self> {
+        let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        (text.len() == 10 && text.bytes().all(is_digit)).then(|| Self(text.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Display for SessionId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)

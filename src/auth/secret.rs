@@ -13,6 +13,19 @@ impl Digest {
     pub(super) fn of(secret: &str) -> Self {
         Self(Sha256::digest(secret.as_bytes()).into())
     }
+
+    /// Bits that only somebody with this secret can tell, the same for the same purpose and parts.
+    pub(super) fn derive(&self, purpose: &str, parts: &[&str]) -> u128 {
+        let mut hash = Sha256::new();
+        for part in [purpose].iter().chain(parts) {
+            // With its length, so that no two lists of parts look alike.
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+        hash.update(self.0);
+        let bits: [u8; 32] = hash.finalize().into();
+        bits[..16].iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
+    }
 }
 
 impl PartialEq for Digest {
@@ -49,5 +62,22 @@ mod tests {
         assert_ne!(one, two);
         assert_eq!(Digest::of(&one), Digest::of(&one));
         assert_ne!(Digest::of(&one), Digest::of(&two));
+    }
+
+    #[test]
+    fn derived_bits_depend_on_the_secret_and_on_every_part() {
+        let derived = |secret, parts: &[&str]| Digest::of(secret).derive("purpose", parts);
+        let first = derived("a", &["ann", "x"]);
+        assert_eq!(first, derived("a", &["ann", "x"]));
+        assert_ne!(first, Digest::of("a").derive("other", &["ann", "x"]));
+        for (secret, parts) in [
+            ("b", ["ann", "x"]),
+            ("a", ["bob", "x"]),
+            ("a", ["ann", "y"]),
+            ("a", ["annx", ""]),
+            ("a", ["an", "nx"]),
+        ] {
+            assert_ne!(first, derived(secret, &parts), "{secret} {parts:?}");
+        }
     }
 }

@@ -244,17 +244,18 @@ async fn open(
     connect: &Connect,
     attach: &Attach,
 ) -> Result<(SessionHandle, Greeting, Reader), Rejection> {
+    let name = connect.session.clone();
+    let id = name.map(|name| state.auth.session(principal, name));
     for _ in 0..ATTACH_TRIES {
-        let session = state.registry.open(principal, connect.session.clone()).await.map_err(
-            |err| match err {
+        let session =
+            state.registry.open(principal, id.clone()).await.map_err(|err| match err {
                 OpenError::Refused => Rejection::SessionRefused,
                 OpenError::Stopping => Rejection::Stopping,
                 OpenError::Store(_) | OpenError::NoRandomness => {
                     error!(%err, "a session cannot be opened");
                     Rejection::Internal
                 }
-            },
-        )?;
+            })?;
         match session.attach(attach.clone()).await {
             Ok((greeting, reader)) => return Ok((session, greeting, reader)),
             Err(AttachError::TooMany { limit }) => {

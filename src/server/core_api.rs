@@ -7,7 +7,7 @@ use super::transport::Transport;
 use crate::auth::{Grant, LoginError};
 use crate::dialect::aicore::http::{self, Answer, Endpoint, OwnSession, Restart};
 use crate::locale::Locale;
-use crate::message::{Principal, SessionId};
+use crate::message::{Principal, SessionName};
 use crate::session::{
     ContentError, Handout, HandoutError, OpenError, Scope, SessionHandle, SettingsError,
 };
@@ -236,8 +236,9 @@ impl Ask {
     async fn open(
         &self,
         principal: &Principal,
-        id: Option<SessionId>,
+        name: Option<SessionName>,
     ) -> Result<SessionHandle, Answer> {
+        let id = name.map(|name| self.state.auth.session(principal, name));
         let opened = self.state.registry.open(principal, id).await;
         opened.map_err(|err| match err {
             OpenError::Refused => http::session_refused(self.locale),

@@ -1,9 +1,10 @@
 //! HTTP of the packet dialect's frontends: sessions, model settings, files, and requests that are none.
 
 use crate::http::{encoded, get, post};
-use crate::support::{BODY, Client, Gateway, KIND, PATIENCE, SESSION, TOKEN};
+use crate::support::{BODY, Client, Gateway, Home, KIND, PATIENCE, SESSION, TOKEN};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
@@ -33,6 +34,7 @@ async fn everything_but_login_and_state_needs_a_user() {
     }
     let state = get("/core/サーバー状態").send(gateway.addr).await.json();
     assert_eq!(state["data"], json!({"ready_count": 1, "busy_count": 0}));
+    assert_eq!((&state["ready_count"], &state["busy_count"]), (&json!(1), &json!(0)));
     gateway.stop().await;
 }
 
@@ -67,8 +69,37 @@ async fn a_session_is_made_kept_and_known_to_sockets() {
     assert_eq!(again["data"][SESSION], json!(id));
     let client = Client::open(gateway.addr, "input", Some(&id)).await;
     assert_eq!(client.session(), id);
-    let odd = post(START, &json!({SESSION: "bd07140c92"})).local().send(gateway.addr).await;
-    assert_eq!(odd.refused(), "SESSION_REFUSED");
+    for odd in ["my-own-id", "bd07140c9", "bd07140c922", "BD07140C92", "bd07140c9g"] {
+        let odd = post(START, &json!({SESSION: odd})).local().send(gateway.addr).await;
+        assert_eq!(odd.refused(), "SESSION_REFUSED");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn an_id_of_the_original_stands_for_one_session_of_its_user() {
+    let home = Arc::new(Home::new());
+    let gateway = Gateway::start_at(Arc::clone(&home), |_| ()).await;
+    let start = async |addr, id: &str| {
+        let made = post(START, &json!({SESSION: id})).local().send(addr).await.json();
+        made["data"][SESSION].as_str().unwrap().to_owned()
+    };
+    let id = start(gateway.addr, "bd07140c92").await;
+    assert!(id.starts_with("ws-"), "{id}");
+    assert_ne!(start(gateway.addr, "bd07140c93").await, id);
+    // The page keeps the old id in its address: its dialogs use that, its sockets what it was answered.
+    let change = json!({SESSION: "bd07140c92", "モデル設定": {"CODE_AI2_PLACE": "shared"}});
+    assert_eq!(post(SETTINGS, &change).local().send(gateway.addr).await.json()["status"], "OK");
+    let socket = Client::open(gateway.addr, "input", Some(&id)).await;
+    assert_eq!(socket.init[BODY]["モデル設定"]["CODE_AI2_PLACE"], "shared");
+    let same = Client::open(gateway.addr, "0", Some("bd07140c92")).await;
+    assert_eq!(same.session(), id);
+    let body = json!({SESSION: "bd07140c92"});
+    let models = post(MODELS, &body).local().send(gateway.addr).await.json();
+    assert_eq!(models["data"]["モデル設定"]["CODE_AI2_PLACE"], "shared");
+    gateway.stop().await;
+    let gateway = Gateway::start_at(home, |_| ()).await;
+    assert_eq!(start(gateway.addr, "bd07140c92").await, id);
     gateway.stop().await;
 }
 

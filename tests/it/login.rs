@@ -167,6 +167,11 @@ async fn logins_and_sessions_survive_a_restart() {
 async fn another_users_session_is_never_reachable() {
     let gateway = Gateway::start_with(with_users).await;
     let (ann, bob) = (log_in(gateway.addr, "ann").await, log_in(gateway.addr, "bob").await);
+    // The same id of the original stands for a session of each.
+    let (_one, anns) = connect_as(gateway.addr, &ann, Some("bd07140c92")).await;
+    let (_other, bobs) = connect_as(gateway.addr, &bob, Some("bd07140c92")).await;
+    assert!(anns[SESSION].is_string() && bobs[SESSION].is_string());
+    assert_ne!(anns[SESSION], bobs[SESSION]);
     let (_client, init) = connect_as(gateway.addr, &ann, None).await;
     let session = init[SESSION].as_str().unwrap();
     let (mut foreign, error) = connect_as(gateway.addr, &bob, Some(session)).await;

@@ -167,7 +167,7 @@ impl Browser {
     /// Every three seconds, from a fixed address, without a token.
     async fn poll_state(&self) {
         let reply = get("/core/サーバー状態").header("Origin", VITE).send(self.addr).await;
-        assert_eq!(reply.json()["data"]["ready_count"], 1);
+        assert_eq!(reply.json()["ready_count"], 1);
         assert_eq!(reply.header("access-control-allow-origin").as_deref(), Some(VITE));
     }
 
@@ -307,6 +307,10 @@ async fn the_existing_client_works_from_load_to_reload() {
     let history = page.panes[4].collect_until(is("welcome_text")).await;
     assert!(kinds(&history).contains(&"output_text".to_owned()));
     assert!(!kinds(&history).contains(&"update_info".to_owned()));
+    let answer = history.iter().find(|packet| packet[KIND] == "output_text").unwrap();
+    for key in ["ファイル名", "サムネイル画像"] {
+        assert_eq!(answer.get(key), Some(&Value::Null));
+    }
     page.send(r#""チャンネル":"0","送信モード":"Chat","メッセージ識別":"input_text","メッセージ内容":"まだいる？""#).await;
     // The file sent a moment ago goes along.
     page.panes[0]
@@ -321,4 +325,30 @@ async fn the_existing_client_works_from_load_to_reload() {
     assert_eq!(page.input.closed().await.0, 3506);
     let gone = post("/core/auth/現在利用者", &Value::Null).bearer(&browser.token);
     assert_eq!(gone.send(gateway.addr).await.status, 401);
+}
+
+/// The address of an old page holds an id of the original. The page asks for its session with that, opens its sockets
+/// with what it is answered, and its dialogs use the address again.
+#[tokio::test]
+async fn a_page_with_an_id_of_the_original_in_its_address_works() {
+    const OLD: &str = "bd07140c92";
+    let gateway =
+        Gateway::start_with(|config| config.allowed_origins = vec![VITE.to_owned()]).await;
+    let browser = Browser::log_in(gateway.addr).await;
+    let mut sessions = Vec::new();
+    for visit in 0..2 {
+        browser.who().await;
+        let made = browser.post("/core/AIコア/初期化", &json!({SESSION: OLD})).await;
+        let session = made[SESSION].as_str().unwrap().to_owned();
+        let mut page = Page::load(gateway.addr, &browser.cookie, &session).await;
+        let history = page.panes[0].collect_until(is("welcome_text")).await;
+        assert_eq!(history.len(), [2, 4][visit], "{history:?}");
+        page.send(r#""チャンネル":"0","送信モード":"Chat","メッセージ識別":"input_text","メッセージ内容":"やあ""#).await;
+        page.panes[0].until("output_text").await;
+        browser.set_models(OLD).await;
+        let told = browser.post("/core/AIコア/モデル情報/取得", &json!({SESSION: session})).await;
+        assert_eq!(told["モデル設定"]["CODE_AI4_PLACE"], "shared");
+        sessions.push(session);
+    }
+    assert_eq!(sessions[0], sessions[1]);
 }

@@ -189,7 +189,9 @@ mod tests {
     use crate::dialect::aicore::{AicoreDialect, read_connect};
     use crate::dialect::{DecodeError, Dialect};
     use crate::locale::Locale;
-    use crate::message::{Command, Epoch, Generation, Recorded, Seq, SessionId, TalkKey};
+    use crate::message::{
+        Command, Epoch, Generation, Recorded, Seq, SessionId, SessionName, TalkKey,
+    };
     use std::time::Duration;
 
     const ID: &str = "ws-9d5e429d548ace0fdcf743a3d74ee399";
@@ -209,7 +211,7 @@ mod tests {
             cursor: Some(("00000000000000ff", 12)),
         };
         let read = read_connect(&hello.write()).unwrap();
-        assert_eq!(read.session.unwrap().as_str(), ID);
+        assert_eq!(read.session, SessionName::parse(ID));
         assert_eq!(read.channel, Channel::Chat);
         assert_eq!(read.locale, Some(Locale::En));
         assert_eq!(read.history, Some(3));

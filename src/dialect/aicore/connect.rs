@@ -4,7 +4,7 @@ use super::reject::Rejection;
 use super::{value, wire};
 use crate::dialect::DecodeError;
 use crate::locale::Locale;
-use crate::message::{Channel, Epoch, Features, Seq, SessionId};
+use crate::message::{Channel, Epoch, Features, Seq, SessionName};
 use serde_json::value::RawValue;
 use wire::field;
 
@@ -12,7 +12,7 @@ use wire::field;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connect {
     /// `None` starts a new session.
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     pub channel: Channel,
     pub locale: Option<Locale>,
     /// What the client has already seen of this channel.
@@ -51,13 +51,13 @@ fn read_channel(packet: &wire::ConnectPacket<'_>) -> Result<Channel, Rejection> 
     })
 }
 
-fn read_session(raw: Option<&RawValue>) -> Result<Option<SessionId>, Rejection> {
+fn read_session(raw: Option<&RawValue>) -> Result<Option<SessionName>, Rejection> {
     let Some(raw) = raw else { return Ok(None) };
     let text = value::string(raw).ok_or(Rejection::SessionRefused)?;
     if text.is_empty() {
         return Ok(None);
     }
-    SessionId::parse(&text).map(Some).ok_or(Rejection::SessionRefused)
+    SessionName::parse(&text).map(Some).ok_or(Rejection::SessionRefused)
 }
 
 /// Names that we do not know are somebody else's business.

@@ -42,8 +42,7 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
             file(packet("output_file", Body::Owned(phrase::file_made(locale, note))), note)
         }
         Event::Text { text, run } => {
-            let run = run.map(|run| run.0);
-            Packet { run, ..without_file(packet("output_text", Body::Text(text))) }
+            Packet { run: run.map(|run| run.0), ..packet("output_text", Body::Text(text)) }
         }
         Event::RunStarted(run) => {
             Packet { run: Some(run.0), ..packet("output_stream", Body::Text(wire::STREAM_STARTED)) }
@@ -124,7 +123,7 @@ fn chosen<'a>(dialect: &'a AicoreDialect, channel: Channel, chosen: &'a Chosen) 
     dialect.packet(channel, "output_text", Body::Owned(text))
 }
 
-/// Answers, cancels and lists have never carried the file keys.
+/// Cancels and lists have never carried the file keys.
 fn without_file(packet: Packet<'_>) -> Packet<'_> {
     Packet { file_name: None, thumbnail: None, ..packet }
 }

@@ -5,8 +5,8 @@ use super::value;
 use super::wire::{self, path};
 use crate::locale::Locale;
 use crate::message::{
-    AgentSlot, Channel, ModelOffer, Offered, Principal, SessionId, SettingProblem, SettingValue,
-    Settings,
+    AgentSlot, Channel, ModelOffer, Offered, Principal, SessionId, SessionName, SettingProblem,
+    SettingValue, Settings,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -106,7 +106,7 @@ pub fn read_login(body: &[u8]) -> Result<Login, Answer> {
 }
 
 /// The session that is asked about; `None`: a new one, or none in particular.
-pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionId>, Answer> {
+pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionName>, Answer> {
     let body: wire::SessionBody = if body.is_empty() { Default::default() } else { read(body)? };
     session(locale, body.session)
 }
@@ -114,7 +114,7 @@ pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionId>, An
 /// Settings by name. A value that no setting can have is `None`.
 #[derive(Debug)]
 pub struct SettingsRequest {
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     pub changes: Vec<(String, Option<SettingValue>)>,
     pub restart: Restart,
 }
@@ -145,7 +145,7 @@ pub fn read_settings(locale: Locale, body: &[u8]) -> Result<SettingsRequest, Ans
 #[derive(Debug)]
 pub struct ContentRequest {
     pub name: String,
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// In whose place; that of the session's project without one.
     pub agent: Option<AgentSlot>,
 }
@@ -304,14 +304,17 @@ pub fn content_refused(locale: Locale, code: &str, limit: u64) -> Answer {
 }
 
 pub fn state(locale: Locale, ready: bool, busy: usize) -> Answer {
-    let data = json!({"ready_count": u8::from(ready), "busy_count": busy});
-    Answer::ok(locale.say("http", "state", &[]), data)
+    let counts = wire::ServerState { ready_count: u8::from(ready), busy_count: busy };
+    let message = locale.say("http", "state", &[]);
+    let body = wire::ServerStateBody { status: "OK", message, data: counts, error: None, counts };
+    Answer { status: 200, body: json!(body).to_string() }
 }
 
-fn session(locale: Locale, text: Option<String>) -> Result<Option<SessionId>, Answer> {
+fn session(locale: Locale, text: Option<String>) -> Result<Option<SessionName>, Answer> {
     match text.as_deref() {
         None | Some("") => Ok(None),
-        Some(text) => SessionId::parse(text).map(Some).ok_or_else(|| session_refused(locale)),
+        Some(text) => SessionName::parse(text).map(Some).ok_or_else(|| session_refused(locale)),
+/// Existing clients read the numbers without the envelope, so they are there both ways.
     }
 }
 

@@ -806,6 +806,22 @@ pub(super) struct OfferData<'a> {
 }
 
 #[derive(Debug, Serialize)]
+pub(super) struct ServerStateBody {
+    pub(super) status: &'static str,
+    pub(super) message: String,
+    pub(super) data: ServerState,
+    pub(super) error: Option<()>,
+    #[serde(flatten)]
+    pub(super) counts: ServerState,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct ServerState {
+    pub(super) ready_count: u8,
+    pub(super) busy_count: usize,
+}
+
+#[derive(Debug, Serialize)]
 pub(super) struct SessionsData {
     #[serde(rename = "セッション数")]
     pub(super) count: usize,
