@@ -23,6 +23,7 @@ pub use check::CheckCommand;
 pub use confine::{BoxRules, NoBox, at_home, home};
 pub use exposure::{Exposed, Exposure, reachable};
 pub use found::FoundChat;
+pub use origin::{may_be_host, may_be_origin};
 pub use raw::{Listen, Models};
 pub use settings::{
     BUILT_IN_NAME, CHAT_SETTING, LIVE_SETTING, PROJECT_SETTING, SCRIPTED_NAME, agent_model_of,

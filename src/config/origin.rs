@@ -37,6 +37,16 @@ impl TryFrom<String> for Host {
     }
 }
 
+/// Whether this may be one of `allowed_origins`.
+pub fn may_be_origin(text: &str) -> bool {
+    Origin::try_from(text.to_owned()).is_ok()
+}
+
+/// Whether this may be one of `allowed_hosts`.
+pub fn may_be_host(text: &str) -> bool {
+    Host::try_from(text.to_owned()).is_ok()
+}
+
 fn is_scheme(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))

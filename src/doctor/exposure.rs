@@ -6,6 +6,16 @@ use crate::config::{Config, Exposed};
 pub(super) const CHECK: &str = "exposure";
 
 pub(super) fn finding(config: &Config) -> Finding {
+    let reached = reached(config);
+    let pages = match config.allowed_origins.as_slice() {
+        [] => "pages of other origins are refused; the log names each with the line for allowed_origins"
+            .to_owned(),
+        listed => format!("of other pages those of {}", listed.join(", ")),
+    };
+    Finding { found: format!("{}; {pages}", reached.found), ..reached }
+}
+
+fn reached(config: &Config) -> Finding {
     let listen = config.listen;
     let proxies: Vec<_> = config.trusted_proxies.iter().map(ToString::to_string).collect();
     let others = !listen.ip().to_canonical().is_loopback();
@@ -52,6 +62,10 @@ mod tests {
         config.allowed_hosts = vec!["desk.example".to_owned()];
         let found = finding(&config);
         assert_eq!(found.verdict, Verdict::Ok);
-        assert!(found.found.ends_with("at 0.0.0.0:1, as desk.example"), "{found:?}");
+        assert!(found.found.contains("at 0.0.0.0:1, as desk.example; "), "{found:?}");
+        assert!(found.found.contains("the line for allowed_origins"), "{found:?}");
+        config.allowed_origins = vec!["http://localhost:8090".to_owned()];
+        let found = finding(&config).found;
+        assert!(found.ends_with("of other pages those of http://localhost:8090"), "{found}");
     }
 }

@@ -265,7 +265,7 @@ fn shown(time: SystemTime) -> String {
     time.to_zoned(TimeZone::system()).strftime("%Y/%m/%d %H:%M:%S").to_string()
 }
 
-fn respond(answer: Answer) -> Response {
+pub(super) fn respond(answer: Answer) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),

@@ -1,8 +1,12 @@
 //! Who may ask at all. A page of another site, or a name that somebody pointed at this machine (DNS
 //! rebinding), is stopped here, before any route sees the request.
 
+use super::core_api::respond;
+use super::refusals::Refusals;
 use super::transport::Transport;
-use crate::config::Config;
+use crate::config::{self, Config};
+use crate::dialect::aicore::http;
+use crate::locale::Locale;
 use crate::metrics::{Metrics, RequestRefused};
 use axum::extract::{Extension, Request, State};
 use axum::http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
@@ -23,6 +27,9 @@ pub(super) struct Guard {
     own: Option<IpAddr>,
     hosts: Vec<String>,
     origins: Vec<String>,
+    refused_hosts: Refusals,
+    refused_origins: Refusals,
+    locale: Locale,
     metrics: Metrics,
 }
 
@@ -34,8 +41,27 @@ impl Guard {
             own: Some(listen).filter(|listen| !listen.is_unspecified()),
             hosts: config.allowed_hosts.clone(),
             origins: config.allowed_origins.clone(),
+            refused_hosts: Refusals::new("allowed_hosts", &config.allowed_hosts),
+            refused_origins: Refusals::new("allowed_origins", &config.allowed_origins),
+            locale: config.language,
             metrics: metrics.clone(),
         }
+    }
+
+    /// Counted, told in the log if it is new, and said to the peer.
+    fn refuse(&self, refusal: &Refusal, uri: &Uri) -> Response {
+        self.metrics.request_refused(refusal.reason());
+        match refusal {
+            Refusal::Host(name) => self.refused_hosts.note(name, config::may_be_host(name)),
+            Refusal::Origin(name) => self.refused_origins.note(name, config::may_be_origin(name)),
+            Refusal::NoHost | Refusal::Origins => {}
+        }
+        let text = refusal.text(self.locale);
+        // Existing clients show what an envelope says. Behind a development server their browser lets them read it.
+        if uri.path().starts_with("/core/") {
+            return respond(http::foreign(refusal.code(), text));
+        }
+        (StatusCode::FORBIDDEN, format!("{text}\n")).into_response()
     }
 }
 
@@ -48,27 +74,17 @@ pub(super) async fn check(
 ) -> Response {
     match guard.judge(request.headers(), request.uri(), &transport) {
         Ok(()) => next.run(request).await,
-        Err(refusal) => {
-            guard.metrics.request_refused(refusal.reason());
-            (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response()
-        }
+        Err(refusal) => guard.refuse(&refusal, request.uri()),
     }
 }
 
 /// Told to the peer, so that its owner knows what to change.
-#[derive(Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, PartialEq)]
 enum Refusal {
-    #[error("The request needs exactly one readable Host header.")]
     NoHost,
-    #[error(
-        "Host {0:?} is not one of ours; add it to allowed_hosts in kakehashi.toml if it should be."
-    )]
     Host(String),
-    #[error(
-        "Origin {0:?} may not connect; add it to allowed_origins in kakehashi.toml if it should."
-    )]
     Origin(String),
-    #[error("The request has more than one Origin header, or one that is no text.")]
+    /// More than one, or no text.
     Origins,
 }
 
@@ -77,6 +93,24 @@ impl Refusal {
         match self {
             Self::NoHost | Self::Host(_) => RequestRefused::Host,
             Self::Origin(_) | Self::Origins => RequestRefused::Origin,
+        }
+    }
+
+    /// For programs.
+    fn code(&self) -> &'static str {
+        match self {
+            Self::NoHost | Self::Host(_) => "HOST_REFUSED",
+            Self::Origin(_) | Self::Origins => "ORIGIN_REFUSED",
+        }
+    }
+
+    fn text(&self, locale: Locale) -> String {
+        let say = |name, value: &str| locale.say("foreign", name, &[("value", value)]);
+        match self {
+            Self::NoHost => say("no_host", ""),
+            Self::Host(name) => say("host", name),
+            Self::Origin(name) => say("origin", name),
+            Self::Origins => say("origins", ""),
         }
     }
 }
@@ -359,10 +393,9 @@ mod tests {
 
     #[test]
     fn the_refusal_names_the_setting() {
-        let refusal = judge(&[(HOST, "evil.example")]).unwrap_err().to_string();
-        assert!(
-            refusal.contains("\"evil.example\"") && refusal.contains("allowed_hosts"),
-            "{refusal}"
-        );
+        for locale in [Locale::En, Locale::Ja] {
+            let text = judge(&[(HOST, "evil.example")]).unwrap_err().text(locale);
+            assert!(text.contains("evil.example") && text.contains("allowed_hosts"), "{text}");
+        }
     }
 }

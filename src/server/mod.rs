@@ -17,6 +17,7 @@ mod guard;
 mod health;
 mod metrics;
 mod page;
+mod refusals;
 mod sessions;
 mod socket;
 mod sockets;

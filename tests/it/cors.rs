@@ -1,6 +1,8 @@
 //! Pages from elsewhere, over real TCP: a listed origin may ask and read, another one may not.
 
-use crate::support::{Gateway, PATIENCE};
+use crate::http::{get, post};
+use crate::process::Process;
+use crate::support::{Gateway, Home, PATIENCE};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -90,4 +92,42 @@ async fn our_own_page_needs_none_of_it() {
     let closed = Gateway::start().await;
     assert!(!ask(&closed, "GET /live", "").await.contains("vary"), "nothing varies");
     closed.stop().await;
+}
+
+#[tokio::test]
+async fn a_refused_page_is_told_why_and_its_line_is_in_the_log_once() {
+    let home = Home::new();
+    let log = home.data.path().join("log");
+    let script = format!("exec \"$0\" \"$@\" 2>'{}'", log.display());
+    let settings = "language = \"en\"\nallowed_origins = [\"http://localhost:8090\"]\n";
+    let process = Process::start_under(&home, &script, settings);
+    let page = "http://localhost:5173";
+    for _ in 0..3 {
+        let body = serde_json::json!({"利用者ID": "local", "パスワード": "x"});
+        let asked = post("/core/auth/ログイン", &body).header("Origin", page);
+        let refused = asked.send(process.addr).await;
+        assert_eq!((refused.status, refused.refused().as_str()), (403, "ORIGIN_REFUSED"));
+        let told = refused.json();
+        assert_eq!(told["message"], told["detail"]);
+        assert!(told["message"].as_str().unwrap().contains(page), "{told}");
+        // No other site learns more than that it is refused.
+        assert_eq!(refused.header("access-control-allow-origin"), None);
+    }
+    let evil = get("/live").header("Origin", "null").send(process.addr).await;
+    assert_eq!(evil.status, 403);
+    let line = r#"allowed_origins = ["http://localhost:8090", "http://localhost:5173"]"#;
+    let lines = std::fs::read_to_string(&log).unwrap();
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> = lines.iter().filter(|row| row["line"] == line).collect();
+    assert_eq!(told.len(), 1, "{lines:?}");
+    assert_eq!(told[0]["level"], "WARN");
+    assert!(told[0]["message"].as_str().unwrap().ends_with(line), "{told:?}");
+    let never = lines.iter().find(|row| row["name"] == "null").unwrap();
+    assert_eq!(never["line"], serde_json::Value::Null);
+    // The very line lets the page in.
+    drop(process);
+    let process = Process::start(&home, &format!("{line}\n"));
+    let asked = get("/live").header("Origin", page).send(process.addr).await;
+    assert_eq!(asked.status, 200);
 }

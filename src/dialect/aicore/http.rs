@@ -93,6 +93,15 @@ impl Answer {
     }
 }
 
+/// A page or a name that may not ask at all. Some clients show `detail`, others `message`.
+pub fn foreign(code: &str, message: String) -> Answer {
+    let error = json!({"code": code, "message": message});
+    let body = json!({
+        "status": "NG", "message": message, "data": null, "error": error, "detail": message,
+    });
+    Answer { status: 403, body: body.to_string() }
+}
+
 /// Name and password.
 #[derive(Debug)]
 pub struct Login {
@@ -303,6 +312,7 @@ pub fn content_refused(locale: Locale, code: &str, limit: u64) -> Answer {
     Answer::refused(200, code, text)
 }
 
+/// Existing clients read the numbers without the envelope, so they are there both ways.
 pub fn state(locale: Locale, ready: bool, busy: usize) -> Answer {
     let counts = wire::ServerState { ready_count: u8::from(ready), busy_count: busy };
     let message = locale.say("http", "state", &[]);
@@ -314,7 +324,6 @@ fn session(locale: Locale, text: Option<String>) -> Result<Option<SessionName>, 
     match text.as_deref() {
         None | Some("") => Ok(None),
         Some(text) => SessionName::parse(text).map(Some).ok_or_else(|| session_refused(locale)),
-/// Existing clients read the numbers without the envelope, so they are there both ways.
     }
 }
 

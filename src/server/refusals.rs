@@ -1,0 +1,99 @@
+//! Origins and hosts that were refused, told in the log once each, with the line that would let them in. Whoever asks
+//! chooses these names, so only so many of them are remembered, and none that is long.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+use tracing::warn;
+
+/// Of each setting. More are refused all the same; the log says once that it names no more of them.
+const MOST: usize = 64;
+/// Longer than any name that is real.
+const LONGEST: usize = 300;
+
+/// Names of one setting.
+#[derive(Debug)]
+pub(super) struct Refusals {
+    setting: &'static str,
+    listed: Vec<String>,
+    told: Mutex<BTreeSet<String>>,
+}
+
+/// What the log is to say.
+#[derive(Debug, PartialEq, Eq)]
+enum Remark {
+    /// It was said before, or enough was.
+    None,
+    /// The whole line for the configuration file, with what is listed already.
+    Line(String),
+    /// It cannot be listed.
+    Never,
+    Full,
+}
+
+impl Refusals {
+    pub(super) fn new(setting: &'static str, listed: &[String]) -> Self {
+        Self { setting, listed: listed.to_vec(), told: Mutex::default() }
+    }
+
+    /// `may_be_listed`: whether the configuration would take it.
+    pub(super) fn note(&self, name: &str, may_be_listed: bool) {
+        let setting = self.setting;
+        match self.remark(name, may_be_listed) {
+            Remark::None => {}
+            Remark::Line(line) => warn!(
+                name,
+                line,
+                "refused: {name:?} is not in {setting}; if it is yours, put this line at the top of the \
+                 configuration file, in place of another {setting}, and start the gateway again: {line}"
+            ),
+            Remark::Never => warn!(name, "refused: {name:?} cannot be in {setting}"),
+            Remark::Full => {
+                warn!("refused: more names that are not in {setting}; they are not told any more")
+            }
+        }
+    }
+
+    fn remark(&self, name: &str, may_be_listed: bool) -> Remark {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if name.len() > LONGEST || told.len() > MOST || told.contains(name) {
+            return Remark::None;
+        }
+        told.insert(name.to_owned());
+        if told.len() > MOST {
+            return Remark::Full;
+        }
+        if !may_be_listed {
+            return Remark::Never;
+        }
+        let names = self.listed.iter().map(String::as_str).chain([name]);
+        let names: Vec<_> = names.map(|name| format!("{name:?}")).collect();
+        Remark::Line(format!("{} = [{}]", self.setting, names.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_told_once_with_the_whole_line() {
+        let refusals = Refusals::new("allowed_origins", &["http://a".to_owned()]);
+        let line = r#"allowed_origins = ["http://a", "http://b:1"]"#.to_owned();
+        assert_eq!(refusals.remark("http://b:1", true), Remark::Line(line));
+        assert_eq!(refusals.remark("http://b:1", true), Remark::None);
+        assert_eq!(refusals.remark("null", false), Remark::Never);
+        assert_eq!(refusals.remark("null", false), Remark::None);
+    }
+
+    #[test]
+    fn what_strangers_say_fills_neither_memory_nor_log() {
+        let refusals = Refusals::new("allowed_hosts", &[]);
+        let long = "x".repeat(LONGEST + 1);
+        assert_eq!(refusals.remark(&long, true), Remark::None);
+        let told = (0..10_000).map(|number| refusals.remark(&format!("host-{number}"), true));
+        let told: Vec<_> = told.filter(|remark| *remark != Remark::None).collect();
+        assert_eq!(told.len(), MOST + 1);
+        assert_eq!(told.last(), Some(&Remark::Full));
+        assert_eq!(refusals.told.lock().unwrap().len(), MOST + 1);
+    }
+}
