@@ -53,6 +53,7 @@ impl Session {
     pub(super) fn on_live(&mut self, output: Option<LiveOutput>) {
         match output {
             Some(LiveOutput::Transcript { speaker, text, interrupted }) => {
+                self.voice.works();
                 self.say_in_chat(Event::Transcript { speaker, text, interrupted });
             }
             Some(LiveOutput::ToolCall { id, name, arguments }) => {

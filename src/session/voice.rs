@@ -11,8 +11,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-/// A microphone that is left on would otherwise open a model that cannot be used many times a second.
+/// A microphone that is left on would otherwise open a model that cannot be used many times a second. Twice as long after
+/// each further failure, until something is said.
 const REST: Duration = Duration::from_secs(5);
+const LONGEST_REST: Duration = Duration::from_secs(60);
 /// The same failure is told again after this long.
 const SAID_AGAIN: Duration = Duration::from_secs(60);
 /// So long a model that leaves is listened to: a client tells within 150 ms how much of the last reply it has played.
@@ -34,6 +36,8 @@ pub(super) struct Voice {
     rest_until: Option<Instant>,
     /// What the user was told of the last failure, and when.
     failed: Option<(String, Instant)>,
+    /// In a row.
+    failures: u32,
 }
 
 #[derive(Debug)]
@@ -81,6 +85,7 @@ impl Voice {
             behind: Fed::Everything,
             rest_until: None,
             failed: None,
+            failures: 0,
         }
     }
 
@@ -89,7 +94,7 @@ impl Voice {
         if self.config != config {
             self.microphone.expect_rate(config.usual_rate());
             self.config = config;
-            (self.rest_until, self.failed) = (None, None);
+            (self.rest_until, self.failed, self.failures) = (None, None, 0);
             self.leave();
         }
     }
@@ -161,11 +166,18 @@ impl Voice {
         self.feed();
     }
 
+    /// The model has said something.
+    pub(super) fn works(&mut self) {
+        self.failures = 0;
+    }
+
     /// The model has failed. True: the user does not know yet.
     pub(super) fn on_failure(&mut self, reason: &str) -> bool {
         self.close();
         let now = Instant::now();
-        self.rest_until = Some(now + REST);
+        let rest = REST * 2_u32.saturating_pow(self.failures.min(8));
+        self.rest_until = Some(now + rest.min(LONGEST_REST));
+        self.failures += 1;
         let known = self.failed.as_ref().is_some_and(|(last, when)| {
             last == reason && now.saturating_duration_since(*when) < SAID_AGAIN
         });

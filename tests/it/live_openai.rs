@@ -298,3 +298,26 @@ async fn refuse(listener: TcpListener) {
         let _ = stream.write_all(answer).await;
     }
 }
+
+#[tokio::test]
+async fn a_session_whose_wishes_are_refused_takes_the_model_from_nobody() {
+    let vendor = Vendor::start().await;
+    let row = vendor.row("openai_live");
+    let gateway = Gateway::start_with(|config| config.add_live(vec![row]).unwrap()).await;
+    let mut first = Frontend::open(gateway.addr, None).await;
+    let mut second = Frontend::open(gateway.addr, None).await;
+    write(&mut first, "hello").await;
+    let (stream, _) = timeout(LONG, vendor.listener.accept()).await.unwrap().unwrap();
+    let mut call = Call(accept_async(stream).await.unwrap());
+    let wanted = call.until("session.update").await;
+    let error = json!({"type": "invalid_request_error", "code": "invalid_value",
+        "param": "session.audio.output.voice", "message": "no such voice",
+        "event_id": wanted["event_id"]});
+    call.say(json!({"type": "error", "error": error})).await;
+    first.chat.until_where(|packet| packet[BODY].to_string().contains("no such voice")).await;
+    write(&mut second, "hello").await;
+    let mut call = vendor.answer().await;
+    call.until("conversation.item.create").await;
+    call.reply("hi there", 3).await;
+    assert_eq!(second.chat.until("recognition_output").await[BODY], "hi there");
+}

@@ -15,7 +15,7 @@ use super::floor::Floor;
 use super::line::News;
 use super::memory::Memory;
 use super::picture;
-use super::protocol::{Capabilities, Deed, Protocol, Said, Wish};
+use super::protocol::{Blame, Capabilities, Deed, Fate, Protocol, Said, Wish};
 use super::{Remote, protocol_of};
 use crate::message::{Generation, Speaker as Side};
 use crate::provider::live::{LiveInput, LiveOutput, Speaker};
@@ -87,10 +87,11 @@ impl Conversation {
         outputs: mpsc::Sender<LiveOutput>,
         past: &[Said],
     ) -> Result<Self, String> {
-        let place =
+        let (place, leave) =
             connection::next_place(&remote, 0).ok_or_else(|| connection::why_none(&remote))?;
         let protocol = protocol_of(&remote.models[place], &remote);
-        Ok(Self::with(remote, speaker, outputs, past, place, protocol))
+        let connection = Connection::new(place, leave);
+        Ok(Self::with(remote, speaker, outputs, past, connection, protocol))
     }
 
     fn with(
@@ -98,13 +99,13 @@ impl Conversation {
         speaker: Speaker,
         outputs: mpsc::Sender<LiveOutput>,
         past: &[Said],
-        place: usize,
+        connection: Connection,
         protocol: Box<dyn Protocol>,
     ) -> Self {
         let vendor = protocol.capabilities();
         Self {
             ear: Ear::new((remote.client.gate)(&remote.rules), vendor.input_rate),
-            connection: Connection::new(place),
+            connection,
             remote,
             speaker,
             outputs,
@@ -138,7 +139,8 @@ impl Conversation {
         outputs: mpsc::Sender<LiveOutput>,
         protocol: Box<dyn Protocol>,
     ) -> Self {
-        Self::with(remote, speaker, outputs, &[], 0, protocol)
+        let (place, leave) = connection::next_place(&remote, 0).unwrap();
+        Self::with(remote, speaker, outputs, &[], Connection::new(place, leave), protocol)
     }
 
     /// Until the session drops its end, or no model is left.
@@ -201,7 +203,10 @@ impl Conversation {
         if self.is_idle() {
             self.be_idle(now);
         }
-        self.settle_connection(now);
+        // Nobody is left to be called.
+        if self.failed.is_none() {
+            self.settle_connection(now);
+        }
         #[cfg(test)]
         self.remote.client.probe.note(self.size());
     }
@@ -300,11 +305,15 @@ impl Conversation {
             }
             Some(News::Closed { code, reason }) => {
                 let fate = self.protocol.closed(code, &reason);
+                let blame = connection::closed_by(code);
                 let code = code.map_or_else(String::new, |code| format!(" ({code})"));
-                self.on_lost(&format!("the connection was closed{code}: {reason}"), fate, now);
+                let reason = format!("the connection was closed{code}: {reason}");
+                self.on_lost(&reason, fate, blame, now);
             }
             Some(News::Refused(refusal)) => self.on_refused(&refusal, now),
-            None => self.on_lost("the connection ended", super::protocol::Fate::Retry, now),
+            None => {
+                self.on_lost("the connection ended", Fate::Retry, Blame::Conversation, now);
+            }
         }
     }
 

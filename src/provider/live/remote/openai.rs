@@ -221,7 +221,8 @@ impl OpenAi {
     fn on_refused(&mut self, error: &Trouble) -> Deed {
         let other = error.param.as_ref().is_some_and(|param| !param.contains("transcription"));
         if other || self.untranscribed {
-            return Deed::Failed { reason: error.text(), fate: Fate::GiveUp };
+            // What it is to be is in part the session's own choice, such as its voice.
+            return Deed::Failed { reason: error.text(), fate: Fate::Unfit };
         }
         warn!(reason = error.text(), "what the user says is not written down");
         self.untranscribed = true;
@@ -401,9 +402,9 @@ impl Protocol for OpenAi {
     fn closed(&mut self, code: Option<u16>, reason: &str) -> Fate {
         let fatal = FATAL.iter().any(|fatal| reason.contains(fatal));
         match code {
-            // A policy was violated, which will be so the next time too.
-            Some(1008 | 3000 | 3003) => Fate::GiveUp,
             _ if fatal => Fate::GiveUp,
+            // A policy was violated, which will be so the next time too; but perhaps only by what was said.
+            Some(1008 | 3000 | 3003) => Fate::Unfit,
             Some(_) | None => Fate::Retry,
         }
     }

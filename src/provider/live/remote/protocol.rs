@@ -190,8 +190,19 @@ pub(super) enum Fate {
     Retry,
     /// The same with a new conversation (a refused handle).
     StartOver,
-    /// This model will not work until somebody does something (key, quota, unknown model): take the next one.
+    /// This conversation and this model do not go together, whatever others say to it: take the next one.
+    Unfit,
+    /// This model will not work for anybody until somebody does something (key, quota, unknown model): take the next one.
     GiveUp,
+}
+
+/// Who a lost connection tells something about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blame {
+    /// What was said on it may have led to it.
+    Conversation,
+    /// It would have been so for everybody.
+    Vendor,
 }
 
 pub(super) trait Protocol: Send + Debug {

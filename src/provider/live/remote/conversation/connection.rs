@@ -7,8 +7,9 @@ use crate::provider::chat::presentable;
 use crate::provider::live::LiveOutput;
 use crate::provider::live::remote::dial::Refusal;
 use crate::provider::live::remote::ear;
+use crate::provider::live::remote::health::{Leave, Proof};
 use crate::provider::live::remote::line::{Jammed, Line, News};
-use crate::provider::live::remote::protocol::{Capabilities, Fate, Resume, Wish};
+use crate::provider::live::remote::protocol::{Blame, Capabilities, Fate, Resume, Wish};
 use crate::provider::live::remote::{Remote, protocol_of};
 use std::future::pending;
 use std::sync::Arc;
@@ -35,11 +36,14 @@ const HANDLE_COMES: Duration = Duration::from_secs(2);
 /// How long a model that does not work is left alone; or one that needs somebody to do something.
 const REST: Duration = Duration::from_secs(60);
 const LONG_REST: Duration = Duration::from_secs(600);
+/// A server that closes with one of these goes away, is restarted or has too much to do.
+const GOING: [u16; 3] = [1001, 1012, 1013];
 
 #[derive(Debug)]
 pub(super) struct Connection {
     /// The model's place in the list.
     place: usize,
+    leave: Leave,
     phase: Phase,
     /// The line before this one, until it has hung up.
     before: Option<JoinHandle<()>>,
@@ -65,12 +69,19 @@ enum Phase {
 }
 
 /// The first model from there on that works.
-pub(super) fn next_place(remote: &Remote, from: usize) -> Option<usize> {
-    let works = |place: &usize| {
-        let model = &remote.models[*place];
-        model.has_key() && !remote.client.health.is_resting(&model.name)
-    };
-    (from..remote.models.len()).find(works)
+pub(super) fn next_place(remote: &Remote, from: usize) -> Option<(usize, Leave)> {
+    let able = (from..remote.models.len()).filter(|place| remote.models[*place].has_key());
+    let mut open = able.filter_map(|place| {
+        let leave = remote.client.health.enter(&remote.models[place].name)?;
+        Some((place, leave))
+    });
+    open.next()
+}
+
+/// Who is to blame that a server has closed a connection.
+pub(super) fn closed_by(code: Option<u16>) -> Blame {
+    let going = code.is_some_and(|code| GOING.contains(&code));
+    if going { Blame::Vendor } else { Blame::Conversation }
 }
 
 /// Why none of them does.
@@ -90,10 +101,11 @@ pub(super) fn why_none(remote: &Remote) -> String {
 }
 
 impl Connection {
-    pub(super) fn new(place: usize) -> Self {
+    pub(super) fn new(place: usize, leave: Leave) -> Self {
         let phase = Phase::Down { until: Instant::now() };
         Self {
             place,
+            leave,
             phase,
             before: None,
             number: 0,
@@ -110,9 +122,14 @@ impl Connection {
         matches!(self.phase, Phase::Ready { .. })
     }
 
-    /// Something was said from beginning to end.
+    /// It lasts, or something was said on it from beginning to end.
     pub(super) fn works(&mut self) {
         self.tries = 0;
+    }
+
+    /// The model has answered.
+    pub(super) fn answers(&mut self) {
+        self.leave.works(Proof::Answer);
     }
 
     /// Something is said, or done.
@@ -168,7 +185,8 @@ impl Conversation {
             Phase::Opening { line, .. } | Phase::Ready { line, .. } => line.send(frame),
         };
         if let Err(Jammed) = sent {
-            self.on_lost("its server does not read", Fate::Retry, Instant::now());
+            let now = Instant::now();
+            self.on_lost("its server does not read", Fate::Retry, Blame::Conversation, now);
         }
     }
 
@@ -177,7 +195,7 @@ impl Conversation {
         match &self.connection.phase {
             Phase::Down { until } if *until <= now && self.may_dial() => self.dial(now),
             Phase::Opening { by, .. } if *by <= now => {
-                self.on_lost("its server does not get ready", Fate::Retry, now);
+                self.on_lost("its server does not get ready", Fate::Retry, Blame::Vendor, now);
             }
             Phase::Ready { since, .. } => {
                 if now >= *since + PROVEN {
@@ -234,6 +252,7 @@ impl Conversation {
             Phase::Opening { line, .. } => Phase::Ready { line, since: now },
             phase @ (Phase::Down { .. } | Phase::Ready { .. }) => phase,
         };
+        self.connection.leave.works(Proof::Ready);
         // One that was told all that was said knows it already; one that took up its own session does not.
         if let Some(text) = self.unheard.take().filter(|_| self.connection.resumed) {
             self.wish(Wish::Read(text));
@@ -274,22 +293,27 @@ impl Conversation {
             Some(400..=404) => Fate::GiveUp,
             Some(_) | None => Fate::Retry,
         };
-        self.on_lost(&refusal.reason, fate, now);
+        self.on_lost(&refusal.reason, fate, Blame::Vendor, now);
     }
 
-    pub(super) fn on_lost(&mut self, reason: &str, fate: Fate, now: Instant) {
+    pub(super) fn on_lost(&mut self, reason: &str, fate: Fate, blame: Blame, now: Instant) {
         let secret = self.model_row().key.as_ref().and_then(|key| key.secret.as_ref());
         let reason = presentable(reason, secret);
-        let model = self.model_row().name.clone();
+        let proof = if self.connection.is_ready() { Proof::Answer } else { Proof::Ready };
         self.drop_line(now);
         self.connection.tries += 1;
+        // Everybody waits for what comes of a probe.
+        let hopeless = blame == Blame::Vendor && self.connection.leave.is_probe();
         match fate {
             Fate::GiveUp => {
-                self.remote.client.health.rest(&model, LONG_REST);
+                self.connection.leave.rest(LONG_REST, proof);
                 self.replace(reason, now);
             }
-            Fate::Retry | Fate::StartOver if self.connection.tries > TRIES => {
-                self.remote.client.health.rest(&model, REST);
+            Fate::Unfit => self.replace(reason, now),
+            Fate::Retry | Fate::StartOver if hopeless || self.connection.tries > TRIES => {
+                if blame == Blame::Vendor {
+                    self.connection.leave.rest(REST, Proof::Ready);
+                }
                 self.replace(reason, now);
             }
             Fate::StartOver => {
@@ -308,9 +332,12 @@ impl Conversation {
             warn!("the live model does not answer; it is connected anew");
             return;
         }
-        let model = self.model_row().name.clone();
-        self.remote.client.health.rest(&model, REST);
-        let reason = "it takes what is said to it, but does not answer".to_owned();
+        // What was said to it may be the cause, so it is nothing that others have to know.
+        let mut reason = "it takes what is said to it, but does not answer".to_owned();
+        if let Some(failure) = self.turn.failure.take() {
+            let secret = self.model_row().key.as_ref().and_then(|key| key.secret.as_ref());
+            reason = format!("{reason}: {}", presentable(&failure, secret));
+        }
         self.replace(reason, now);
     }
 
@@ -363,7 +390,7 @@ impl Conversation {
 
     /// Another model goes on, if there is one.
     fn replace(&mut self, reason: String, now: Instant) {
-        let Some(place) = next_place(&self.remote, self.connection.place + 1) else {
+        let Some((place, leave)) = next_place(&self.remote, self.connection.place + 1) else {
             self.failed = Some(reason);
             return;
         };
@@ -375,7 +402,7 @@ impl Conversation {
         self.replies.forget_voice();
         self.lead.clear();
         let (before, number) = (self.connection.before.take(), self.connection.number);
-        self.connection = Connection { before, number, ..Connection::new(place) };
+        self.connection = Connection { before, number, ..Connection::new(place, leave) };
         self.connection.phase = Phase::Down { until: now };
         self.untold.push_back(LiveOutput::Replaced { model: model.label.clone(), reason });
     }

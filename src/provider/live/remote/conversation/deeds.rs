@@ -4,7 +4,7 @@ use super::Conversation;
 use super::turn::{Amid, Utterance};
 use crate::provider::live::LiveOutput;
 use crate::provider::live::remote::floor::{self, Model};
-use crate::provider::live::remote::protocol::Deed;
+use crate::provider::live::remote::protocol::{Blame, Deed};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -45,7 +45,9 @@ impl Conversation {
             Deed::GoAway { left } => self.connection.leave_within(left, now),
             Deed::Limited { reset } => self.turn.limited(reset, now),
             Deed::Remark(text) => debug!(text, "the live model's vendor remarks"),
-            Deed::Failed { reason, fate } => self.on_lost(&reason, fate, now),
+            Deed::Failed { reason, fate } => {
+                self.on_lost(&reason, fate, Blame::Conversation, now);
+            }
         }
     }
 

@@ -191,7 +191,8 @@ impl Conversation {
                 }
                 self.connection.works();
                 self.connection.speaks();
-                self.reported = None;
+                self.connection.answers();
+                (self.reported, self.turn.failure) = (None, None);
             }
             ReplyEnd::Failed(reason) if found.is_none_or(|(_, made, _)| made == 0) => {
                 self.on_no_answer(&reason, now);

@@ -46,6 +46,8 @@ pub(super) struct Turn {
     /// When a reply last began.
     pub(super) replied: Option<Instant>,
     asked: Option<Asked>,
+    /// Why the last answer that was asked for did not come.
+    pub(super) failure: Option<String>,
     /// Before this the vendor allows nothing more.
     limited_until: Option<Instant>,
 }
@@ -183,6 +185,7 @@ impl Conversation {
     /// There will be no answer by itself.
     pub(super) fn on_no_answer(&mut self, reason: &str, now: Instant) {
         warn!(reason, "the live model could not answer; it is asked again");
+        self.turn.failure = Some(reason.to_owned());
         if let Some(asked) = &mut self.turn.asked {
             asked.begun = false;
             asked.by = (now + ASK_AGAIN).max(self.turn.limited_until.unwrap_or(now));

@@ -68,15 +68,16 @@ fn by_status(status: u16, stage: Stage) -> Fate {
         (408 | 425 | 429, _) => Fate::Retry,
         // An argument that was not one: what we have sent, or the handle.
         (400 | 404, Stage::Open | Stage::Resuming { .. }) => Fate::StartOver,
-        (400..=499, _) => Fate::GiveUp,
+        (401..=404, _) => Fate::GiveUp,
+        (400..=499, _) => Fate::Unfit,
         _ => Fate::Retry,
     }
 }
 
 fn by_code(code: Option<u16>, stage: Stage) -> Fate {
     match (code, stage) {
-        // Our setup is not understood, and it will not be the next time.
-        (Some(1002 | 1003 | 1007 | 1008), Stage::Opening) => Fate::GiveUp,
+        // Our setup is not understood, and it will not be the next time; but part of it is the session's own.
+        (Some(1002 | 1003 | 1007 | 1008), Stage::Opening) => Fate::Unfit,
         (Some(1002 | 1003 | 1007 | 1008), Stage::Resuming { .. } | Stage::Open) => Fate::StartOver,
         (_, Stage::Resuming { refused }) if refused >= MOST_RESUMPTIONS => Fate::StartOver,
         _ => Fate::Retry,
@@ -158,11 +159,13 @@ mod tests {
 
     #[test]
     fn a_refused_argument_means_the_handle_or_the_setup() {
-        let fates = [Fate::GiveUp, Fate::StartOver, Fate::StartOver];
+        let fates = [Fate::Unfit, Fate::StartOver, Fate::StartOver];
+        check(400, "", fates);
         check(1007, "Request contains an invalid argument.", fates);
         check(1008, "Operation is not implemented, or supported, or enabled.", fates);
         check(1008, "BidiGenerateContent session not found", fates);
-        check(404, "", fates);
+        check(404, "", [Fate::GiveUp, Fate::StartOver, Fate::StartOver]);
+        check(410, "", [Fate::Unfit; 3]);
     }
 
     #[test]

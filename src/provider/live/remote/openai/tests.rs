@@ -163,7 +163,8 @@ fn errors_mean_what_they_say() {
         (Some(1001), "60 minutes", Fate::Retry),
         (Some(1011), "", Fate::Retry),
         (None, "cut", Fate::Retry),
-        (Some(3000), "invalid_request_error", Fate::GiveUp),
+        (Some(3000), "invalid_request_error", Fate::Unfit),
+        (Some(1008), "invalid_api_key", Fate::GiveUp),
         (Some(1000), "billing_hard_limit_reached", Fate::GiveUp),
     ] {
         assert_eq!(protocol.closed(code, reason), fate, "{reason}");
@@ -177,7 +178,7 @@ fn a_configuration_that_is_refused_is_not_tried_again() {
             "event_id": event});
         json!({"type": "error", "error": error})
     };
-    let given_up = Deed::Failed { reason: "no such voice".to_owned(), fate: Fate::GiveUp };
+    let given_up = Deed::Failed { reason: "no such voice".to_owned(), fate: Fate::Unfit };
     let mut one = protocol();
     let deeds = frame(&mut one, &error("k1", Some("session.audio.output.voice")));
     assert_eq!(deeds, [given_up]);
@@ -185,7 +186,7 @@ fn a_configuration_that_is_refused_is_not_tried_again() {
     let mut two = protocol();
     assert_eq!(sent(&frame(&mut two, &error("k1", None))).len(), 1);
     let deeds = frame(&mut two, &error("k2", None));
-    assert!(matches!(&deeds[..], [Deed::Failed { fate: Fate::GiveUp, .. }]), "{deeds:?}");
+    assert!(matches!(&deeds[..], [Deed::Failed { fate: Fate::Unfit, .. }]), "{deeds:?}");
 }
 
 #[test]

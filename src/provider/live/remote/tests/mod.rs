@@ -1,6 +1,7 @@
 //! Whole conversations on the paused clock: a vendor in memory that speaks Realtime's own JSON, and a speaker that
 //! knows to the sample what it has played.
 
+mod health;
 mod heard;
 mod hours;
 mod lives;

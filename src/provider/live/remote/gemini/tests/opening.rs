@@ -162,7 +162,7 @@ fn a_refused_history_is_told_in_the_instructions_the_next_time() {
     assert_eq!(setup.get("historyConfig"), None);
     assert!(setup["systemInstruction"].to_string().contains("User: hello"));
     // If that was not it, it will not be the next time either.
-    assert_eq!(gemini.closed(Some(1007), "Request contains an invalid argument."), Fate::GiveUp);
+    assert_eq!(gemini.closed(Some(1007), "Request contains an invalid argument."), Fate::Unfit);
 }
 
 #[test]
