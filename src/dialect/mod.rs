@@ -1,6 +1,9 @@
 //! Wire dialects: each turns frames into [`Inbound`] and [`Delivery`] into frames. Pure: no sockets, no sessions.
 
 pub mod aicore;
+mod fields;
+
+pub use fields::{BodyError, Fields};
 
 use crate::message::{Delivery, Greeting, Inbound, RequestNo};
 

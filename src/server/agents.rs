@@ -2,6 +2,7 @@
 //! whoever has no socket.
 
 use super::AppState;
+use super::body::{BadRequest, Object, Parameters};
 use super::caller::Caller;
 use crate::message::{
     AgentSet, AgentSlot, BackupNote, BackupReason, Branch, CheckWish, Choice, Chosen,
@@ -9,8 +10,8 @@ use crate::message::{
     SessionId,
 };
 use crate::session::{ChoiceError, OpenError, SessionHandle};
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::{IntoResponse, Response};
@@ -48,35 +49,14 @@ struct Backups {
     agent: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Accept {
-    branch: Option<String>,
-    message: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Restore {
-    /// One of the two.
-    #[serde(default)]
-    run: Option<u64>,
-    #[serde(default)]
-    backup: Option<String>,
-    /// `null` is everything. It has to be said, so that a forgotten key does not bring everything back.
-    #[serde(deserialize_with = "Option::deserialize")]
-    path: Option<String>,
-}
-
 type Place = Result<Path<(String, String)>, PathRejection>;
 
 async fn compare(
     State(state): State<AppState>,
     Caller(principal): Caller,
     Path(id): Path<String>,
-    wish: Result<Query<Compare>, QueryRejection>,
+    Parameters(wish): Parameters<Compare>,
 ) -> Result<Response, Refused> {
-    let Query(wish) = wish.map_err(Refused::Query)?;
     let agents = match wish.agents.as_deref() {
         Some(names) => names.split(',').map(slot).collect::<Option<AgentSet>>(),
         None => Some(AgentSet::ALL),
@@ -93,9 +73,8 @@ async fn diff(
     State(state): State<AppState>,
     Caller(principal): Caller,
     place: Place,
-    wish: Result<Query<Diff>, QueryRejection>,
+    Parameters(Diff { path }): Parameters<Diff>,
 ) -> Result<Response, Refused> {
-    let Query(Diff { path }) = wish.map_err(Refused::Query)?;
     let (session, agent) = find(&state, &principal, place).await?;
     let note = session.diff(agent, path).await?;
     let files: Vec<Value> = note.files.iter().map(file).collect();
@@ -107,9 +86,11 @@ async fn accept(
     State(state): State<AppState>,
     Caller(principal): Caller,
     place: Place,
-    order: Result<Json<Accept>, JsonRejection>,
+    order: Object,
 ) -> Result<Response, Refused> {
-    let Json(Accept { branch, message }) = order.map_err(Refused::Request)?;
+    let (branch, message) = order.take(&["branch", "message"], |fields| {
+        Ok((fields.optional_text("branch")?, fields.optional_text("message")?))
+    })?;
     let branch = branch.map(|name| Branch { name, message });
     choose(&state, &principal, place, Choice::Accept(branch)).await
 }
@@ -126,9 +107,13 @@ async fn restore(
     State(state): State<AppState>,
     Caller(principal): Caller,
     place: Place,
-    order: Result<Json<Restore>, JsonRejection>,
+    order: Object,
 ) -> Result<Response, Refused> {
-    let Json(Restore { run, backup, path }) = order.map_err(Refused::Request)?;
+    // A path of `null` is everything. It has to be said, so that a forgotten key does not bring everything back.
+    let (run, backup, path) = order.take(&["run", "backup", "path"], |fields| {
+        let (run, backup) = (fields.optional_number("run")?, fields.optional_text("backup")?);
+        Ok((run, backup, fields.nullable_text("path")?))
+    })?;
     let point = match (run, backup) {
         (Some(run), None) => RestorePoint::Before(RunId(run)),
         (None, Some(name)) => RestorePoint::Named(name),
@@ -141,9 +126,8 @@ async fn backups(
     State(state): State<AppState>,
     Caller(principal): Caller,
     Path(id): Path<String>,
-    wish: Result<Query<Backups>, QueryRejection>,
+    Parameters(Backups { agent }): Parameters<Backups>,
 ) -> Result<Response, Refused> {
-    let Query(Backups { agent }) = wish.map_err(Refused::Query)?;
     let agent = match agent.as_deref() {
         Some(text) => Some(slot(text).ok_or(Refused::UnknownAgent)?),
         None => None,
@@ -260,14 +244,19 @@ fn fresh(body: &Value) -> Response {
 /// Told as `{"error": ..., "code": ...}`.
 #[derive(Debug)]
 enum Refused {
-    Request(JsonRejection),
-    Query(QueryRejection),
+    Request(BadRequest),
     /// Neither a run nor a backup, or both.
     NoPoint,
     UnknownSession,
     UnknownAgent,
     Choice(ChoiceError),
     Open(OpenError),
+}
+
+impl From<BadRequest> for Refused {
+    fn from(why: BadRequest) -> Self {
+        Self::Request(why)
+    }
 }
 
 impl From<ChoiceError> for Refused {
@@ -285,8 +274,7 @@ impl From<OpenError> for Refused {
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let (status, code, error) = match self {
-            Self::Request(why) => (why.status(), "bad_request", why.body_text()),
-            Self::Query(why) => (why.status(), "bad_request", why.body_text()),
+            Self::Request(why) => return why.into_response(),
             Self::NoPoint => (
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "bad_request",

@@ -2,10 +2,11 @@
 //! wait for agents: what is there is backed up first, and whoever wants a quiet project stops them before.
 
 use super::AppState;
+use super::body::{BadRequest, Object, Parameters};
 use super::caller::Caller;
 use crate::session::{Backup, FileError, LibraryError, Moment, Restored};
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::{IntoResponse, Response};
@@ -37,17 +38,6 @@ impl From<Backup> for Row {
     }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Order {
-    /// `null` is everything. It has to be said, so that a forgotten key does not bring everything back.
-    #[serde(deserialize_with = "Option::deserialize")]
-    path: Option<String>,
-    /// `null` and nothing are the gateway's own.
-    #[serde(default)]
-    project: Option<PathBuf>,
-}
-
 /// Of which project; the gateway's own, if nothing is said.
 #[derive(Debug, Deserialize)]
 struct Which {
@@ -57,9 +47,8 @@ struct Which {
 async fn list(
     State(state): State<AppState>,
     Caller(_): Caller,
-    which: Result<Query<Which>, QueryRejection>,
+    Parameters(Which { project }): Parameters<Which>,
 ) -> Result<Response, Refused> {
-    let Query(Which { project }) = which.map_err(Refused::Query)?;
     let backups = state.registry.backups(project.as_deref()).await?;
     let rows: Vec<Row> = backups.into_iter().map(Row::from).collect();
     Ok(([(CACHE_CONTROL, "no-store")], Json(json!({"backups": rows}))).into_response())
@@ -69,12 +58,16 @@ async fn restore(
     State(state): State<AppState>,
     Caller(principal): Caller,
     place: Result<Path<(String, String)>, PathRejection>,
-    order: Result<Json<Order>, JsonRejection>,
+    order: Object,
 ) -> Result<Response, Refused> {
     let unknown = LibraryError::Files(FileError::NotInBackup);
     let Ok(Path((day, time))) = place else { return Err(unknown.into()) };
     let moment = Moment::parse(&day, &time).ok_or(unknown)?;
-    let Json(Order { path, project }) = order.map_err(Refused::Request)?;
+    // A path of `null` is everything. It has to be said, so that a forgotten key does not bring everything back. Without
+    // a project it is the gateway's own.
+    let (path, project) = order.take(&["path", "project"], |fields| {
+        Ok((fields.nullable_text("path")?, fields.optional_text("project")?.map(PathBuf::from)))
+    })?;
     let everything = path.is_none();
     let restored = state.registry.restore_backup(project.as_deref(), moment, path).await;
     let Restored { written, removed } = restored?;
@@ -86,9 +79,14 @@ async fn restore(
 /// Told as `{"error": ..., "code": ...}`.
 #[derive(Debug)]
 enum Refused {
-    Request(JsonRejection),
-    Query(QueryRejection),
+    Request(BadRequest),
     Library(LibraryError),
+}
+
+impl From<BadRequest> for Refused {
+    fn from(why: BadRequest) -> Self {
+        Self::Request(why)
+    }
 }
 
 impl From<LibraryError> for Refused {
@@ -100,8 +98,7 @@ impl From<LibraryError> for Refused {
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let (status, code, error) = match self {
-            Self::Request(why) => (why.status(), "bad_request", why.body_text()),
-            Self::Query(why) => (why.status(), "bad_request", why.body_text()),
+            Self::Request(why) => return why.into_response(),
             Self::Library(why) => {
                 let (status, code) = answer(&why);
                 (status, code, why.to_string())

@@ -90,7 +90,7 @@ struct Ask {
 
 impl Ask {
     async fn login(&self) -> Response {
-        let login = match http::read_login(&self.body) {
+        let login = match http::read_login(self.locale, &self.body) {
             Ok(login) => login,
             Err(invalid) => return respond(invalid),
         };

@@ -15,17 +15,22 @@ pub(crate) struct Ask {
     method: &'static str,
     path: String,
     headers: String,
-    body: String,
+    body: Vec<u8>,
 }
 
 pub(crate) fn get(path: &str) -> Ask {
-    Ask { method: "GET", path: path.to_owned(), headers: String::new(), body: String::new() }
+    Ask { method: "GET", path: path.to_owned(), headers: String::new(), body: Vec::new() }
 }
 
 pub(crate) fn post(path: &str, body: &Value) -> Ask {
-    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
     Ask { method: "POST", path: path.to_owned(), headers: String::new(), body }
         .header("Content-Type", "application/json")
+}
+
+/// A body of another type than JSON.
+pub(crate) fn announced(path: &str, kind: &str) -> Ask {
+    Ask { method: "POST", ..get(path) }.header("Content-Type", kind)
 }
 
 pub(crate) fn delete(path: &str) -> Ask {
@@ -47,7 +52,12 @@ impl Ask {
         self.bearer(TOKEN)
     }
 
-    pub(crate) fn body(mut self, body: &str) -> Self {
+    pub(crate) fn body(self, body: &str) -> Self {
+        self.bytes(body.as_bytes())
+    }
+
+    /// A body that may be no text.
+    pub(crate) fn bytes(mut self, body: &[u8]) -> Self {
         body.clone_into(&mut self.body);
         self
     }
@@ -58,9 +68,10 @@ impl Ask {
             let mut stream = TcpStream::connect(addr).await.unwrap();
             let (length, line) = (body.len(), encoded(&path));
             let request = format!(
-                "{method} {line} HTTP/1.1\r\nHost: {addr}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                "{method} {line} HTTP/1.1\r\nHost: {addr}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n"
             );
-            stream.write_all(request.as_bytes()).await.unwrap();
+            let request = [request.as_bytes(), &body].concat();
+            stream.write_all(&request).await.unwrap();
             let mut response = String::new();
             stream.read_to_string(&mut response).await.unwrap();
             response

@@ -11,6 +11,7 @@ mod activity;
 mod agreement;
 mod asyncapi;
 mod backups;
+mod bodies;
 mod breakers;
 mod builtin;
 mod chat_anthropic;

@@ -169,8 +169,7 @@ fn read_operations(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     own_channel(packet, "input")?;
     let expected =
         DecodeError::BadField { field: field::CONTROLS, expected: "an object of switches" };
-    let body = packet.body.ok_or_else(|| expected.clone())?;
-    let body: wire::OperationsBody = serde_json::from_str(body.get()).map_err(|_| expected)?;
+    let body: wire::OperationsBody = packet.body.and_then(value::object).ok_or(expected)?;
     let controls: Option<Controls> = body
         .controls
         .into_iter()
@@ -476,21 +475,22 @@ fn read_watch(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
 fn read_confirm(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     let expected =
         DecodeError::BadField { field: field::BODY, expected: "an object of an id and a decision" };
-    let body = packet.body.ok_or(expected.clone())?;
-    let body: wire::ConfirmBody = serde_json::from_str(body.get()).map_err(|_| expected)?;
+    let body: wire::ConfirmBody = packet.body.and_then(value::object).ok_or(expected)?;
     let confirmed = if body.approved { Confirmed::Approved } else { Confirmed::Refused };
     Ok(Command::Confirm { id: ConfirmId::new(&body.id), confirmed, always: body.always })
 }
 
-/// Existing clients send an empty text where there may be an object.
+/// Existing clients send an empty text where there may be an object. Anything else says something that is not understood.
 pub(super) fn optional_object<T: Default + serde::de::DeserializeOwned>(
     packet: &CommandPacket<'_>,
     expected: &'static str,
 ) -> Result<T, DecodeError> {
-    match packet.body.map(|body| body.get()) {
-        Some(body) if body.starts_with('{') => serde_json::from_str(body)
-            .map_err(|_| DecodeError::BadField { field: field::BODY, expected }),
-        Some(_) | None => Ok(T::default()),
+    match packet.body {
+        Some(body) if body.get().starts_with('"') || body.get() == "null" => Ok(T::default()),
+        Some(body) => {
+            value::object(body).ok_or(DecodeError::BadField { field: field::BODY, expected })
+        }
+        None => Ok(T::default()),
     }
 }
 

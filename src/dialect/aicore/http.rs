@@ -2,14 +2,14 @@
 //! mistake in the request itself is an envelope of `status`, `message`, `data` and `error`.
 
 use super::value;
-use super::wire::{self, path};
+use super::wire::{self, key, path};
+use crate::dialect::{BodyError, Fields};
 use crate::locale::Locale;
 use crate::message::{
     AgentSlot, Channel, ModelOffer, Offered, Principal, SessionId, SessionName, SettingProblem,
     SettingValue, Settings,
 };
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// Everybody who may log in may do the same here.
@@ -87,8 +87,9 @@ impl Answer {
     }
 
     /// What is wrong with the request itself, and where.
-    fn invalid(reason: &str) -> Self {
-        let row = json!({"type": "value_error", "loc": ["body"], "msg": reason});
+    fn invalid(locale: Locale, error: &BodyError) -> Self {
+        let place: Vec<_> = std::iter::once("body").chain(error.field()).collect();
+        let row = json!({"type": "value_error", "loc": place, "msg": error.say(locale)});
         Self { status: 422, body: json!({"detail": [row]}).to_string() }
     }
 }
@@ -109,15 +110,19 @@ pub struct Login {
     pub password: String,
 }
 
-pub fn read_login(body: &[u8]) -> Result<Login, Answer> {
-    let wire::LoginBody { name, password } = read(body)?;
-    Ok(Login { name, password })
+pub fn read_login(locale: Locale, body: &[u8]) -> Result<Login, Answer> {
+    read(locale, body, |fields| {
+        let name = fields.text(key::USER)?;
+        Ok(Login { name, password: fields.text(key::PASSWORD)? })
+    })
 }
 
 /// The session that is asked about; `None`: a new one, or none in particular.
 pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionName>, Answer> {
-    let body: wire::SessionBody = if body.is_empty() { Default::default() } else { read(body)? };
-    session(locale, body.session)
+    if body.is_empty() {
+        return Ok(None);
+    }
+    session(locale, read(locale, body, |fields| fields.optional_text(key::SESSION))?)
 }
 
 /// Settings by name. A value that no setting can have is `None`.
@@ -136,16 +141,20 @@ pub enum Restart {
 }
 
 pub fn read_settings(locale: Locale, body: &[u8]) -> Result<SettingsRequest, Answer> {
-    let body: wire::SettingsBody = read(body)?;
+    let (id, settings, restart) = read(locale, body, |fields| {
+        let id = fields.optional_text(key::SESSION)?;
+        let settings = fields.optional_object(key::SETTINGS)?;
+        Ok((id, settings, fields.optional_object(key::RESTART)?))
+    })?;
     let value = |value: Value| match value {
         Value::String(text) => Some(SettingValue::Text(text)),
         Value::Number(number) => number.as_i64().map(SettingValue::Number),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
-    let wanted = body.restart.values().any(|wanted| *wanted != Value::Bool(false));
+    let wanted = restart.values().any(|wanted| *wanted != Value::Bool(false));
     Ok(SettingsRequest {
-        session: session(locale, body.session)?,
-        changes: body.settings.into_iter().map(|(name, set)| (name, value(set))).collect(),
+        session: session(locale, id)?,
+        changes: settings.into_iter().map(|(name, set)| (name, value(set))).collect(),
         restart: if wanted { Restart::Asked } else { Restart::NotAsked },
     })
 }
@@ -160,12 +169,16 @@ pub struct ContentRequest {
 }
 
 pub fn read_content(locale: Locale, body: &[u8]) -> Result<ContentRequest, Answer> {
-    let body: wire::ContentBody = read(body)?;
-    let agent = match body.channel.as_deref().and_then(value::channel) {
+    let (name, channel, id) = read(locale, body, |fields| {
+        let name = fields.text(key::FILE_NAME)?;
+        let channel = fields.optional_text(key::CHANNEL)?;
+        Ok((name, channel, fields.optional_text(key::SESSION)?))
+    })?;
+    let agent = match channel.as_deref().and_then(value::channel) {
         Some(Channel::Agent(slot)) => Some(slot),
         Some(Channel::Audio | Channel::Input | Channel::File | Channel::Chat) | None => None,
     };
-    Ok(ContentRequest { name: body.name, session: session(locale, body.session)?, agent })
+    Ok(ContentRequest { name, session: session(locale, id)?, agent })
 }
 
 pub fn logged_in(locale: Locale, secret: &str) -> Answer {
@@ -335,6 +348,12 @@ fn offered(rows: &[Offered]) -> wire::OrderedMap<'_> {
     wire::OrderedMap(rows.iter().map(|row| (row.name.as_str(), models(row))).collect())
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Answer> {
-    serde_json::from_slice(body).map_err(|err| Answer::invalid(&err.to_string()))
+/// Other keys than those that are asked for do not matter: existing clients send some.
+fn read<T>(
+    locale: Locale,
+    body: &[u8],
+    take: impl FnOnce(&mut Fields) -> Result<T, BodyError>,
+) -> Result<T, Answer> {
+    let taken = Fields::read(body).and_then(|mut fields| take(&mut fields));
+    taken.map_err(|error| Answer::invalid(locale, &error))
 }

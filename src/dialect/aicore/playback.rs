@@ -1,6 +1,7 @@
 //! What a client says about its speaker and its talk key.
 
 use super::decode::own_channel;
+use super::value;
 use super::wire::{AckBody, CommandPacket, TalkKeyBody, TalkKeyState, field};
 use crate::dialect::DecodeError;
 use crate::message::{Command, Generation, PlaybackAck, TalkKey};
@@ -11,7 +12,7 @@ const LONGEST_BUFFER_MS: f64 = 600_000.0;
 
 pub(super) fn read_ack(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     own_channel(packet, "audio")?;
-    let body = packet.body.and_then(|raw| serde_json::from_str::<AckBody>(raw.get()).ok());
+    let body = packet.body.and_then(value::object::<AckBody>);
     let expected = DecodeError::BadField {
         field: field::BODY,
         expected: "an object with the generation and how many of its samples were played",
@@ -24,7 +25,7 @@ pub(super) fn read_ack(packet: &CommandPacket<'_>) -> Result<Command, DecodeErro
 
 pub(super) fn read_key(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     own_channel(packet, "audio")?;
-    let body = packet.body.and_then(|raw| serde_json::from_str::<TalkKeyBody>(raw.get()).ok());
+    let body = packet.body.and_then(value::object::<TalkKeyBody>);
     let expected =
         DecodeError::BadField { field: field::BODY, expected: "an object with start or end" };
     Ok(Command::PressTalkKey(match body.ok_or(expected)?.state {

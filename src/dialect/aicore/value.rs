@@ -2,6 +2,7 @@
 
 use crate::dialect::DecodeError;
 use crate::message::Channel;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -32,6 +33,12 @@ pub(super) fn required_string<'a>(
     field: &'static str,
 ) -> Result<Cow<'a, str>, DecodeError> {
     raw.and_then(string).ok_or(DecodeError::BadField { field, expected: "a string" })
+}
+
+/// An object as a struct. A list of its values, which serde would take as well, is none.
+pub(super) fn object<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
+    let is_object = raw.get().starts_with('{');
+    is_object.then(|| serde_json::from_str(raw.get()).ok()).flatten()
 }
 
 /// The channel under its name on the wire.

@@ -36,6 +36,18 @@ pub(super) const STREAM_CANCELLED: &str = "<<< 処理中断 >>>";
 pub(super) const STREAM_FAILED: &str = "!";
 pub(super) const CANCEL_TAKEN: &str = "処理中断！";
 
+/// Keys of what is asked over HTTP.
+pub(super) mod key {
+    pub(in super::super) const USER: &str = "利用者ID";
+    pub(in super::super) const PASSWORD: &str = "パスワード";
+    pub(in super::super) const SESSION: &str = "セッションID";
+    pub(in super::super) const SETTINGS: &str = "モデル設定";
+    pub(in super::super) const RESTART: &str = "再起動要求";
+    pub(in super::super) const FILE_NAME: &str = "ファイル名";
+    /// In whose place a file is; in the project itself without one.
+    pub(in super::super) const CHANNEL: &str = "チャンネル";
+}
+
 pub(super) mod field {
     pub(in super::super) const CHANNEL: &str = "チャンネル";
     pub(in super::super) const BODY: &str = "メッセージ内容";
@@ -720,41 +732,6 @@ pub(super) struct TimesBody {
     pub(super) underruns: u64,
     #[serde(rename = "欠落数")]
     pub(super) dropped: u64,
-}
-
-#[derive(Debug, serde::Deserialize)]
-pub(super) struct LoginBody {
-    #[serde(rename = "利用者ID")]
-    pub(super) name: String,
-    #[serde(rename = "パスワード")]
-    pub(super) password: String,
-}
-
-#[derive(Debug, Default, serde::Deserialize)]
-pub(super) struct SessionBody {
-    #[serde(rename = "セッションID", default)]
-    pub(super) session: Option<String>,
-}
-
-#[derive(Debug, serde::Deserialize)]
-pub(super) struct SettingsBody {
-    #[serde(rename = "セッションID", default)]
-    pub(super) session: Option<String>,
-    #[serde(rename = "モデル設定", default)]
-    pub(super) settings: serde_json::Map<String, serde_json::Value>,
-    #[serde(rename = "再起動要求", default)]
-    pub(super) restart: serde_json::Map<String, serde_json::Value>,
-}
-
-#[derive(Debug, serde::Deserialize)]
-pub(super) struct ContentBody {
-    #[serde(rename = "ファイル名")]
-    pub(super) name: String,
-    /// Whose place it is in; the project itself without one.
-    #[serde(rename = "チャンネル", default)]
-    pub(super) channel: Option<String>,
-    #[serde(rename = "セッションID", default)]
-    pub(super) session: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
