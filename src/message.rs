@@ -256,7 +256,7 @@ pub enum Command {
     SaveControls(Controls),
     SendText {
         route: Route,
-        text: String,
+        text: Typed,
     },
     /// Ask agents for work and tell the chat when it is done.
     RequestRun {
@@ -321,6 +321,27 @@ pub enum Command {
         target: WatchTarget,
         wish: WatchWish,
     },
+}
+
+/// Words that a user has typed, as they came over a socket of that user. Only these answer questions and decide about
+/// results: never an attachment, the output of an agent or a tool, what a model said or wants, or a call from outside.
+/// So only a dialect makes them, from what it reads on a socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Typed(String);
+
+impl Typed {
+    pub fn on_socket(text: String) -> Self {
+        Self(text)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A text like any other from here on.
+    pub fn into_text(self) -> String {
+        self.0
+    }
 }
 
 /// Who answers a text, and where the text itself is shown.
@@ -634,6 +655,15 @@ pub enum Notice {
     },
     /// A yes or no in words, while it does not say which of these questions it answers.
     WhichQuestion {
+        open: Vec<u32>,
+    },
+    /// What was asked is dangerous, and is allowed only by a second yes.
+    ConfirmAgain {
+        number: u32,
+    },
+    /// A text was taken as a request while this agent waits for an answer to these questions.
+    StillOpen {
+        agent: AgentSlot,
         open: Vec<u32>,
     },
     /// An agent works in the project now; what it changed in a copy of its own before is still there.

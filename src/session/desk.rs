@@ -7,11 +7,10 @@ use super::choice::Inquirer;
 use super::job::{self, Asker, JobDone, Wanted, Way};
 use super::journal::{Effect, Step};
 use super::lane::lane_index;
-use super::plain_answer::PlainAnswer;
 use crate::files::{FileError, Listed};
 use crate::message::{
-    AgentSlot, CancelScope, Channel, Command, ConnectionId, ControlValue, Controls, Event, Inbound,
-    KnownList, ListKind, Problem, RequestNo, Route, Signal,
+    CancelScope, Channel, Command, ConnectionId, ControlValue, Controls, Event, Inbound, KnownList,
+    ListKind, Problem, RequestNo, Route, Signal, Typed,
 };
 use crate::store::{Change, StoreError};
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -394,31 +393,23 @@ impl Session {
         self.record_for(asker, Step { changes, effects: Vec::new() });
     }
 
-    fn send_text(&mut self, asker: Asker, route: Route, text: String) {
+    fn send_text(&mut self, asker: Asker, route: Route, text: Typed) {
         match route {
-            Route::Chat => self.run_from_pane(asker, Channel::Chat, text),
+            Route::Chat => self.run_from_pane(asker, Channel::Chat, text.into_text()),
             Route::Agent(slot) => match self.plain_answer(slot, &text) {
-                Some(answer) => self.confirm_in_pane(asker, slot, text, answer),
-                None => self.run_from_pane(asker, Channel::Agent(slot), text),
+                Some(answer) => {
+                    self.confirm_in_pane(asker, Channel::Agent(slot), slot, text, answer);
+                }
+                None => self.run_from_pane(asker, Channel::Agent(slot), text.into_text()),
             },
-            Route::AgentsFromChat(agents) => self.run_from_chat(asker, agents, text),
-            Route::Live { echo } => self.send_live_text(asker, echo, text),
+            Route::AgentsFromChat(agents) => match self.plain_answer_to_one_of(agents, &text) {
+                Some((slot, answer)) => {
+                    self.confirm_in_pane(asker, Channel::Chat, slot, text, answer);
+                }
+                None => self.run_from_chat(asker, agents, text.into_text()),
+            },
+            Route::Live { echo } => self.send_live_text(asker, echo, text.into_text()),
         }
-    }
-
-    /// For frontends without a dialog: a yes or no in the pane is shown there, and is no request.
-    fn confirm_in_pane(
-        &mut self,
-        asker: Asker,
-        slot: AgentSlot,
-        text: String,
-        answer: PlainAnswer,
-    ) {
-        let mut step = Step::default();
-        let attachments = Vec::new();
-        self.append(&mut step, Channel::Agent(slot), Event::UserText { text, attachments });
-        self.confirm_by_text(&mut step, slot, answer);
-        self.record_for(asker, step);
     }
 
     fn list_files(&mut self, asker: Asker, wanted: Wanted, known: Option<KnownList>) {

@@ -8,7 +8,7 @@ use super::journal::{Effect, Step};
 use super::lane::Lane;
 use crate::message::{
     AgentSlot, AuditEntry, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event, Problem,
-    RunId, WarningLevel, WebhookCall,
+    RunId, RunOrigin, WarningLevel, WebhookCall,
 };
 use crate::policy::{
     Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Seal, Verdict, as_path,
@@ -79,6 +79,18 @@ pub(super) struct Open {
     asker: Asker,
     call: Call,
     deadline: Instant,
+    level: Level,
+    /// It was allowed in words once, which is not enough for what is dangerous.
+    allowed_once: bool,
+    /// It is shown in the chat, too, because the work was asked for there.
+    pub(super) in_chat: bool,
+}
+
+/// Whether a yes in words has to be said again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    Needed,
+    NotNeeded,
 }
 
 impl Gate {
@@ -114,6 +126,17 @@ impl Gate {
 
     pub(super) fn take_number(&mut self, slot: AgentSlot, number: u32) -> Option<Open> {
         self.take(|open| open.slot == slot && open.number == number)
+    }
+
+    /// A yes in words to what is dangerous counts when it is said a second time, with the number of the question.
+    pub(super) fn once_more(&mut self, slot: AgentSlot, number: u32, is_numbered: bool) -> Again {
+        let is_meant = |open: &&mut Open| open.slot == slot && open.number == number;
+        let Some(open) = self.open.iter_mut().find(is_meant) else { return Again::NotNeeded };
+        let is_second = std::mem::replace(&mut open.allowed_once, true) && is_numbered;
+        match open.level {
+            Level::Critical if !is_second => Again::Needed,
+            Level::Info | Level::Warn | Level::Critical => Again::NotNeeded,
+        }
     }
 
     /// What was said to another agent, or about another place, says nothing about this one.
@@ -207,10 +230,21 @@ impl Session {
             let call = self.webhook_call(&confirmation, patience);
             step.effects.push(Effect::Call(Box::new(call)));
         }
-        let open = Open { id, slot, number, asker, call, deadline: Instant::now() + patience };
+        let in_chat = self.is_from_chat(slot, &asker);
+        let deadline = Instant::now() + patience;
+        let allowed_once = false;
+        let open = Open { id, slot, number, asker, call, deadline, level, allowed_once, in_chat };
         self.gate.open.push(open);
-        self.append(step, Channel::Agent(slot), Event::ConfirmAsked(confirmation.clone()));
-        self.append(step, Channel::Input, Event::ConfirmAsked(confirmation));
+        for channel in shown_on(slot, in_chat) {
+            self.append(step, channel, Event::ConfirmAsked(confirmation.clone()));
+        }
+    }
+
+    /// Whether the run that asks was asked for elsewhere than in the agent's own pane; its answer is told in the chat.
+    fn is_from_chat(&self, slot: AgentSlot, asker: &Asker) -> bool {
+        let current = self.lanes[usize::from(slot.number())].current.as_ref();
+        let is_request = current.is_some_and(|current| current.run.origin == RunOrigin::Request);
+        is_request && matches!(asker, Asker::Agent(_))
     }
 
     /// As much of a text as people can look through, and how much more there is.
@@ -301,7 +335,7 @@ impl Session {
         by: DecidedBy,
         why: &str,
     ) {
-        let Open { id, slot, number, asker, call, .. } = open;
+        let Open { id, slot, number, asker, call, in_chat, .. } = open;
         let index = usize::from(slot.number());
         match asker {
             Asker::Agent(asked) => self.answer_agent(step, slot, asked, confirmed, by),
@@ -309,7 +343,7 @@ impl Session {
         }
         let run = self.lanes[index].current.as_ref().map_or(RunId(0), |current| current.run.id);
         self.audit(step, slot, run, &call, confirmed, by, why);
-        for channel in [Channel::Agent(slot), Channel::Input] {
+        for channel in shown_on(slot, in_chat) {
             let id = id.clone();
             let settled = Event::ConfirmSettled { id, agent: slot, number, confirmed, by };
             self.append(step, channel, settled);
@@ -353,6 +387,11 @@ impl Session {
             reason: reason.to_owned(),
         }));
     }
+}
+
+/// Where a question and its answer are told.
+pub(super) fn shown_on(slot: AgentSlot, in_chat: bool) -> impl Iterator<Item = Channel> {
+    [Channel::Agent(slot), Channel::Input].into_iter().chain(in_chat.then_some(Channel::Chat))
 }
 
 fn decision(confirmed: Confirmed, by: DecidedBy) -> Decision {

@@ -164,7 +164,9 @@ mod tests {
     use super::super::{Attach, Role};
     use super::*;
     use crate::config::Config;
-    use crate::message::{Channel, Command, ConnectionId, Features, Inbound, Principal, Route};
+    use crate::message::{
+        Channel, Command, ConnectionId, Features, Inbound, Principal, Route, Typed,
+    };
     use crate::metrics::Metrics;
     use crate::task::Tasks;
     use rusqlite::Connection;
@@ -276,7 +278,7 @@ mod tests {
         let (_, _reader) = attached.attach(attach(1)).await.unwrap();
         let busy = registry.open(&ann, None).await.unwrap();
         let text = "sleep 60".to_owned();
-        let command = Command::SendText { route: Route::Chat, text };
+        let command = Command::SendText { route: Route::Chat, text: Typed::on_socket(text) };
         busy.submit(ConnectionId(2), Inbound { request: None, command }).await.unwrap();
         while registry.list(Scope::Own(&ann), 9).await.unwrap().iter().all(|row| row.running == 0) {
             tokio::time::sleep(Duration::from_millis(10)).await;

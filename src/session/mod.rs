@@ -31,6 +31,7 @@ mod models;
 mod past;
 mod place_work;
 mod plain_answer;
+mod plain_words;
 mod presence;
 mod progress;
 mod quarters;
@@ -337,7 +338,8 @@ struct Submitted {
 fn payload(command: &Command) -> usize {
     match command {
         Command::SendFile { bytes, .. } | Command::ShowImage { bytes } => bytes.len(),
-        Command::SendText { text, .. } | Command::RequestRun { text, .. } => text.len(),
+        Command::SendText { text, .. } => text.as_str().len(),
+        Command::RequestRun { text, .. } => text.len(),
         Command::SendAudio(sound) => sound.pcm.len(),
         Command::SaveControls(_)
         | Command::StopPlayback

@@ -1,15 +1,13 @@
 //! Answers to agents' questions in plain words, for frontends without a dialog. A word alone answers the only question
-//! there is; with several it has to say which one, because nobody can know which of them its user has read.
+//! there is; with several it has to say which one, because nobody can know which of them its user has read. What is
+//! dangerous has to be allowed twice. Only what a user has typed ([`Typed`]) is read.
 
 use super::actor::Session;
+use super::gate::Again;
+use super::job::Asker;
 use super::journal::Step;
-use crate::message::{AgentSlot, Channel, Confirmed, DecidedBy, Event, Notice};
-
-/// What counts as an answer, without regard to case.
-const YES: [&str; 3] = ["y", "yes", "\u{306f}\u{3044}"];
-const NO: [&str; 3] = ["n", "no", "\u{3044}\u{3044}\u{3048}"];
-/// Digits as they are typed together with kana.
-const WIDE_ZERO: u32 = 0xff10;
+use super::plain_words::PlainWord;
+use crate::message::{AgentSet, AgentSlot, Channel, Confirmed, DecidedBy, Event, Notice, Typed};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PlainAnswer {
@@ -20,20 +18,14 @@ pub(super) struct PlainAnswer {
 
 impl PlainAnswer {
     /// `None`: this is a text like any other.
-    fn read(text: &str) -> Option<Self> {
-        let text: String = text.trim().to_lowercase().chars().map(narrow).collect();
-        let word = text.trim_end_matches(|one: char| one.is_ascii_digit());
-        let digits = &text[word.len()..];
-        let number = if digits.is_empty() { None } else { Some(digits.parse().ok()?) };
-        let word = word.trim_end();
-        let confirmed = if YES.contains(&word) {
-            Confirmed::Approved
-        } else if NO.contains(&word) {
-            Confirmed::Refused
-        } else {
-            return None;
+    fn read(text: &Typed) -> Option<Self> {
+        let word = PlainWord::read(text.as_str())?;
+        let confirmed = match (word.is_yes(), word.is_no()) {
+            (true, false) => Confirmed::Approved,
+            (false, true) => Confirmed::Refused,
+            (true, true) | (false, false) => return None,
         };
-        Some(Self { confirmed, number })
+        Some(Self { confirmed, number: word.number })
     }
 
     /// The question that is meant among those that are open.
@@ -46,34 +38,68 @@ impl PlainAnswer {
     }
 }
 
-fn narrow(one: char) -> char {
-    let digit = u32::from(one).checked_sub(WIDE_ZERO).filter(|digit| *digit < 10);
-    digit.and_then(|digit| char::from_digit(digit, 10)).unwrap_or(one)
-}
-
 impl Session {
-    /// Whether a text in an agent's pane answers what the agent waits for; it is not a request then.
-    pub(super) fn plain_answer(&self, slot: AgentSlot, text: &str) -> Option<PlainAnswer> {
+    /// Whether a text for an agent answers what the agent waits for; it is not a request then.
+    pub(super) fn plain_answer(&self, slot: AgentSlot, text: &Typed) -> Option<PlainAnswer> {
         if self.gate.asks_user(slot) { PlainAnswer::read(text) } else { None }
     }
 
+    /// The same for a text that was typed in the chat for agents. Of several that wait, none is meant.
+    pub(super) fn plain_answer_to_one_of(
+        &self,
+        agents: AgentSet,
+        text: &Typed,
+    ) -> Option<(AgentSlot, PlainAnswer)> {
+        let mut waiting = agents.iter().filter(|slot| self.gate.asks_user(*slot));
+        let (slot, None) = (waiting.next()?, waiting.next()) else { return None };
+        Some((slot, self.plain_answer(slot, text)?))
+    }
+
+    /// A yes or no is shown where it was typed, and is no request.
+    pub(super) fn confirm_in_pane(
+        &mut self,
+        asker: Asker,
+        pane: Channel,
+        slot: AgentSlot,
+        text: Typed,
+        answer: PlainAnswer,
+    ) {
+        let mut step = Step::default();
+        let shown = Event::UserText { text: text.into_text(), attachments: Vec::new() };
+        self.append(&mut step, pane, shown);
+        self.confirm_by_text(&mut step, pane, slot, answer);
+        self.record_for(asker, step);
+    }
+
     /// Who does not say which question is meant, or names one that is not open, has decided nothing and is told so.
-    pub(super) fn confirm_by_text(
+    fn confirm_by_text(
         &mut self,
         step: &mut Step,
+        pane: Channel,
         slot: AgentSlot,
         answer: PlainAnswer,
     ) {
         let open = self.gate.open_numbers(slot);
-        let meant = answer.meant(&open).and_then(|number| self.gate.take_number(slot, number));
-        match meant {
-            Some(question) => {
-                self.settle(step, question, answer.confirmed, DecidedBy::User, "");
-            }
-            None => {
-                let told = Event::Notice(Notice::WhichQuestion { open });
-                self.append(step, Channel::Agent(slot), told);
-            }
+        let Some(number) = answer.meant(&open) else {
+            return self.append(step, pane, Event::Notice(Notice::WhichQuestion { open }));
+        };
+        if answer.confirmed == Confirmed::Approved
+            && self.gate.once_more(slot, number, answer.number.is_some()) == Again::Needed
+        {
+            let told = Event::Notice(Notice::ConfirmAgain { number });
+            return self.append(step, pane, told);
+        }
+        if let Some(mut question) = self.gate.take_number(slot, number) {
+            question.in_chat |= pane == Channel::Chat;
+            self.settle(step, question, answer.confirmed, DecidedBy::User, "");
+        }
+    }
+
+    /// A text that was not understood as an answer is a request; its user may think otherwise.
+    pub(super) fn remind(&mut self, step: &mut Step, pane: Channel, agent: AgentSlot) {
+        let open = self.gate.open_numbers(agent);
+        if !open.is_empty() {
+            self.append(step, pane, Event::Notice(Notice::StillOpen { agent, open }));
         }
     }
 }
@@ -81,26 +107,6 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn check(text: &str, expected: Option<(Confirmed, Option<u32>)>) {
-        let read = PlainAnswer::read(text).map(|answer| (answer.confirmed, answer.number));
-        assert_eq!(read, expected, "{text}");
-    }
-
-    #[test]
-    fn words_and_numbers_are_read_as_people_type_them() {
-        let (yes, no) = (Confirmed::Approved, Confirmed::Refused);
-        check(" Yes ", Some((yes, None)));
-        check("n", Some((no, None)));
-        check("y 2", Some((yes, Some(2))));
-        check("NO12", Some((no, Some(12))));
-        check("\u{306f}\u{3044}\u{3000}\u{ff12}", Some((yes, Some(2))));
-        check("\u{3044}\u{3044}\u{3048}10", Some((no, Some(10))));
-        for text in ["", "2", "yes please", "yes 2 3", "nope", "y 99999999999", "yes -2"] {
-            check(text, None);
-        }
-    }
 
     #[test]
     fn a_word_alone_means_the_only_question() {

@@ -3,6 +3,7 @@
 use super::actor::Session;
 use super::calls;
 use super::current::Waiting;
+use super::gate::shown_on;
 use super::journal::Step;
 use super::lane::lane_index;
 use super::settings::differences;
@@ -63,7 +64,8 @@ impl Session {
                 reason: "the gateway has ended".to_owned(),
             }));
             let (id, agent, number) = (asked.id, asked.agent, asked.number);
-            for channel in [channel, Channel::Input] {
+            let in_chat = run.is_some_and(|run| run.origin == RunOrigin::Request);
+            for channel in shown_on(agent, in_chat) {
                 let id = id.clone();
                 let settled = Event::ConfirmSettled { id, agent, number, confirmed, by };
                 self.append(&mut step, channel, settled);

@@ -30,6 +30,9 @@ impl Session {
         let shown = Event::UserText { text: text.clone(), attachments: attachments.clone() };
         self.append(&mut step, channel, shown);
         self.enqueue(&mut step, asker.order, channel, RunOrigin::Pane, text, attachments);
+        if let Channel::Agent(slot) = channel {
+            self.remind(&mut step, channel, slot);
+        }
         self.record_for(asker, step);
     }
 
@@ -40,6 +43,7 @@ impl Session {
         let attachments = self.recent.take(Channel::Chat);
         self.request_each(&mut step, asker.order, agents, &text, &attachments);
         self.append(&mut step, Channel::Chat, Event::UserText { text, attachments });
+        agents.iter().for_each(|slot| self.remind(&mut step, Channel::Chat, slot));
         self.record_for(asker, step);
     }
 

@@ -288,6 +288,10 @@ fn notice_body(notice: &Notice) -> Value {
             json!({"name": "live_replaced", "text": reason, "model": model})
         }
         Notice::WhichQuestion { open } => json!({"name": "which_question", "numbers": open}),
+        Notice::ConfirmAgain { number } => json!({"name": "confirm_again", "numbers": [number]}),
+        Notice::StillOpen { agent, open } => {
+            json!({"name": "still_open", "agent": agent.number(), "numbers": open})
+        }
         Notice::WorkKept { agent, files } => {
             json!({"name": "work_kept", "agent": agent.number(), "files": files})
         }
@@ -332,6 +336,10 @@ fn read_notice(body: &str) -> Option<Notice> {
         "live_down" => Notice::LiveDown { reason: body.text },
         "live_replaced" => Notice::LiveReplaced { model: body.model, reason: body.text },
         "which_question" => Notice::WhichQuestion { open: body.numbers },
+        "confirm_again" => Notice::ConfirmAgain { number: *body.numbers.first()? },
+        "still_open" => {
+            Notice::StillOpen { agent: AgentSlot::new(body.agent)?, open: body.numbers }
+        }
         "work_kept" => Notice::WorkKept { agent: AgentSlot::new(body.agent)?, files: body.files },
         "copy_lacks" => Notice::CopyLacks { agent: AgentSlot::new(body.agent)?, paths: body.paths },
         "answer_cut" => Notice::AnswerCut { run: RunId(body.run) },
@@ -483,6 +491,8 @@ mod tests {
             Notice::LiveDown { reason: "z".into() },
             Notice::LiveReplaced { model: "m".into(), reason: "r".into() },
             Notice::WhichQuestion { open: vec![2, 3] },
+            Notice::ConfirmAgain { number: 2 },
+            Notice::StillOpen { agent, open: vec![2, 3] },
             Notice::WorkKept { agent: AgentSlot::ALL[2], files: 4 },
             Notice::CopyLacks { agent: AgentSlot::ALL[2], paths: vec!["nested/".into()] },
             Notice::AnswerCut { run: RunId(4) },

@@ -14,7 +14,7 @@ use kakehashi::message::{
     Notice, Overlap, PlaceKind, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded,
     ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, RunSummary, Seq, SessionId,
     Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote, ToolState, TurnTimes,
-    Usage, WarningLevel, WatchTarget, WatchWish,
+    Typed, Usage, WarningLevel, WatchTarget, WatchWish,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -29,6 +29,10 @@ fn path(name: &str) -> PathBuf {
 
 fn fixture(name: &str) -> String {
     std::fs::read_to_string(path(name)).unwrap_or_else(|err| panic!("{name}: {err}"))
+}
+
+fn typed(text: &str) -> Typed {
+    Typed::on_socket(text.to_owned())
 }
 
 fn dialect(channel: Channel) -> AicoreDialect {
@@ -65,7 +69,7 @@ fn the_seeds_client_samples_are_understood() {
     let bytes = Bytes::from_static(&[0, 1, 2, 255]);
     let audio = Recorded { rate: None, pcm: bytes.clone() };
     check_sent("seed_7_1_input_audio", Channel::Audio, Command::SendAudio(audio));
-    let text = Command::SendText { route: Route::Chat, text: "こんにちは".to_owned() };
+    let text = Command::SendText { route: Route::Chat, text: typed("こんにちは") };
     check_sent("seed_7_2_input_text", Channel::Input, text);
     let list = Command::ListFiles {
         kind: ListKind::Backup,
@@ -191,7 +195,7 @@ fn what_becomes_of_agents_work_is_understood() {
     assert_eq!(read, Command::ListBackups { agent: None });
     let text = |agents| Command::SendText {
         route: Route::AgentsFromChat(agents),
-        text: "直して".to_owned(),
+        text: typed("直して"),
     };
     check_sent("client_fan_out", Channel::Input, text(some));
     check_sent("client_code_all", Channel::Input, text(AgentSet::ALL));

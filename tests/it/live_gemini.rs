@@ -246,3 +246,32 @@ async fn a_model_gives_work_to_an_agent_and_is_told_how_it_ended() {
     let news = call.text().await;
     assert!(news.contains("not said by the user"), "{news}");
 }
+
+/// The model's wish, what it says and what it has heard are words of the model, whatever they are.
+#[tokio::test]
+async fn a_live_model_answers_no_question_of_an_agent() {
+    let mut live = live().await;
+    live.front.type_in("2", "ask x").await;
+    let asks = |packet: &Value| packet[BODY].to_string().contains("[1] ");
+    live.front.agents[1].until_where(asks).await;
+    live.write("say yes for me").await;
+    let mut call = live.pick_up().await;
+    call.begin().await;
+    call.text().await;
+    let wish = json!({"id": "c-1", "name": "code_agent_request",
+        "args": {"channel": 2, "request": "はい"}});
+    call.say(json!({"toolCall": {"functionCalls": [wish]}})).await;
+    assert_eq!(live.front.agents[1].until("input_request").await[BODY], "はい");
+    call.next().await;
+    call.reply("はい", MOMENT).await;
+    assert_eq!(live.caption("recognition_output").await, "はい");
+    live.front.type_in("2", "いいえ").await;
+    let told =
+        live.front.agents[1].collect_until(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+    let settled: Vec<&str> = told
+        .iter()
+        .filter_map(|packet| packet[BODY].as_str())
+        .filter(|text| text.contains("許可し"))
+        .collect();
+    assert_eq!(settled, ["[1] 許可しませんでした。"]);
+}

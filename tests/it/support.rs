@@ -294,18 +294,25 @@ impl Frontend {
 
     /// Types in a pane, as the existing client does.
     pub(crate) async fn type_in(&mut self, pane: &str, text: &str) {
+        let mut packet =
+            json!({SESSION: self.session(), CHANNEL: pane, KIND: "input_text", BODY: text});
+        if pane == "0" {
+            packet["送信モード"] = json!("Chat");
+        }
+        self.input.send(&packet).await;
+    }
+
+    /// Types in the chat pane while another destination is chosen there, such as `Code2`.
+    pub(crate) async fn type_in_chat(&mut self, mode: &str, text: &str) {
+        let session = self.session().to_owned();
         self.input
-            .send(&json!({CHANNEL: pane, "送信モード": mode(pane), KIND: "input_text", BODY: text}))
+            .send(&json!({SESSION: session, CHANNEL: "0", "送信モード": mode, KIND: "input_text", BODY: text}))
             .await;
     }
 
     pub(crate) async fn cancel(&mut self, pane: &str) {
         self.input.send(&json!({CHANNEL: pane, KIND: "cancel_run", BODY: "強制停止！"})).await;
     }
-}
-
-fn mode(pane: &str) -> Value {
-    if pane == "0" { json!("Chat") } else { Value::Null }
 }
 
 /// Kind and content, for comparing sequences.

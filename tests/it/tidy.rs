@@ -151,6 +151,18 @@ fn tasks_are_spawned_in_one_place() {
     }
 }
 
+/// What decides about questions and results takes only `Typed`, so nothing else may become one.
+#[test]
+fn only_dialects_say_what_a_user_has_typed() {
+    for (path, text) in sources() {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_reader = path.ends_with("decode.rs") && path.parent().unwrap().ends_with("aicore");
+        assert_eq!(code.contains("Typed::on_socket"), is_reader, "{}", path.display());
+        let makes_one = code.contains("Typed(") && !path.ends_with("message.rs");
+        assert!(!makes_one, "{}: only a dialect makes these", path.display());
+    }
+}
+
 fn word(text: &str) -> String {
     text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }

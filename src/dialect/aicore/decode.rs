@@ -7,7 +7,7 @@ use super::wire::{self, CommandPacket, field};
 use crate::dialect::{DecodeError, Refusal};
 use crate::message::{
     AgentSet, AgentSlot, CancelScope, Channel, Command, ConfirmId, Confirmed, ControlValue,
-    Controls, Inbound, KnownList, ListKind, ListScope, Recorded, RequestNo, Route, RunId,
+    Controls, Inbound, KnownList, ListKind, ListScope, Recorded, RequestNo, Route, RunId, Typed,
     WatchTarget, WatchWish,
 };
 use bytes::Bytes;
@@ -193,7 +193,7 @@ fn control_value(value: serde_json::Value) -> Option<ControlValue> {
 }
 
 fn read_text(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
-    let text = message_text(packet)?;
+    let text = Typed::on_socket(message_text(packet)?);
     let route = read_route(packet)?;
     Ok(Command::SendText { route, text })
 }

@@ -18,9 +18,18 @@ use std::time::Duration;
 
 /// Appends the packet of one logged event.
 pub(super) fn entry(dialect: &AicoreDialect, entry: &Entry, frames: &mut Vec<String>) {
+    if is_told_elsewhere(dialect, entry) {
+        return;
+    }
     let mut packet = event(dialect, entry.channel, &entry.event);
     packet.seq = Some(entry.seq.0);
     push(frames, &packet);
+}
+
+/// Whether it is only for frontends that need it in words, and this one has it as a packet on another channel.
+fn is_told_elsewhere(dialect: &AicoreDialect, entry: &Entry) -> bool {
+    let is_question = matches!(entry.event, Event::ConfirmAsked(_) | Event::ConfirmSettled { .. });
+    is_question && entry.channel == Channel::Chat && dialect.features.confirm
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm for each")]
@@ -67,7 +76,7 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
         Event::ConfirmSettled { id, agent, number, confirmed, by } => {
             let approved = *confirmed == Confirmed::Approved;
             if dialect.asks_in_text(channel) {
-                let text = phrase::settled(locale, *number, approved);
+                let text = phrase::settled(locale, channel, *agent, *number, approved);
                 return packet("output_text", Body::Owned(text));
             }
             let channel = channel_name(Channel::Agent(*agent));
@@ -135,7 +144,7 @@ fn confirm_asked<'a>(
     asked: &'a Confirmation,
 ) -> Packet<'a> {
     if dialect.asks_in_text(channel) {
-        let text = phrase::question(dialect.locale, asked);
+        let text = phrase::question(dialect.locale, channel, asked);
         return dialect.packet(channel, "output_text", Body::Owned(text));
     }
     let body = AskedBody {
@@ -201,6 +210,8 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         | Notice::LiveDown { .. }
         | Notice::LiveReplaced { .. }
         | Notice::WhichQuestion { .. }
+        | Notice::ConfirmAgain { .. }
+        | Notice::StillOpen { .. }
         | Notice::WorkKept { .. }
         | Notice::CopyLacks { .. } => packet,
     }

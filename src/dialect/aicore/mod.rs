@@ -49,9 +49,9 @@ impl AicoreDialect {
         Self { features, ..self }
     }
 
-    /// In an agent's pane questions are texts unless the client knows better; elsewhere nobody would answer them.
+    /// Where people type, questions are texts unless the client knows better; elsewhere nobody would answer them.
     fn asks_in_text(&self, channel: Channel) -> bool {
-        matches!(channel, Channel::Agent(_)) && !self.features.confirm
+        matches!(channel, Channel::Agent(_) | Channel::Chat) && !self.features.confirm
     }
 
     fn packet<'a>(&'a self, channel: Channel, kind: &'a str, body: Body<'a>) -> Packet<'a> {

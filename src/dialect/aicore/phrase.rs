@@ -3,7 +3,7 @@
 use crate::dialect::DecodeError;
 use crate::locale::Locale;
 use crate::message::{
-    Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice, Problem,
+    AgentSlot, Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice, Problem,
     SettingValue, SetupHint, StopReason, SystemNotice,
 };
 
@@ -55,6 +55,13 @@ pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
             let numbers: Vec<_> = open.iter().map(u32::to_string).collect();
             say("which_question", &[("open", &numbers.join(", ")), ("first", &first)])
         }
+        Notice::ConfirmAgain { number } => say("confirm_again", &[("number", &number.to_string())]),
+        Notice::StillOpen { agent, open } => {
+            let first = open.first().map_or_else(String::new, u32::to_string);
+            let numbers: Vec<_> = open.iter().map(u32::to_string).collect();
+            let (agent, open) = (agent.number().to_string(), numbers.join(", "));
+            say("still_open", &[("agent", &agent), ("open", &open), ("first", &first)])
+        }
     }
 }
 
@@ -92,8 +99,9 @@ pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
 }
 
 /// What is asked of a user whose frontend has no dialog for it: as much as a dialog would show.
-pub(super) fn question(locale: Locale, asked: &Confirmation) -> String {
+pub(super) fn question(locale: Locale, channel: Channel, asked: &Confirmation) -> String {
     let (seconds, number) = (asked.seconds.to_string(), asked.number.to_string());
+    let agent = asked.agent.number().to_string();
     let input = match &asked.diff {
         // What would be written is mostly in both; what is only in the input is seldom long.
         Some(diff) => format!("{}\n{diff}", beginning(locale, &asked.input)),
@@ -101,13 +109,15 @@ pub(super) fn question(locale: Locale, asked: &Confirmation) -> String {
     };
     let values = [
         ("number", number.as_str()),
+        ("agent", agent.as_str()),
         ("tool", asked.tool.as_str()),
         ("input", &input),
         ("level", asked.level.name()),
         ("reason", &locale.word(&asked.reason)),
         ("seconds", &seconds),
     ];
-    locale.say("confirm", "question", &values)
+    let name = if channel == Channel::Chat { "question_in_chat" } else { "question" };
+    locale.say("confirm", name, &values)
 }
 
 /// A text, or how it begins and how much more there is.
@@ -124,9 +134,21 @@ fn beginning(locale: Locale, text: &str) -> String {
     format!("{}\n{mark}", &text[..end])
 }
 
-pub(super) fn settled(locale: Locale, number: u32, approved: bool) -> String {
-    let name = if approved { "approved" } else { "refused" };
-    locale.say("confirm", name, &[("number", &number.to_string())])
+pub(super) fn settled(
+    locale: Locale,
+    channel: Channel,
+    agent: AgentSlot,
+    number: u32,
+    approved: bool,
+) -> String {
+    let name = match (channel, approved) {
+        (Channel::Chat, true) => "approved_in_chat",
+        (Channel::Chat, false) => "refused_in_chat",
+        (_, true) => "approved",
+        (_, false) => "refused",
+    };
+    let (agent, number) = (agent.number().to_string(), number.to_string());
+    locale.say("confirm", name, &[("agent", &agent), ("number", &number)])
 }
 
 /// What became of an agent's work, for frontends that only show texts.
