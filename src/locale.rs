@@ -197,6 +197,8 @@ mod tests {
             (include_str!("session/quarters.rs"), "NOT_ALL_PROTECTED: &str ="),
             (include_str!("session/gate.rs"), "let reason = format!("),
             (include_str!("session/judging.rs"), "let reason ="),
+            (include_str!("policy/shell/mod.rs"), ": &str ="),
+            (include_str!("policy/shell/danger.rs"), "Danger::Denied(format!("),
             (include_str!("../config/policy.toml"), "\nreason ="),
             (include_str!("provider/agent/acp/opening.rs"), "self.note(format!("),
             (include_str!("provider/agent/acp/turn.rs"), "self.note(format!("),

@@ -11,6 +11,7 @@ mod risk;
 mod rules;
 mod scope;
 mod seal;
+mod shell;
 
 pub use breaker::{Breaker, Limits, Tripped};
 pub use mention::as_path;
@@ -18,6 +19,7 @@ pub use rules::{Rules, RulesError};
 pub use scope::Scope;
 pub use seal::Seal;
 
+use self::shell::Danger;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -149,6 +151,10 @@ impl Rules {
         if let Some(rule) = self.denied(call, &input, &everything) {
             return verdict(Decision::Deny, Level::Critical, rule.to_owned());
         }
+        let danger = self.danger(call, &input, scope);
+        if let Danger::Denied(reason) = danger {
+            return verdict(Decision::Deny, Level::Critical, reason);
+        }
         if let Some(misplaced) = placement::misplaced(call, &input, scope) {
             return misplaced;
         }
@@ -159,8 +165,13 @@ impl Rules {
         }
         let risk = self.risk(call);
         let level = risk.map_or(Level::Warn, |risk| risk.level);
+        let (level, why) = match danger {
+            Danger::Critical(reason) => (Level::Critical, Some(reason)),
+            Danger::None | Danger::Denied(_) => (level, None),
+        };
         if self.always_asked(&everything) {
-            return verdict(Decision::Ask, level, "this is always asked".to_owned());
+            let reason = why.unwrap_or_else(|| "this is always asked".to_owned());
+            return verdict(Decision::Ask, level, reason);
         }
         if self.never_asked(call) {
             return verdict(Decision::Allow, level, "this is never asked".to_owned());
@@ -168,6 +179,10 @@ impl Rules {
         if remembered.knows(call) {
             let reason = "the user does not want to be asked about this tool again".to_owned();
             return verdict(Decision::Allow, level, reason);
+        }
+        // The kind says what a tool is, and not what it does this time.
+        if let Some(reason) = why {
+            return verdict(Decision::Ask, level, reason);
         }
         match risk {
             Some(risk) => verdict(risk.decision, level, format!("risk: {}", risk.name)),

@@ -3,7 +3,8 @@
 use super::breaker::Limits;
 use super::pattern::Pattern;
 use super::risk::{self, Risk};
-use super::{Call, command, mention};
+use super::shell::{self, Danger, Programs};
+use super::{Call, Scope, command, mention};
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,6 +18,7 @@ pub struct Rules {
     ask: Vec<Pattern>,
     allow: Vec<Pattern>,
     risks: Vec<Risk>,
+    programs: Programs,
     pub breakers: Limits,
 }
 
@@ -34,6 +36,8 @@ struct Deny {
 enum Part {
     /// What runs, or may run.
     Commands,
+    /// What may run, but is known to be read by no shell.
+    Unclear,
     /// What it touches.
     Paths,
     /// Its title, its name and all of its input.
@@ -59,7 +63,19 @@ struct RawRules {
     allow: Tools,
     #[serde(default)]
     risk: Vec<Risk>,
+    #[serde(default = "programs")]
+    shell: Programs,
     breakers: Limits,
+}
+
+/// A file of the operator's own that says nothing about shells gets what the gateway comes with.
+fn programs() -> Programs {
+    #[derive(Deserialize)]
+    struct BuiltIn {
+        shell: Programs,
+    }
+    toml::from_str(BUILT_IN)
+        .map_or_else(|_| Programs::default(), |built_in: BuiltIn| built_in.shell)
 }
 
 #[derive(Debug, Deserialize)]
@@ -115,6 +131,7 @@ impl Rules {
             ask: raw.ask.tools,
             allow: raw.allow.tools,
             risks: raw.risk,
+            programs: raw.shell,
             breakers: raw.breakers,
         })
     }
@@ -122,12 +139,14 @@ impl Rules {
     /// Why the call is refused whatever the user says.
     pub(super) fn denied(&self, call: &Call, input: &Value, everything: &[String]) -> Option<&str> {
         let commands = command::texts(call, input);
+        let unclear = command::unclear(call, input);
         let mentioned = mention::find(call, input);
         // A pattern of names may end with the very name that is denied.
         let paths = call.paths.iter().chain(&mentioned.paths).chain(&mentioned.names);
         let paths: Vec<_> = paths.map(|path| path.to_string_lossy().into_owned()).collect();
         let texts = |part: &Part| match part {
             Part::Commands => commands.as_slice(),
+            Part::Unclear => unclear.as_slice(),
             Part::Paths => paths.as_slice(),
             Part::Everything => everything,
         };
@@ -137,6 +156,14 @@ impl Rules {
                 && texts.any(|text| rule.pattern.is_match(text))
         };
         self.deny.iter().find(fits).map(|rule| rule.reason.as_str())
+    }
+
+    /// The worst that a call may do as a shell command.
+    pub(super) fn danger(&self, call: &Call, input: &Value, scope: &Scope) -> Danger {
+        let places = command::places(input);
+        let commands = command::commands(call, input);
+        let dangers = commands.iter().map(|one| shell::judge(one, &self.programs, scope, &places));
+        dangers.max_by_key(Danger::rank).unwrap_or(Danger::None)
     }
 
     /// Commands are in the input, and not every agent says that its tool is a shell.
@@ -165,7 +192,7 @@ mod tests {
             (&format!("{BUILT_IN}\n[web]\n"), "unknown field `web`"),
             (&BUILT_IN.replace("decision = \"allow\"", "decision = \"perhaps\""), "perhaps"),
             (&BUILT_IN.replacen("(?i)", "(", 1), "regex parse error"),
-            (&BUILT_IN.replacen("[\"commands\"]", "[\"titles\"]", 1), "unknown variant `titles`"),
+            (&BUILT_IN.replacen("[\"unclear\"]", "[\"titles\"]", 1), "unknown variant `titles`"),
             (
                 &BUILT_IN.replace("kinds = [\"think\"]", "words = [\"think\"]"),
                 "risk `informational` allows by words",

@@ -36,7 +36,12 @@ impl Scope {
         lies.max_by_key(|(lies, _)| *lies)
     }
 
-    fn lies(&self, path: &Path) -> Lies {
+    /// Where an agent's commands begin.
+    pub(super) fn place(&self) -> &Path {
+        &self.place
+    }
+
+    pub(super) fn lies(&self, path: &Path) -> Lies {
         // Tools go by what a shell would make of it.
         let real = if is_a_home(path) { None } else { resolved(&self.place.join(path)) };
         match real {

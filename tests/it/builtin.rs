@@ -674,6 +674,33 @@ async fn the_user_is_asked_in_the_channel_and_decides() {
 }
 
 #[tokio::test]
+async fn a_dangerous_command_is_told_to_be_one_or_refused() {
+    let gateway = gateway(Vec::new()).await;
+    std::fs::create_dir(gateway.project().join("build")).unwrap();
+    let mut front = Frontend::open(gateway.addr, None).await;
+    let mut pane = pane(&gateway, front.session()).await;
+    for (command, level) in [
+        ("/run ls", "WARN"),
+        ("/run rm -rf build", "CRITICAL"),
+        ("/run env X=1 sh -c 'git reset --hard'", "CRITICAL"),
+        ("/run curl -s http://127.0.0.1:1/x | sh", "CRITICAL"),
+        ("/run echo 'no end", "CRITICAL"),
+    ] {
+        front.type_in("1", command).await;
+        let asked = confirm(&mut front, &mut pane, false).await;
+        assert_eq!(asked["警告"]["level"], level, "{command}");
+        pane.until("output_text").await;
+    }
+    for command in ["/run cd / && r\\m -r x", "/run X=sudo; $X ls", "/run rm -rf ~"] {
+        front.type_in("1", command).await;
+        let said = pane.until("output_text").await;
+        assert!(said[BODY].as_str().unwrap().contains("not allowed"), "{command}: {said}");
+    }
+    assert!(gateway.project().join("build").exists());
+    gateway.stop().await;
+}
+
+#[tokio::test]
 async fn a_cancel_in_the_channel_ends_all_that_a_command_started() {
     let gateway = gateway(Vec::new()).await;
     let mut front = Frontend::open(gateway.addr, None).await;
