@@ -1,6 +1,6 @@
 //! The languages Kakehashi itself speaks. The texts are files under `config/locales`, compiled in.
 
-use crate::message::{AgentReport, ReportStage};
+use crate::message::{AgentReport, ReportStage, fenced};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -48,7 +48,23 @@ impl Locale {
         filled.unwrap_or_else(|| english.to_owned())
     }
 
-    /// How an agent fares, for people and for a live model that passes it on by voice.
+    /// How an agent fares, for a live model that passes it on by voice. What the agent says is data.
+    pub fn report_to_model(self, report: &AgentReport) -> String {
+        let agent = report.agent.number().to_string();
+        let say = |name, values: &[(&str, &str)]| self.say("report_to_model", name, values);
+        match &report.stage {
+            ReportStage::Started { request } => {
+                say("started", &[("agent", &agent), ("request", &fenced(request))])
+            }
+            ReportStage::Finished { request, answer } => {
+                let (request, answer) = (fenced(request), fenced(answer));
+                say("finished", &[("agent", &agent), ("request", &request), ("answer", &answer)])
+            }
+            ReportStage::Stopped => say("stopped", &[("agent", &agent)]),
+        }
+    }
+
+    /// The same for people.
     pub fn report(self, report: &AgentReport) -> String {
         let agent = report.agent.number().to_string();
         match &report.stage {

@@ -11,6 +11,7 @@ mod choice;
 mod confirmation;
 mod live_model;
 mod playback;
+mod quote;
 mod setting;
 mod webhook;
 
@@ -28,6 +29,7 @@ pub use choice::{
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
 pub use live_model::{LiveKind, LiveModel, TurnRules, Turns};
 pub use playback::{Generation, Interruption, PlaybackAck, TalkKey, TurnTimes};
+pub use quote::{attached, fenced, one_line};
 pub use setting::{
     ModelOffer, Offered, OfferedModel, SettingProblem, SettingValue, Settings, SetupHint,
 };

@@ -393,8 +393,8 @@ impl Session {
         let report = AgentReport { agent, stage };
         // A model with too much to read misses a remark; the report itself is in the log.
         if self.voice.is_open() && self.voice.has_room() {
-            step.effects
-                .push(Effect::Show(LiveInput::Report(self.env.config.language.report(&report))));
+            let told = self.env.config.language.report_to_model(&report);
+            step.effects.push(Effect::Show(LiveInput::Report(told)));
         }
         self.append(step, Channel::Input, Event::AgentReport(report));
     }

@@ -1,6 +1,7 @@
 //! How a prompt gets into a command: as a part of its arguments, or as a file of the agent's own.
 
 use super::{AgentHome, AgentPrompt};
+use crate::message::one_line;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,9 +64,10 @@ pub(super) async fn fill(
     }
 }
 
-/// The prompt with the files it is about.
+/// The prompt with the files it is about. No name of a file can pass for a line of the prompt.
 fn text(prompt: &AgentPrompt) -> String {
-    let files = prompt.attachments.iter().map(|path| format!("\n{}", path.display()));
+    let line = |path: &PathBuf| format!("\n[attached file] {}", one_line(&path.to_string_lossy()));
+    let files = prompt.attachments.iter().map(line);
     std::iter::once(prompt.text.clone()).chain(files).collect()
 }
 

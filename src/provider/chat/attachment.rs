@@ -1,7 +1,8 @@
-//! Files that a user sent along: pictures become pictures, short texts are quoted, and of the rest only the name is
-//! told.
+//! Files that a user sent along: pictures become pictures, short texts are quoted between fences, and of the rest only
+//! the name is told. None of it is what the user says.
 
 use super::picture::{Picture, picture};
+use crate::message::{attached, one_line};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -19,20 +20,21 @@ pub(super) fn read(mut text: String, paths: &[PathBuf], images: bool) -> (String
     let mut room = LONGEST_TEXTS;
     for path in paths {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let name = one_line(&name);
         let note = match load(path) {
-            None => format!("[file {name}, which cannot be read]"),
+            None => format!("[attached file {name}, which cannot be read]"),
             Some(bytes) => match picture(&bytes) {
                 Some(picture) if images => {
                     pictures.push(picture);
-                    format!("[picture {name}]")
+                    format!("[attached picture {name}]")
                 }
-                Some(_) => format!("[picture {name}, which this model cannot see]"),
+                Some(_) => format!("[attached picture {name}, which this model cannot see]"),
                 None => match quotable(&bytes, room) {
                     Some(content) => {
                         room -= content.len();
-                        format!("[file {name}]\n{}\n[end of {name}]", content.trim_end())
+                        attached(&name, content)
                     }
-                    None => format!("[file {name}, {} bytes, not shown]", bytes.len()),
+                    None => format!("[attached file {name}, {} bytes, not shown]", bytes.len()),
                 },
             },
         };
@@ -75,10 +77,13 @@ mod tests {
             dir.path().join("gone"),
         ];
         let (text, pictures) = read("Look".to_owned(), &paths, true);
+        let quoted = attached("a.txt", "one\ntwo\n");
         assert_eq!(
             text,
-            "Look\n\n[file a.txt]\none\ntwo\n[end of a.txt]\n\n[file b.bin, 2 bytes, not shown]\n\n\
-             [file c.txt, 65537 bytes, not shown]\n\n[file gone, which cannot be read]"
+            format!(
+                "Look\n\n{quoted}\n\n[attached file b.bin, 2 bytes, not shown]\n\n\
+                 [attached file c.txt, 65537 bytes, not shown]\n\n[attached file gone, which cannot be read]"
+            )
         );
         assert_eq!(pictures, []);
     }
@@ -89,7 +94,7 @@ mod tests {
         let path = dir.path().join("long.txt");
         std::fs::write(&path, vec![b'x'; LONGEST_TEXT]).unwrap();
         let (text, _) = read(String::new(), &vec![path; 6], true);
-        assert_eq!(text.matches("[end of long.txt]").count(), 4);
+        assert_eq!(text.matches("[attached file long.txt;").count(), 4);
         assert_eq!(text.matches("not shown").count(), 2);
     }
 }

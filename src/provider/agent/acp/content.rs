@@ -2,6 +2,7 @@
 //! their address. And back again: what an agent shows besides text.
 
 use super::super::AgentPrompt;
+use crate::message::one_line;
 use agent_client_protocol_schema::v1::{
     ContentBlock, EmbeddedResource, EmbeddedResourceResource, ImageContent, PromptCapabilities,
     ResourceLink, TextContent, TextResourceContents,
@@ -103,7 +104,7 @@ async fn text(path: &Path) -> Option<ContentBlock> {
 }
 
 fn link(path: &Path, size: Option<u64>) -> ContentBlock {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = one_line(&path.file_name().unwrap_or_default().to_string_lossy());
     let link = ResourceLink::new(name, address(path))
         .size(size.and_then(|size| i64::try_from(size).ok()))
         .mime_type(picture_type(path).map(str::to_owned));

@@ -11,6 +11,7 @@ use super::speaker::{Permission, Speaker, Unheard};
 use super::tool::Call;
 use super::workplace::Workplace;
 use super::{BuiltIn, Guest};
+use crate::message::fenced;
 use crate::provider::chat::ChatMessage;
 use agent_client_protocol_schema::v1::{Diff, StopReason};
 use std::sync::Arc;
@@ -127,8 +128,9 @@ impl Turn {
         let title = if with_title { format!("[{}]\n", call.title()) } else { String::new() };
         self.speaker.say(&format!("{title}{}\n", text.trim_end_matches('\n'))).await?;
         let short: String = text.chars().take(LONGEST_NOTE).collect();
-        let note = format!("[I used {} with {}]\n{short}", call.name(), call.input());
-        let note: String = note.chars().take(2 * LONGEST_NOTE).collect();
+        let input: String = call.input().to_string().chars().take(LONGEST_NOTE).collect();
+        let used = format!("[I used {}; what it was given and what came of it:]", call.name());
+        let note = format!("{used}\n{}\n{}", fenced(&input), fenced(&short));
         self.conversation.push(ChatMessage::User { text: note, images: Vec::new() });
         Ok(())
     }
