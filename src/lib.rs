@@ -16,6 +16,7 @@ pub mod gitignore;
 pub mod locale;
 pub mod message;
 pub mod metrics;
+mod picture;
 pub mod policy;
 pub mod provider;
 pub mod regular;

@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// For what is decoded at the same time. A picture that needs more by itself is not decoded at all.
-pub const MEMORY: u64 = 512 * 1024 * 1024;
+pub(crate) const MEMORY: u64 = 512 * 1024 * 1024;
 /// A thread that waits does nothing else, so nobody waits longer than several large pictures take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -17,17 +17,17 @@ static BUDGET: Budget = Budget { taken: Mutex::new(0), freed: Condvar::new() };
 
 /// A decoded picture and what is known about it.
 #[derive(Debug)]
-pub struct Decoded {
-    pub image: DynamicImage,
-    pub format: ImageFormat,
+pub(crate) struct Decoded {
+    pub(crate) image: DynamicImage,
+    pub(crate) format: ImageFormat,
     /// Whether its pixels are as they were stored, not turned for people.
-    pub upright: bool,
+    pub(crate) upright: bool,
     _share: Share,
 }
 
 /// Upright, whichever way the camera was held. `None` for what is broken, no picture at all, larger than `max_pixels`, or
 /// too large for the memory there is.
-pub fn decode(bytes: &[u8], max_pixels: u64) -> Option<Decoded> {
+pub(crate) fn decode(bytes: &[u8], max_pixels: u64) -> Option<Decoded> {
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().ok()?;
     let format = reader.format()?;
     let mut limits = Limits::default();
@@ -50,10 +50,12 @@ pub fn decode(bytes: &[u8], max_pixels: u64) -> Option<Decoded> {
 /// Bytes that decoding takes at its worst moment, where the pixels alone take `pixels`.
 fn cost(pixels: u64, format: ImageFormat, orientation: Orientation) -> u64 {
     // Whole pictures that decoders keep beside their result: coefficients of a progressive JPEG, a canvas with opacity.
-    let (beside, of) = match format {
-        ImageFormat::Jpeg => (2, 1),
-        ImageFormat::WebP | ImageFormat::Gif => (4, 3),
-        _ => (0, 1),
+    let beside = if format == ImageFormat::Jpeg {
+        pixels.saturating_mul(2)
+    } else if matches!(format, ImageFormat::WebP | ImageFormat::Gif) {
+        pixels.saturating_mul(4) / 3
+    } else {
+        0
     };
     let turned = match orientation {
         Orientation::Rotate90
@@ -66,7 +68,7 @@ fn cost(pixels: u64, format: ImageFormat, orientation: Orientation) -> u64 {
         | Orientation::FlipVertical => 0,
     };
     // The decoder has let go of its own when the picture is turned.
-    pixels.saturating_add((pixels.saturating_mul(beside) / of).max(turned))
+    pixels.saturating_add(beside.max(turned))
 }
 
 struct Budget {
@@ -135,7 +137,10 @@ mod tests {
                 scope.spawn(move || {
                     let bytes = MEMORY / 5 * (number % 3 + 1);
                     let share = budget.take(bytes, Duration::from_secs(100)).unwrap();
-                    most.fetch_max(now.fetch_add(bytes, Ordering::SeqCst) + bytes, Ordering::SeqCst);
+                    most.fetch_max(
+                        now.fetch_add(bytes, Ordering::SeqCst) + bytes,
+                        Ordering::SeqCst,
+                    );
                     std::thread::yield_now();
                     now.fetch_sub(bytes, Ordering::SeqCst);
                     drop(share);
@@ -163,7 +168,11 @@ mod tests {
         assert_eq!(cost(49_000_000 * 8, ImageFormat::Png, upright), 392_000_000);
         let photograph = 49_000_000 * 3;
         for orientation in [upright, Orientation::Rotate90] {
-            assert!((photograph..=MEMORY).contains(&cost(photograph, ImageFormat::Jpeg, orientation)));
+            assert!((photograph..=MEMORY).contains(&cost(
+                photograph,
+                ImageFormat::Jpeg,
+                orientation
+            )));
         }
         assert_eq!(cost(10, ImageFormat::Bmp, Orientation::Rotate270), 20);
         assert!(cost(u64::MAX, ImageFormat::Gif, upright) > GIB);

@@ -1,17 +1,13 @@
-//! Small pictures of big ones. Sizes are read from the header and refused before anything is decoded.
+//! Small pictures of big ones.
 
+use crate::picture;
 use bytes::Bytes;
-use image::metadata::Orientation;
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
+use image::{DynamicImage, ImageFormat, ImageReader};
 use std::io::Cursor;
 
 const WIDEST: u32 = 320;
 /// Keeps the picture of a long strip small too.
 const TALLEST: u32 = 1_280;
-/// Sixteen bits of red, green, blue and opacity.
-const BYTES_PER_PIXEL: u64 = 8;
-/// What decoders need beside the pixels.
-const SPARE_MEMORY: u64 = 16 * 1024 * 1024;
 
 /// The format if this is a picture, judged by content.
 pub(super) fn image_format(bytes: &[u8]) -> Option<ImageFormat> {
@@ -23,7 +19,9 @@ pub(super) fn image_format(bytes: &[u8]) -> Option<ImageFormat> {
 
 /// A PNG at most 320 pixels wide, never enlarged. `None` for what is broken, too large or no picture at all.
 pub(super) fn thumbnail(bytes: &[u8], max_pixels: u64) -> Option<Bytes> {
-    let small = shrink(decode(bytes, max_pixels)?);
+    let mut decoded = picture::decode(bytes, max_pixels)?;
+    let small = shrink(std::mem::take(&mut decoded.image));
+    drop(decoded);
     let small = if small.color().has_alpha() {
         DynamicImage::from(small.to_rgba8())
     } else {
@@ -32,24 +30,6 @@ pub(super) fn thumbnail(bytes: &[u8], max_pixels: u64) -> Option<Bytes> {
     let mut png = Cursor::new(Vec::new());
     small.write_to(&mut png, ImageFormat::Png).ok()?;
     Some(png.into_inner().into())
-}
-
-fn decode(bytes: &[u8], max_pixels: u64) -> Option<DynamicImage> {
-    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().ok()?;
-    let mut limits = Limits::default();
-    limits.max_alloc =
-        Some(max_pixels.saturating_mul(BYTES_PER_PIXEL).saturating_add(SPARE_MEMORY));
-    reader.limits(limits);
-    let mut decoder = reader.into_decoder().ok()?;
-    let (width, height) = decoder.dimensions();
-    if u64::from(width) * u64::from(height) > max_pixels {
-        return None;
-    }
-    // Phones store their pictures lying on the side and say so in EXIF.
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    let mut picture = DynamicImage::from_decoder(decoder).ok()?;
-    picture.apply_orientation(orientation);
-    Some(picture)
 }
 
 fn shrink(picture: DynamicImage) -> DynamicImage {

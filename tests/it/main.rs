@@ -51,6 +51,7 @@ mod looks;
 mod model_server;
 mod openapi;
 mod panes;
+mod pictures;
 mod plain_answers;
 mod private;
 mod process;

@@ -24,7 +24,8 @@ async fn many_large_pictures_at_once_take_the_memory_of_one() {
             tokio::spawn(async move {
                 let mut front = Frontend::open(addr, None).await;
                 let name = format!("{number}.png");
-                let packet = json!({CHANNEL: "1", KIND: "input_file", BODY: body, "ファイル名": name});
+                let packet =
+                    json!({CHANNEL: "1", KIND: "input_file", BODY: body, "ファイル名": name});
                 front.input.send(&packet).await;
                 front.agents[0].until("input_file").await
             })
@@ -64,7 +65,8 @@ fn zlib_zeros(count: u64) -> Vec<u8> {
     let (again, rest) = ((count - 1) / 258, (count - 1) % 258);
     let times = |code, count: u64| std::iter::repeat_n(code, usize::try_from(count).unwrap());
     // The last block, with fixed codes.
-    let codes = once((0b011, 3)).chain(once(ZERO)).chain(times(AGAIN, again)).chain(times(ZERO, rest));
+    let codes =
+        once((0b011, 3)).chain(once(ZERO)).chain(times(AGAIN, again)).chain(times(ZERO, rest));
     let mut stream = vec![0x78, 0x9c];
     let (mut bits, mut filled) = (0_u64, 0);
     for (code, length) in codes.chain(once(END)).chain(once((0, 7))) {

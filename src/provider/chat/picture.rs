@@ -1,9 +1,9 @@
 //! Pictures as models take them: checked before they are decoded, upright, and not larger than models look at.
 
+use crate::picture::{Decoded, decode};
 use bytes::Bytes;
 use image::codecs::jpeg::JpegEncoder;
-use image::metadata::Orientation;
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
+use image::{DynamicImage, ImageFormat};
 use std::io::Cursor;
 
 /// Models scale larger ones down themselves, and charge for them.
@@ -12,7 +12,6 @@ const LONGEST_SIDE: u32 = 1_568;
 const LARGEST: usize = 3_500_000;
 /// More is not decoded.
 const MAX_PIXELS: u64 = 50_000_000;
-const MAX_MEMORY: u64 = MAX_PIXELS * 8;
 const JPEG_QUALITY: u8 = 85;
 
 /// A picture that every vendor takes.
@@ -25,32 +24,21 @@ pub struct Picture {
 
 /// `None` for what is broken, too large or no picture at all. Takes milliseconds: not for the runtime's threads.
 pub fn picture(bytes: &[u8]) -> Option<Picture> {
-    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().ok()?;
-    let format = reader.format()?;
-    let mut limits = Limits::default();
-    limits.max_alloc = Some(MAX_MEMORY);
-    reader.limits(limits);
-    let mut decoder = reader.into_decoder().ok()?;
-    let (width, height) = decoder.dimensions();
-    if u64::from(width) * u64::from(height) > MAX_PIXELS {
-        return None;
-    }
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     // A broken picture would be refused together with the whole conversation.
-    let mut image = DynamicImage::from_decoder(decoder).ok()?;
-    let upright = orientation == Orientation::NoTransforms;
-    let small = width.max(height) <= LONGEST_SIDE && bytes.len() <= LARGEST;
-    if let Some(mime) = taken_as_it_is(format)
-        && upright
+    let mut decoded = decode(bytes, MAX_PIXELS)?;
+    let Decoded { image, format, upright, .. } = &mut decoded;
+    let longest = image.width().max(image.height());
+    let small = longest <= LONGEST_SIDE && bytes.len() <= LARGEST;
+    if let Some(mime) = taken_as_it_is(*format)
+        && *upright
         && small
     {
         return Some(Picture { mime, bytes: Bytes::copy_from_slice(bytes) });
     }
-    image.apply_orientation(orientation);
-    if image.width().max(image.height()) > LONGEST_SIDE {
-        image = image.thumbnail(LONGEST_SIDE, LONGEST_SIDE);
+    if longest > LONGEST_SIDE {
+        *image = image.thumbnail(LONGEST_SIDE, LONGEST_SIDE);
     }
-    encoded(&image)
+    encoded(image)
 }
 
 /// Not every vendor takes the others.
@@ -78,6 +66,7 @@ fn encoded(image: &DynamicImage) -> Option<Picture> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use image::ImageReader;
 
     fn drawn(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
         let mut bytes = Cursor::new(Vec::new());

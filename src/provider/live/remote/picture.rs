@@ -1,11 +1,10 @@
 //! Pictures as live models take them: a JPEG that is no larger than such a model looks at. Takes milliseconds: not
 //! for the runtime's threads.
 
+use crate::picture::{Decoded, decode};
 use bytes::Bytes;
+use image::ImageFormat;
 use image::codecs::jpeg::JpegEncoder;
-use image::metadata::Orientation;
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
-use std::io::Cursor;
 
 /// Up to this size a picture stays as it is...
 const SMALL: u32 = 960;
@@ -18,29 +17,18 @@ const JPEG_QUALITY: u8 = 85;
 
 /// `None` for what is broken, too large or no picture at all.
 pub(super) fn jpeg(bytes: &Bytes) -> Option<Bytes> {
-    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().ok()?;
-    let format = reader.format()?;
-    let mut limits = Limits::default();
-    limits.max_alloc = Some(MAX_PIXELS * 8);
-    reader.limits(limits);
-    let mut decoder = reader.into_decoder().ok()?;
-    let (width, height) = decoder.dimensions();
-    if u64::from(width) * u64::from(height) > MAX_PIXELS {
-        return None;
-    }
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     // A broken picture is refused here rather than by the vendor, who would end the conversation with it.
-    let mut image = DynamicImage::from_decoder(decoder).ok()?;
-    let small = width.max(height) <= SMALL;
-    if small && format == ImageFormat::Jpeg && orientation == Orientation::NoTransforms {
+    let mut decoded = decode(bytes, MAX_PIXELS)?;
+    let Decoded { image, format, upright, .. } = &mut decoded;
+    let small = image.width().max(image.height()) <= SMALL;
+    if small && *format == ImageFormat::Jpeg && *upright {
         return Some(bytes.clone());
     }
-    image.apply_orientation(orientation);
-    if image.width().max(image.height()) > SMALL {
+    if !small {
         let landscape = image.width() >= image.height();
         let (wide, high) =
             if landscape { (LONG_SIDE, SHORT_SIDE) } else { (SHORT_SIDE, LONG_SIDE) };
-        image = image.thumbnail(wide, high);
+        *image = image.thumbnail(wide, high);
     }
     let mut jpeg = Vec::new();
     JpegEncoder::new_with_quality(&mut jpeg, JPEG_QUALITY).encode_image(&image.to_rgb8()).ok()?;
@@ -50,6 +38,8 @@ pub(super) fn jpeg(bytes: &Bytes) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use image::{DynamicImage, ImageReader};
+    use std::io::Cursor;
 
     fn drawn(width: u32, height: u32, format: ImageFormat) -> Bytes {
         let mut bytes = Cursor::new(Vec::new());
