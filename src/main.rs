@@ -282,7 +282,7 @@ fn serve(flags: Flags) -> Result<()> {
     config.can_serve(&config.users)?;
     let filter = log_filter()?;
     let _owned = DataDir::open(&config.data)?;
-    let runtime = Runtime::new()?;
+    let runtime = task::start_runtime()?;
     let served = runtime.block_on(async {
         let search = Search::new(&config);
         if let Some(search) = &search {
@@ -295,6 +295,7 @@ fn serve(flags: Flags) -> Result<()> {
             .with_context(|| format!("cannot listen on {}", config.listen))?;
         let stop = CancellationToken::new();
         stop_on_signals(&stop, &config)?;
+        task::spawn("spare-threads", task::keep_spare_threads(stop.clone()));
         if let Some(search) = search {
             task::spawn("model-search", search.go_on(Arc::clone(&config.found), stop.clone()));
         }

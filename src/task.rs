@@ -2,9 +2,11 @@
 
 mod doorbell;
 mod fair_queue;
+mod runtime;
 
 pub use doorbell::Doorbell;
 pub use fair_queue::{FairLimits, FairPermit, FairQueue};
+pub use runtime::{NoThreads, keep_spare_threads, start_runtime};
 
 use futures_util::FutureExt;
 use std::future::Future;

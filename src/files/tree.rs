@@ -254,7 +254,9 @@ impl Tree {
         let is_wide = todo.len() >= WIDE;
         thread::scope(|scope| {
             let readers = if is_wide { threads.max(2) - 1 } else { 0 };
-            let reading: Vec<_> = (0..readers).map(|_| scope.spawn(read_on)).collect();
+            let start = |_| thread::Builder::new().spawn_scoped(scope, read_on).ok();
+            // The system may refuse threads; then there are fewer of them, or only this one.
+            let reading: Vec<_> = (0..readers).map_while(start).collect();
             for unread in todo {
                 enter(&root.path.join(&unread.0));
                 // Cannot fail: the queue is here.

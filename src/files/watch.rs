@@ -2,12 +2,17 @@
 //! Each directory is watched by itself, so that generated ones cost nothing.
 
 use notify::event::{ModifyKind, RenameMode};
-use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{
+    ErrorKind, Event, EventHandler, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
+};
 use rustix::fs::statfs;
 use std::collections::HashMap;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use tokio::sync::watch;
+use tracing::warn;
 
 /// Paths that wait to be looked at. Full: everything is looked at.
 const CAPACITY: usize = 4_096;
@@ -74,8 +79,14 @@ impl Watch {
                 news.send_modify(|count| *count = count.wrapping_add(1));
             }
         };
-        let watcher = RecommendedWatcher::new(handler, notify::Config::default()).ok()?;
-        Some(Self { watcher, changes, complete: true })
+        match start(handler) {
+            Ok(watcher) => Some(Self { watcher, changes, complete: true }),
+            Err(err) => {
+                let root = root.display();
+                warn!(%root, %err, "changes of files are not noticed by themselves: all files are read again when somebody asks for them, and watching is tried again in a minute");
+                None
+            }
+        }
     }
 
     /// Watches one directory, not those in it.
@@ -106,6 +117,20 @@ impl Watch {
     pub(super) fn note(&self, path: &Path) {
         lock(&self.changes).add(path.to_owned(), false);
     }
+}
+
+/// `notify` does not say that the system refused the thread of its event loop: it panics at the first use of such a
+/// watcher, and once more when that is dropped, which ends the process.
+fn start(handler: impl EventHandler) -> notify::Result<RecommendedWatcher> {
+    // Found out beforehand, because a watcher without its thread can only be left behind.
+    let thread = thread::Builder::new().spawn(|| ()).map_err(notify::Error::io)?;
+    // It does nothing that could panic.
+    let _ = thread.join();
+    let watcher = RecommendedWatcher::new(handler, notify::Config::default())?;
+    let mut watcher = ManuallyDrop::new(watcher);
+    // The one question that is answered by an error instead of a panic if nobody is there.
+    watcher.configure(notify::Config::default())?;
+    Ok(ManuallyDrop::into_inner(watcher))
 }
 
 /// True: there is something to look at.

@@ -184,6 +184,7 @@ fn tried(err: SiteError) -> Result<Carried, SiteError> {
         SiteError::Git(
             why @ (GitError::Locked { .. }
             | GitError::DiskFull
+            | GitError::NoProcess
             | GitError::NoPermission { .. }
             | GitError::TimedOut { .. }
             | GitError::TooMuch { .. }

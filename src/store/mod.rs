@@ -81,7 +81,7 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let connection = schema::open(path)?;
         let readers = Arc::new(Readers::new(path));
-        let (jobs, health) = writer::start(connection, Place::of(path)?, observe);
+        let (jobs, health) = writer::start(connection, Place::of(path)?, observe)?;
         Ok(Self { jobs, places: Arc::new(Semaphore::new(READERS)), readers, health })
     }
 

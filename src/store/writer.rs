@@ -9,6 +9,7 @@ use crate::message::{
     AuditEntry, Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId, Settings,
 };
 use rusqlite::{Connection, ErrorCode, Transaction, params};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -172,18 +173,18 @@ pub(super) fn start(
     connection: Connection,
     place: Place,
     observe: impl Fn(usize, Duration) + Send + 'static,
-) -> (Jobs, watch::Receiver<Option<String>>) {
+) -> io::Result<(Jobs, watch::Receiver<Option<String>>)> {
     let (jobs, queue) = mpsc::channel(QUEUE_CAPACITY);
     let (trouble, health) = watch::channel(None);
     let lost = trouble.clone();
-    thread::spawn(move || {
+    thread::Builder::new().name("store-writer".to_owned()).spawn(move || {
         let writer = Writer { connection, place, queue, trouble };
         if catch_unwind(AssertUnwindSafe(|| writer.run(observe))).is_err() {
             error!("the thread that writes to the database has panicked; restart the gateway");
             lost.send_replace(Some("the writer has failed".to_owned()));
         }
-    });
-    (jobs, health)
+    })?;
+    Ok((jobs, health))
 }
 
 struct Writer {

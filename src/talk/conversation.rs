@@ -63,8 +63,9 @@ pub(super) async fn hold(
     stop: CancellationToken,
 ) -> Result<(), TalkError> {
     let (news, mut heard) = mpsc::channel(NEWS_CAPACITY);
-    let screen = Screen::open();
-    let mut keys = screen.is_terminal().then(terminal::keys);
+    let no_thread = |err: std::io::Error| TalkError::NoThread(err.to_string());
+    let screen = Screen::open().map_err(no_thread)?;
+    let mut keys = screen.is_terminal().then(terminal::keys).transpose().map_err(no_thread)?;
     let lines = stop.child_token();
     let mut talk = Conversation::new(plan, Arc::clone(&speaker), screen, news, lines);
     talk.begin();

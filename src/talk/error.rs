@@ -20,6 +20,10 @@ pub enum TalkError {
     Unreachable { url: String, reason: String },
     #[error("the gateway refused: {0}")]
     Refused(String),
+    #[error(
+        "the system refuses a thread: {0}; end other programs, or raise the limit of processes"
+    )]
+    NoThread(String),
     #[error("cannot use {}: {reason}", path.display())]
     File { path: PathBuf, reason: String },
 }
@@ -32,6 +36,7 @@ impl TalkError {
             Self::Address { .. }
             | Self::Unreachable { .. }
             | Self::Refused(_)
+            | Self::NoThread(_)
             | Self::File { .. } => 2,
         }
     }

@@ -3,7 +3,7 @@
 
 use super::level::bar;
 use super::terminal::Terminal;
-use std::io::{IsTerminal, Write, stdin, stdout};
+use std::io::{self, IsTerminal, Write, stdin, stdout};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -42,19 +42,19 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    pub(super) fn open() -> Self {
+    pub(super) fn open() -> io::Result<Self> {
         let terminal = (stdin().is_terminal() && stdout().is_terminal())
             .then(|| Terminal::take().ok())
             .flatten();
         let (shown, lines) = sync_channel(CAPACITY);
         let (ending, done) = sync_channel(1);
         let is_terminal = terminal.is_some();
-        thread::spawn(move || {
+        thread::Builder::new().name("talk-screen".to_owned()).spawn(move || {
             show(&lines, terminal);
             // Nobody may be left to wait for it.
             let _ = ending.try_send(());
-        });
-        Self { shown: Some(shown), done, terminal: is_terminal }
+        })?;
+        Ok(Self { shown: Some(shown), done, terminal: is_terminal })
     }
 
     /// Whether there are keys to be read.

@@ -74,9 +74,9 @@ impl Drop for Terminal {
 }
 
 /// Reads keys on a thread of its own, which ends with the process: a read from a terminal cannot be given up.
-pub(super) fn keys() -> mpsc::Receiver<Key> {
+pub(super) fn keys() -> io::Result<mpsc::Receiver<Key>> {
     let (sender, receiver) = mpsc::channel(KEY_CAPACITY);
-    std::thread::spawn(move || {
+    std::thread::Builder::new().name("talk-keys".to_owned()).spawn(move || {
         let mut keyboard = Keyboard::default();
         for byte in stdin().lock().bytes().map_while(Result::ok) {
             if let Some(key) = keyboard.push(byte)
@@ -85,6 +85,6 @@ pub(super) fn keys() -> mpsc::Receiver<Key> {
                 return;
             }
         }
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }

@@ -20,6 +20,10 @@ pub enum GitError {
         "the gateway may not write where it has to ({doing}); ask the operator to check owner and permissions"
     )]
     NoPermission { doing: &'static str },
+    #[error(
+        "the server may not start another process now; try again, and ask the operator to raise its limit of processes if it happens again"
+    )]
+    NoProcess,
     #[error("git {what} did not end within {seconds} seconds and was stopped; try again")]
     TimedOut { what: &'static str, seconds: u64 },
     #[error(
@@ -60,10 +64,13 @@ impl GitError {
         const FULL: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
         const REFUSED: [ErrorKind; 2] =
             [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem];
+        const NO_PROCESS: [ErrorKind; 2] = [ErrorKind::WouldBlock, ErrorKind::OutOfMemory];
         move |err| {
             let reason = err.kind();
             if FULL.contains(&reason) {
                 Self::DiskFull
+            } else if NO_PROCESS.contains(&reason) {
+                Self::NoProcess
             } else if REFUSED.contains(&reason) {
                 Self::NoPermission { doing }
             } else {
@@ -77,6 +84,8 @@ impl GitError {
         let says = |words: &str| stderr.contains(words);
         if says("No space left on device") || says("Disk quota exceeded") {
             Self::DiskFull
+        } else if says("cannot fork") || says("unable to create thread") {
+            Self::NoProcess
         } else if let Some(lock) = held_lock(stderr) {
             Self::Locked { lock }
         } else if says("Permission denied")

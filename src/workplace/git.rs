@@ -2,17 +2,18 @@
 //! programs, a time limit and a limit to what it may say.
 
 use super::GitError;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::ioctl_fionbio;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// `merge-tree --write-tree` came with it.
 const OLDEST: Version = Version { major: 2, minor: 38 };
@@ -22,6 +23,8 @@ const TIME_LIMIT: Duration = Duration::from_secs(300);
 /// A list of a million paths.
 const OUTPUT_LIMIT: usize = 128 << 20;
 const STDERR_LIMIT: usize = 16 << 10;
+/// As much as a pipe holds.
+const PIECE: usize = 64 << 10;
 /// Somebody else's git holds a lock for moments only.
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
@@ -202,53 +205,164 @@ struct Heard {
     timed_out: bool,
 }
 
-/// Feeds and reads all three pipes at once, so that neither side waits for the other.
+/// Why there is nothing more to be heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    Ended,
+    Enough,
+    TimedOut,
+}
+
+/// Feeds and reads all three pipes at once, so that neither side waits for the other. Without threads, which the system
+/// may refuse.
 fn listen(mut child: Child, input: &[u8], most: usize, limit: Duration) -> io::Result<Heard> {
     let group = Pid::from_child(&child);
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let timed_out = &AtomicBool::new(false);
-    let (ended, end) = mpsc::sync_channel::<()>(1);
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            // It may have heard enough, which its exit code will tell.
-            let _ = stdin.map(|mut stdin| stdin.write_all(input));
-        });
-        let complaints = scope.spawn(move || stderr.map(|pipe| taken(pipe, STDERR_LIMIT)));
-        let watch = scope.spawn(move || {
-            if matches!(end.recv_timeout(limit), Err(mpsc::RecvTimeoutError::Timeout)) {
-                timed_out.store(true, Ordering::Relaxed);
-                let _ = kill_process_group(group, Signal::KILL);
+    let until = Instant::now() + limit;
+    let mut pipes = Pipes {
+        stdin: child.stdin.take().filter(|_| !input.is_empty()),
+        stdout: child.stdout.take(),
+        stderr: child.stderr.take(),
+        input,
+        said: Vec::new(),
+        complaints: Vec::new(),
+    };
+    let silence = pipes.serve(most, until).and_then(|silence| {
+        let lingers = silence == Silence::Ended && !has_exited(group, until)?;
+        Ok(if lingers { Silence::TimedOut } else { silence })
+    });
+    // It is not reaped yet, so its number is not another's.
+    if !matches!(silence, Ok(Silence::Ended)) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let Pipes { mut said, complaints, .. } = pipes;
+    let (status, silence) = (child.wait()?, silence?);
+    let cut = said.len() > most;
+    said.truncate(most);
+    let stderr = String::from_utf8_lossy(&complaints).into_owned();
+    Ok(Heard { status, stdout: said, stderr, cut, timed_out: silence == Silence::TimedOut })
+}
+
+/// Our ends of the three pipes; those that are closed are gone.
+struct Pipes<'a> {
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    input: &'a [u8],
+    said: Vec<u8>,
+    complaints: Vec<u8>,
+}
+
+impl Pipes<'_> {
+    /// Until it closes its output, has said more than `most`, or the time is over.
+    fn serve(&mut self, most: usize, until: Instant) -> io::Result<Silence> {
+        // Only what can be written at once is written: it may not read before it has been read from.
+        self.stdin.as_ref().map_or(Ok(()), |pipe| ioctl_fionbio(pipe, true))?;
+        while self.stdout.is_some() || self.stderr.is_some() {
+            let Some(ready) = self.wait(until)? else { return Ok(Silence::TimedOut) };
+            if ready.stdin {
+                self.write();
             }
-        });
-        let (stdout, cut) = stdout.map_or(Ok((Vec::new(), false)), |pipe| beginning(pipe, most))?;
-        if cut {
-            let _ = kill_process_group(group, Signal::KILL);
+            if ready.stdout && read_some(&mut self.stdout, &mut self.said, usize::MAX)? {
+                self.stdout = None;
+            }
+            if ready.stderr && read_some(&mut self.stderr, &mut self.complaints, STDERR_LIMIT)? {
+                self.stderr = None;
+            }
+            if self.said.len() > most {
+                return Ok(Silence::Enough);
+            }
         }
-        // It is not reaped before nobody may kill it any more: its number could be another's by then.
-        let _ = waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-        drop(ended);
-        let _ = watch.join();
-        let status = child.wait()?;
-        let stderr = complaints.join().ok().flatten().unwrap_or_default();
-        let stderr = String::from_utf8_lossy(&stderr).into_owned();
-        Ok(Heard { status, stdout, stderr, cut, timed_out: timed_out.load(Ordering::Relaxed) })
-    })
+        Ok(Silence::Ended)
+    }
+
+    /// Waits for one that can be read or written; `None` if the time is over.
+    fn wait(&self, until: Instant) -> io::Result<Option<Ready>> {
+        let mut watched = Vec::with_capacity(3);
+        let pipes = [
+            self.stdin.as_ref().map(|pipe| (pipe.as_fd(), PollFlags::OUT)),
+            self.stdout.as_ref().map(|pipe| (pipe.as_fd(), PollFlags::IN)),
+            self.stderr.as_ref().map(|pipe| (pipe.as_fd(), PollFlags::IN)),
+        ];
+        for (pipe, wanted) in pipes.iter().flatten() {
+            watched.push(PollFd::new(pipe, *wanted));
+        }
+        if !poll_until(&mut watched, until)? {
+            return Ok(None);
+        }
+        let mut answers = watched.iter().map(|pipe| !pipe.revents().is_empty());
+        let [stdin, stdout, stderr] =
+            pipes.map(|pipe| pipe.is_some() && answers.next().unwrap_or_default());
+        Ok(Some(Ready { stdin, stdout, stderr }))
+    }
+
+    fn write(&mut self) {
+        let Some(stdin) = &mut self.stdin else { return };
+        match stdin.write(self.input) {
+            Ok(written) => self.input = &self.input[written..],
+            Err(err) if matches!(err.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            // It has heard enough, which its exit code will tell.
+            Err(_) => self.input = &[],
+        }
+        if self.input.is_empty() {
+            self.stdin = None;
+        }
+    }
 }
 
-/// Reads to the end and keeps the beginning.
-fn taken(mut pipe: impl Read, most: usize) -> Vec<u8> {
-    let mut kept = Vec::new();
-    let _ = pipe.by_ref().take(most as u64).read_to_end(&mut kept);
-    let _ = io::copy(&mut pipe, &mut io::sink());
-    kept
+/// Which pipes have something to say.
+struct Ready {
+    stdin: bool,
+    stdout: bool,
+    stderr: bool,
 }
 
-fn beginning(pipe: impl Read, most: usize) -> io::Result<(Vec<u8>, bool)> {
-    let mut kept = Vec::new();
-    pipe.take(most as u64 + 1).read_to_end(&mut kept)?;
-    let cut = kept.len() > most;
-    kept.truncate(most);
-    Ok((kept, cut))
+/// Reads once and keeps the first `most` bytes of everything. True: that was the end.
+fn read_some(pipe: &mut Option<impl Read>, kept: &mut Vec<u8>, most: usize) -> io::Result<bool> {
+    let Some(pipe) = pipe else { return Ok(false) };
+    let mut piece = [0; PIECE];
+    match pipe.read(&mut piece) {
+        Ok(0) => Ok(true),
+        Ok(read) => {
+            kept.extend(&piece[..read.min(most.saturating_sub(kept.len()))]);
+            Ok(false)
+        }
+        Err(err) if err.kind() == ErrorKind::Interrupted => Ok(false),
+        Err(err) => Err(err),
+    }
+}
+
+/// Waits for the end of a child without reaping it; false if the time is over.
+#[cfg(target_os = "linux")]
+fn has_exited(child: Pid, until: Instant) -> io::Result<bool> {
+    let exit = rustix::process::pidfd_open(child, rustix::process::PidfdFlags::empty())?;
+    poll_until(&mut [PollFd::new(&exit, PollFlags::IN)], until)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_exited(child: Pid, until: Instant) -> io::Result<bool> {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    while waitid(WaitId::Pid(child), look)?.is_none() {
+        if Instant::now() >= until {
+            return Ok(false);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    Ok(true)
+}
+
+/// False: the time is over.
+fn poll_until(watched: &mut [PollFd<'_>], until: Instant) -> io::Result<bool> {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(watched, Some(&left)) {
+            Ok(0) => return Ok(false),
+            Ok(_) => return Ok(true),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(err) => return Err(err.into()),
+        }
+    }
 }
 
 /// Which git there is, as far as it matters.

@@ -55,6 +55,7 @@ mod pictures;
 mod plain_answers;
 mod private;
 mod process;
+mod process_limit;
 mod projects;
 mod protocol;
 mod proxy;

@@ -37,6 +37,10 @@ struct Running {
     _stdin: ChildStdin,
 }
 
+/// The machine, or a limit of the service, refuses another process.
+const NO_PROCESS: &str = "the server may not start another process now; try again, and ask the operator to raise its \
+                          limit of processes if it happens again";
+
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RunError {
     #[error("the command could not be started: {0}")]
@@ -78,6 +82,15 @@ impl Processes {
             let _ = running.supervised.gone().await;
             self.running = None;
         }
+    }
+}
+
+/// What a limit of processes says by itself is no help to anybody.
+pub(super) fn refused(err: io::Error) -> io::Error {
+    const REFUSED: [io::ErrorKind; 2] = [io::ErrorKind::WouldBlock, io::ErrorKind::OutOfMemory];
+    match err.kind() {
+        kind if REFUSED.contains(&kind) => io::Error::new(kind, NO_PROCESS),
+        _ => err,
     }
 }
 

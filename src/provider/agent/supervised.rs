@@ -59,7 +59,7 @@ pub(super) fn spawn(
     supervisor.env_clear().envs(program.environment(home)).env(MARK, &mark);
     supervisor.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Not killed on drop: the supervisor has to outlive everybody below it.
-    let mut child = supervisor.process_group(0).spawn()?;
+    let mut child = supervisor.process_group(0).spawn().map_err(process::refused)?;
     let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
     let missing = || io::Error::other("a pipe is missing");
     let pipes = Pipes {

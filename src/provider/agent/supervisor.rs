@@ -114,7 +114,7 @@ fn run(command: &[OsString], stdin: AgentStdin, confinement: Option<&str>) -> io
     runtime.block_on(async {
         // Listening comes before starting, so that no end is missed.
         let mut signals = Signals::listen()?;
-        let gateway = watch_gateway();
+        let gateway = watch_gateway()?;
         let agent = spawn(command, stdin, confinement)?;
         let mut family = Family { agent, bounds: bounds(confinement), status: None, kill_at: None };
         release_output()?;
@@ -169,9 +169,9 @@ fn release_output() -> io::Result<()> {
 }
 
 /// Told when nobody can write to our stdin any more. What was written is for the agent and stays unread here.
-fn watch_gateway() -> oneshot::Receiver<()> {
+fn watch_gateway() -> io::Result<oneshot::Receiver<()>> {
     let (gone, told) = oneshot::channel();
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         let stdin = io::stdin();
         loop {
             let mut watched = [PollFd::new(&stdin, PollFlags::empty())];
@@ -183,8 +183,8 @@ fn watch_gateway() -> oneshot::Receiver<()> {
         }
         // The receiver is gone only when everything is over.
         let _ = gone.send(());
-    });
-    told
+    })?;
+    Ok(told)
 }
 
 struct Signals {
