@@ -206,8 +206,8 @@ async fn an_agent_is_kept_between_two_requests() {
     let gateway =
         Gateway::start_with(|config| resting(config, mark, Duration::from_secs(60))).await;
     let mut front = Panes::open(gateway.addr, None).await;
-    let first = front.ask(1, "pid").await.answer;
+    let first = front.ask(1, "session").await.answer;
     // Its conversation has a name by now, which must not look like another agent.
-    assert_eq!(front.ask(1, "pid").await.answer, first);
+    assert_eq!(front.ask(1, "session").await.answer, first);
     gateway.stop().await;
 }
