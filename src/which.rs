@@ -14,9 +14,21 @@ pub fn which(command: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(runs)
 }
 
+/// The first of these names that is there, and where.
+pub fn first_of<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<(&'a str, PathBuf)> {
+    names.find_map(|name| Some((name, which(name)?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_name_is_taken_where_the_first_is_missing() {
+        let found = first_of(["surely-not-installed", "sh", "env"].into_iter()).unwrap();
+        assert_eq!(found, ("sh", which("sh").unwrap()));
+        assert_eq!(first_of(["surely-not-installed"].into_iter()), None);
+    }
 
     #[test]
     fn only_what_may_be_run_is_found() {

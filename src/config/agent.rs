@@ -21,6 +21,8 @@ struct RawAgent {
     kind: RawKind,
     command: Vec<String>,
     #[serde(default)]
+    also: Vec<String>,
+    #[serde(default)]
     env: Vec<String>,
     mode: Option<String>,
     mode_option: Option<String>,
@@ -83,6 +85,9 @@ impl TryFrom<RawAgent> for Agent {
         if raw.command.first().is_none_or(String::is_empty) {
             return Err(format!("agent `{}` has no command", raw.name));
         }
+        if raw.also.iter().any(String::is_empty) {
+            return Err(format!("agent `{}` has an empty name in `also`", raw.name));
+        }
         let variable = |entry: &String| {
             let name = entry.split('=').next().unwrap_or_default();
             !name.is_empty() && !entry.contains('\0')
@@ -102,6 +107,7 @@ impl TryFrom<RawAgent> for Agent {
             name: raw.name,
             kind,
             command: raw.command,
+            also: raw.also,
             env: raw.env,
             mode: raw.mode,
             mode_option: raw.mode_option,

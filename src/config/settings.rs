@@ -4,7 +4,7 @@ use super::{Config, Models};
 use crate::message::{
     AgentKind, AgentRow, AgentSlot, ChatModel, LiveModel, SettingProblem, SettingValue, Settings,
 };
-use crate::which::which;
+use crate::which::first_of;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
 use std::path::Path;
@@ -259,8 +259,7 @@ fn agent(config: &Config, asked: &str) -> Result<String, SettingProblem> {
 
 /// Who asks nobody before it acts is never chosen by itself.
 fn takes_over(row: &AgentRow) -> bool {
-    let found = || row.command.first().and_then(|command| which(command));
-    row.kind == AgentKind::Acp && found().is_some()
+    row.kind == AgentKind::Acp && first_of(row.names()).is_some()
 }
 
 fn agents(config: &Config) -> &[AgentRow] {

@@ -22,6 +22,7 @@ pub use report::{Finding, Report, Verdict};
 pub use screen::Screen;
 
 use crate::config::{self, Config, ConfigError, Exposed, Overrides};
+use agents::Boxes;
 
 /// Looks at everything; with settings that cannot be read there is nothing else to look at.
 pub fn examine(overrides: Overrides, screen: &Screen) -> Report {
@@ -49,7 +50,8 @@ pub fn examine(overrides: Overrides, screen: &Screen) -> Report {
         findings.extend(live::findings(&config));
         findings.extend(webhook::finding(config.webhook.as_ref()));
         findings.push(confine::finding(&config));
-        findings.extend(agents::findings(&config.agents));
+        let boxes = if config.box_rules.enabled { Boxes::On } else { Boxes::Off };
+        findings.extend(agents::findings(&config.agents, boxes));
         let scheme = if config.tls.is_some() { "https" } else { "http" };
         findings.extend(screen.findings(config.listen, scheme));
     }

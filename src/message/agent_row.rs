@@ -10,6 +10,8 @@ pub struct AgentRow {
     pub kind: AgentKind,
     /// The program and its arguments.
     pub command: Vec<String>,
+    /// Other names of the program, for where the first is not installed.
+    pub also: Vec<String>,
     /// Variables that it sees besides the usual: `NAME` as the gateway has it, or `NAME=VALUE`.
     pub env: Vec<String>,
     /// The mode in which it asks before it acts; `None`: it does so by itself.
@@ -27,6 +29,32 @@ pub struct AgentRow {
     pub writable: Vec<String>,
     /// How to get it.
     pub install: String,
+}
+
+impl AgentRow {
+    /// An agent of which nothing else is known.
+    pub fn new(name: &str, kind: AgentKind) -> Self {
+        Self {
+            name: name.to_owned(),
+            label: name.to_owned(),
+            kind,
+            command: Vec::new(),
+            also: Vec::new(),
+            env: Vec::new(),
+            mode: None,
+            mode_option: None,
+            model_option: None,
+            models: Vec::new(),
+            network: false,
+            writable: Vec::new(),
+            install: String::new(),
+        }
+    }
+
+    /// All names of its program, the usual one first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.command.first().into_iter().chain(&self.also).map(String::as_str)
+    }
 }
 
 /// How the gateway talks to a code agent.

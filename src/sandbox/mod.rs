@@ -9,6 +9,7 @@ mod enter;
 mod error;
 #[cfg(target_os = "linux")]
 mod filter;
+mod fresh;
 #[cfg(target_os = "linux")]
 mod init;
 #[cfg(target_os = "linux")]
@@ -30,6 +31,7 @@ pub use confinement::{Confinement, Network};
 #[cfg(target_os = "linux")]
 pub use enter::{Next, enter};
 pub use error::BoxError;
+pub use fresh::replaced_in;
 #[cfg(target_os = "linux")]
 pub use init::{hold, lead};
 pub use limit::Limits;

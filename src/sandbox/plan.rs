@@ -2,14 +2,13 @@
 
 use super::Confinement;
 use super::error::BoxError;
+use super::fresh::FRESH;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Everybody's directories, which are full of sockets of others; each agent has its own.
-const FRESH: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 /// Links of the system that lead to where nothing is to be seen.
 const NEEDED: [&str; 4] =
     ["/etc/resolv.conf", "/etc/localtime", "/run/current-system", "/run/opengl-driver"];

@@ -89,11 +89,13 @@ impl Session {
         let run = current.run.id;
         for mut tool in self.gate.watch(slot).calls.unfinished() {
             tool.status = ToolStatus::Failed;
-            tool.error = Some(self.env.config.language.say("ungated", "unfinished", &[]));
-            let ungated = self.gate.watch(slot).calls.ungated(&tool).is_some();
+            let calls = &mut self.gate.watch(slot).calls;
+            let why = if calls.is_declined(&tool) { "declined" } else { "unfinished" };
+            calls.abandon(&tool);
+            let ungated = calls.ungated(&tool).is_some();
+            tool.error = Some(self.env.config.language.say("ungated", why, &[]));
             self.tell(step, index, Event::Tool(activity::note(&tool, ungated)));
             self.audit_ungated(step, index, slot, run, &tool);
-            self.gate.watch(slot).calls.note(&tool);
         }
     }
 

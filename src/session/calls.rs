@@ -1,7 +1,7 @@
 //! The calls of one run: what was decided about each of them, and whether the agent kept to it.
 
 use super::gate;
-use crate::message::Confirmed;
+use crate::message::{Confirmed, DecidedBy};
 use crate::policy::Seal;
 use crate::provider::agent::{Tool, ToolKind, ToolStatus};
 use std::collections::HashMap;
@@ -13,6 +13,8 @@ pub(super) struct Calls(HashMap<String, Known>);
 #[derive(Debug, Default)]
 struct Known {
     decided: Option<(Confirmed, Seal)>,
+    /// A person or a rule has said no; the end of a run says nothing.
+    declined: bool,
     stage: Stage,
 }
 
@@ -65,6 +67,10 @@ pub(super) fn is_harmless(kind: &str) -> bool {
     [ToolKind::Think, ToolKind::SwitchMode].into_iter().any(|harmless| gate::kind(harmless) == kind)
 }
 
+fn unasked(tool: &Tool) -> Option<Ungated> {
+    (!is_harmless(gate::kind(tool.kind))).then_some(Ungated::Unasked)
+}
+
 impl Calls {
     pub(super) fn knows(&self, tool: &Tool) -> bool {
         self.0.get(&tool.id).is_some_and(|known| !matches!(known.stage, Stage::Untold))
@@ -77,8 +83,15 @@ impl Calls {
     }
 
     /// A later question about the same call takes the place of an earlier one.
-    pub(super) fn decide(&mut self, id: &str, confirmed: Confirmed, seal: Seal) {
-        self.0.entry(id.to_owned()).or_default().decided = Some((confirmed, seal));
+    pub(super) fn decide(&mut self, id: &str, confirmed: Confirmed, by: DecidedBy, seal: Seal) {
+        let known = self.0.entry(id.to_owned()).or_default();
+        known.declined = confirmed == Confirmed::Refused && by != DecidedBy::End;
+        known.decided = Some((confirmed, seal));
+    }
+
+    /// Whether it was refused, which is why its agent has not told an end of it.
+    pub(super) fn is_declined(&self, tool: &Tool) -> bool {
+        self.0.get(&tool.id).is_some_and(|known| known.declined)
     }
 
     /// Many agents tell a call first and ask then, so this is known at its end.
@@ -96,11 +109,18 @@ impl Calls {
                 (!seal.holds(&gate::call(tool))).then_some(Ungated::Changed)
             }
             (ToolStatus::Completed, None) if tool.asked => Some(Ungated::Unanswered),
-            (ToolStatus::Failed, None) if tool.asked => None,
-            (ToolStatus::Completed | ToolStatus::Failed, None) => {
-                (!is_harmless(gate::kind(tool.kind))).then_some(Ungated::Unasked)
-            }
+            (ToolStatus::Completed, None) => unasked(tool),
+            // What it says has failed was not carried out: nobody had to be asked about it.
+            (ToolStatus::Failed, None) => None,
         }
+    }
+
+    /// Ends a call of which its agent has not told the end. It may have been carried out all the same.
+    pub(super) fn abandon(&mut self, tool: &Tool) {
+        let known = self.0.entry(tool.id.clone()).or_default();
+        let is_unasked = known.decided.is_none() && !tool.asked;
+        let ungated = if is_unasked { unasked(tool) } else { self.ungated(tool) };
+        self.0.entry(tool.id.clone()).or_default().stage = Stage::Over(ungated);
     }
 
     pub(super) fn note(&mut self, tool: &Tool) {

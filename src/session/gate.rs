@@ -360,7 +360,7 @@ impl Session {
         by: DecidedBy,
     ) {
         let Asked { id, tool, seal } = asked;
-        self.gate.watch(slot).calls.decide(&tool, confirmed, seal);
+        self.gate.watch(slot).calls.decide(&tool, confirmed, by, seal);
         let decision = decision(confirmed, by);
         step.effects.push(Effect::Decide { slot, ask: id, decision });
     }

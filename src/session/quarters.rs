@@ -189,18 +189,10 @@ impl Session {
     pub(super) fn checker(&self) -> Option<Checker> {
         let check = self.env.config.check.as_ref()?;
         let row = AgentRow {
-            name: "check".to_owned(),
-            label: "check".to_owned(),
-            kind: AgentKind::Command(CommandFormat::Text),
             command: check.command.clone(),
             env: check.env.clone(),
-            mode: None,
-            mode_option: None,
-            model_option: None,
-            models: Vec::new(),
             network: check.network,
-            writable: Vec::new(),
-            install: String::new(),
+            ..AgentRow::new("check", AgentKind::Command(CommandFormat::Text))
         };
         let config = &self.env.config;
         let (supervisor, owner) = (config.supervisor.clone(), agent::owner(&config.data));

@@ -67,14 +67,14 @@ async fn a_failure_counts_once_however_often_it_is_told() {
     let process = gateway(&home, "");
     let mut front = Panes::open(process.addr, None).await;
     assert_eq!(front.ask(1, "retold-failure hello").await.answer, "hello there");
-    assert_eq!(audit(&home), [decided("allowed", "nobody")]);
     front.type_in(1, "failure failure failure wait").await;
     front.pane(1).until_where(|packet| packet[BODY] == "!").await;
     let told = |packet: &Value| {
         packet[BODY].as_str().is_some_and(|text| text.contains("the same call failed 3 times"))
     };
     front.pane(1).until_where(told).await;
-    assert_eq!(audit(&home).len(), 4);
+    // What has failed was not carried out.
+    assert!(audit(&home).is_empty());
 }
 
 /// Waits until the run is stopped, and why.

@@ -25,6 +25,19 @@ fn goose() -> PathBuf {
     path
 }
 
+/// By the names of its row the program is found that the install hint installs.
+#[test]
+fn the_shipped_row_names_what_npm_installs() {
+    let package = goose().ancestors().nth(2).unwrap().join("package.json");
+    let package: Value = serde_json::from_slice(&std::fs::read(package).unwrap()).unwrap();
+    let row =
+        kakehashi::config::known_agents().into_iter().find(|row| row.name == "goose").unwrap();
+    let installed: Vec<_> = package["bin"].as_object().unwrap().keys().cloned().collect();
+    assert!(installed.iter().all(|name| row.names().any(|known| known == name)), "{installed:?}");
+    assert!(row.install.contains(package["name"].as_str().unwrap()), "{row:?}");
+    assert!(row.install.contains(&installed[0]), "{row:?}");
+}
+
 /// What the model says to a request. Prompts are a word and what belongs to it; titles are asked for without tools.
 fn script(asked: &Asked) -> Reply {
     let Some(messages) = asked.body["messages"].as_array() else {

@@ -27,6 +27,7 @@ pub(crate) fn row(mark: &str) -> AgentRow {
         label: "Test".to_owned(),
         kind: AgentKind::Acp,
         command: ["python3", AGENT, "--load", mark].map(str::to_owned).to_vec(),
+        also: Vec::new(),
         env: Vec::new(),
         mode: None,
         mode_option: None,

@@ -139,6 +139,48 @@ async fn commands_of_the_scripted_agent_are_boxed_too() {
     }
 }
 
+/// As npm installs programs: a link, whose target needs what is beside it.
+#[tokio::test]
+async fn a_program_below_tmp_that_does_not_start_is_told_with_its_box() {
+    if !std::env::temp_dir().starts_with("/tmp") {
+        return eprintln!("not tested: temporary files are not in /tmp");
+    }
+    let packages = tempfile::tempdir().unwrap();
+    let (bin, library) = (packages.path().join("bin"), packages.path().join("lib/agent"));
+    fs::create_dir_all(&bin).unwrap();
+    fs::create_dir_all(&library).unwrap();
+    fs::write(library.join("main.sh"), format!("#!/bin/sh\nexec python3 {AGENT}\n")).unwrap();
+    fs::set_permissions(library.join("main.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink(library.join("main.sh"), bin.join("agent")).unwrap();
+    let program = bin.join("agent");
+    for (state, program) in boxes().into_iter().map(|state| (state, program.display())) {
+        let home = Home::new();
+        let way = if state == Boxing::Own { "own" } else { "bwrap" };
+        let settings = format!(
+            "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\ncommand = [\"surely-not-installed\"]\n\
+             also = [\"{program}\"]\n[box]\nway = \"{way}\"\n[settings]\nCODE_AI1_NAME = \"test\"\n"
+        );
+        let process = Process::start(&home, &settings);
+        let mut front = Frontend::open(process.addr, None).await;
+        front.type_in("1", "hello").await;
+        let failed = front.agents[0].until("output_text").await;
+        let said = failed[BODY].as_str().unwrap();
+        assert!(said.contains("its box has a /tmp of its own"), "{said}");
+        assert!(said.contains("install it elsewhere") && said.contains("bin/agent"), "{said}");
+    }
+    // Under its other name it is found, and works without a box.
+    let home = Home::new();
+    let settings = format!(
+        "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\ncommand = [\"surely-not-installed\"]\n\
+         also = [\"{}\"]\n[box]\nenabled = false\n[settings]\nCODE_AI1_NAME = \"test\"\n",
+        program.display()
+    );
+    let process = Process::start(&home, &settings);
+    let mut front = Frontend::open(process.addr, None).await;
+    front.type_in("1", "hello").await;
+    front.agents[0].until_where(|packet| packet[BODY] == "hello there").await;
+}
+
 #[tokio::test]
 async fn without_a_box_the_channel_says_so_and_commands_do_not_run() {
     let home = Home::new();

@@ -1,6 +1,6 @@
 //! Calls that nobody has allowed: shown and written down, however the agent came to them.
 
-use crate::findings::{audit, decided, gateway};
+use crate::findings::{audit, decided, gateway, gateway_in};
 use crate::panes::Panes;
 use crate::support::{BODY, Client, Home, KIND};
 use serde_json::{Value, json};
@@ -57,6 +57,54 @@ async fn a_call_that_does_not_keep_to_its_answer_is_ungated() {
         assert_eq!(audit(&home)[..expected.len()], expected, "{word}");
     }
     assert_eq!(audit(&home).iter().filter(|row| row.1 == "nobody").count(), 2);
+}
+
+/// The last news of a run's tools: state, whether nobody has allowed it, and what went wrong.
+async fn tool_failed(pane: &mut Client) -> (Value, Value, Value) {
+    let failed = |packet: &Value| packet[KIND] == "tool" && packet[BODY]["状態"] == "failed";
+    let last = pane.until_where(failed).await[BODY].clone();
+    (last["状態"].clone(), last["承認なし"].clone(), last["エラー"].clone())
+}
+
+#[tokio::test]
+async fn a_call_that_failed_without_asking_is_not_ungated() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    let mut watcher = watcher(&front, process.addr).await;
+    let lines = front.ask(1, "failure").await.lines;
+    let told = tool_failed(&mut watcher).await;
+    assert_eq!(told, (json!("failed"), json!(false), json!("no")));
+    assert!(lines.iter().any(|line| line == "[tool] Write a.txt: failed"), "{lines:?}");
+    assert!(audit(&home).is_empty());
+}
+
+#[tokio::test]
+async fn a_refused_call_without_an_end_is_told_as_refused() {
+    for (language, refused) in
+        [("en", "it was refused"), ("ja", "許可されなかったため、実行されていません")]
+    {
+        let home = Home::new();
+        let process = gateway_in(language, &home, "");
+        let mut front = Panes::open(process.addr, None).await;
+        let mut watcher = watcher(&front, process.addr).await;
+        for word in ["ask-and-end", "ask-and-hush"] {
+            front.type_in(1, word).await;
+            let question = front.question(1).await;
+            front.decide(&question, false).await;
+            front.told(1).await;
+            let told = tool_failed(&mut watcher).await;
+            assert_eq!(told, (json!("failed"), json!(false), json!(refused)), "{word}");
+        }
+        // Nobody has said no: the run ended.
+        front.type_in(1, "ask-and-wait").await;
+        front.question(1).await;
+        front.cancel(1).await;
+        let told = tool_failed(&mut watcher).await;
+        assert_eq!((&told.0, &told.1), (&json!("failed"), &json!(false)));
+        assert_ne!(told.2, json!(refused));
+        front.pane(1).until_where(|packet| packet[BODY] == "<<< 処理中断 >>>").await;
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use super::argument::{self, Filled};
 use super::line::{LineError, Lines};
 use super::program::{Program, installed};
 use super::supervised::{self, Pipes, Stderr, Supervised, described};
+use super::supervisor::NOT_STARTED;
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
     AgentPrompt, AgentState, AgentStdin, Cost, Place, Tool, ToolStatus, Usage,
@@ -122,7 +123,8 @@ impl Agent {
             let command = row.command.first().map_or("", String::as_str);
             return Err(format!("{}: `{command}` is not installed. {}", row.label, row.install));
         }
-        let filled = argument::fill(&row.command, prompt, self.place.home.as_ref()).await;
+        let filled =
+            argument::fill(&self.program.command(), prompt, self.place.home.as_ref()).await;
         filled.map_err(|err| format!("{}: {err}", row.label))
     }
 
@@ -211,7 +213,15 @@ impl Agent {
     ) -> Result<AgentEnd, LinkDropped> {
         let status = process.gone().await;
         stderr.drain(LAST_WORDS_LIMIT).await;
-        told.finish(status, &stderr.last_words(), &self.program.row.label).await
+        let end = told.finish(status, &stderr.last_words(), &self.program.row.label).await?;
+        let not_started = status.and_then(|status| status.code()) == Some(i32::from(NOT_STARTED));
+        let hint = self.program.box_hint(&self.place).filter(|_| not_started);
+        Ok(match (end, hint) {
+            (AgentEnd::Failed { reason }, Some(hint)) => {
+                AgentEnd::Failed { reason: format!("{reason}; {hint}") }
+            }
+            (end, _) => end,
+        })
     }
 
     /// Ends everything; a further cancel does not wait.

@@ -3,7 +3,8 @@
 use super::process::PASSED_ON;
 use super::{AgentHome, AgentLink, Place, acp, command};
 use crate::message::{AgentKind, AgentRow};
-use crate::which::which;
+use crate::sandbox;
+use crate::which::first_of;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,6 +31,26 @@ impl Program {
         }
     }
 
+    /// The row's command, by the name under which its program is installed.
+    pub(super) fn command(&self) -> Vec<String> {
+        let found = first_of(self.row.names()).map(|(name, _)| name.to_owned());
+        let program = found.or_else(|| self.row.command.first().cloned());
+        program.into_iter().chain(self.row.command.iter().skip(1).cloned()).collect()
+    }
+
+    /// Why a program that is there may not be found in its box, and what to do.
+    pub(super) fn box_hint(&self, place: &Place) -> Option<String> {
+        place.confinement.as_ref()?;
+        let (_, found) = first_of(self.row.names())?;
+        let replaced = sandbox::replaced_in(&found)?;
+        Some(format!(
+            "it is at {}, and its box has a {} of its own, where only the program's own directory is to be seen: \
+             install it elsewhere",
+            found.display(),
+            replaced.display()
+        ))
+    }
+
     /// The only variables that the agent sees, besides its mark.
     pub(super) fn environment(&self, home: Option<&AgentHome>) -> Vec<(OsString, OsString)> {
         let always = PASSED_ON.into_iter().chain(["TERM"]).map(str::to_owned);
@@ -45,7 +66,7 @@ impl Program {
 
 /// Where the row's command is found, if it is there and may be run.
 pub fn installed(row: &AgentRow) -> Option<PathBuf> {
-    which(row.command.first()?)
+    Some(first_of(row.names())?.1)
 }
 
 pub(super) fn start(program: &Arc<Program>, place: &Place) -> AgentLink {

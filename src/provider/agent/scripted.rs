@@ -42,20 +42,7 @@ pub(super) fn start(place: Place, supervisor: PathBuf, owner: Arc<str>) -> Agent
 
 /// Its commands as those of a program, which has nothing to choose from.
 fn program(supervisor: PathBuf, owner: Arc<str>) -> Program {
-    let row = AgentRow {
-        name: NAME.to_owned(),
-        label: NAME.to_owned(),
-        kind: AgentKind::Command(CommandFormat::Text),
-        command: Vec::new(),
-        env: Vec::new(),
-        mode: None,
-        mode_option: None,
-        model_option: None,
-        models: Vec::new(),
-        network: false,
-        writable: Vec::new(),
-        install: String::new(),
-    };
+    let row = AgentRow::new(NAME, AgentKind::Command(CommandFormat::Text));
     Program { row, supervisor, owner, model: None, resume: None }
 }
 

@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// What forks while it is killed is killed again.
 const AGAIN: Duration = Duration::from_millis(20);
 /// What a shell says about a command that it cannot start.
-const NOT_STARTED: u8 = 127;
+pub(super) const NOT_STARTED: u8 = 127;
 /// We ourselves could not do our work.
 const NOT_SUPERVISED: u8 = 126;
 
@@ -68,7 +68,7 @@ pub fn become_command(command: &[OsString], confinement: Option<&str>) -> ExitCo
         return ExitCode::from(NOT_STARTED);
     };
     match confinement.map(|text| confine(text, command)) {
-        Some(Ok(Next::Become(next))) => replaced_by(next),
+        Some(Ok(Next::Become(next))) => replaced_by(next, " in its box"),
         Some(Ok(Next::Hold(first))) => waited(sandbox::hold(first)),
         Some(Ok(Next::Lead(agent))) => waited(sandbox::lead(agent)),
         Some(Err(err)) => {
@@ -78,14 +78,14 @@ pub fn become_command(command: &[OsString], confinement: Option<&str>) -> ExitCo
         None => {
             let mut next = Command::new(program);
             next.args(arguments);
-            replaced_by(next)
+            replaced_by(next, "")
         }
     }
 }
 
-fn replaced_by(mut next: Command) -> ExitCode {
+fn replaced_by(mut next: Command, place: &str) -> ExitCode {
     let err = next.exec();
-    complain(&format!("{} cannot be started: {err}", next.get_program().display()));
+    complain(&format!("{} cannot be started{place}: {err}", next.get_program().display()));
     ExitCode::from(NOT_STARTED)
 }
 

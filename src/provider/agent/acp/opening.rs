@@ -354,7 +354,10 @@ impl Agent {
                     self.show(line, start);
                 }
                 Happening::Said(Said::Message(message)) => self.on_other(message),
-                Happening::Said(Said::Ended(why)) => return Err(self.lost(&why).await.into()),
+                Happening::Said(Said::Ended(why)) => {
+                    let lost = self.lost(&why).await;
+                    return Err(self.with_hint(lost).into());
+                }
                 Happening::Input(AgentInput::Prompt(prompt)) => {
                     self.hold(prompt);
                     // Its own start is under way, whoever it was for.
@@ -373,6 +376,14 @@ impl Agent {
                 }
                 Happening::LinkDropped => return Err(Halt::LinkDropped.into()),
             }
+        }
+    }
+
+    /// An agent that does not even start may lack what is not in its box.
+    fn with_hint(&self, halt: Halt) -> Halt {
+        match (halt, self.program.box_hint(&self.place)) {
+            (Halt::Failed(reason), Some(hint)) => Halt::Failed(format!("{reason}; {hint}")),
+            (halt, _) => halt,
         }
     }
 

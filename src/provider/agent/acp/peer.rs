@@ -118,7 +118,7 @@ pub(super) enum Silence {
 impl Peer {
     pub(super) fn start(program: &Program, place: &Place) -> io::Result<Self> {
         let (process, pipes) =
-            supervised::spawn(program, &program.row.command, place, AgentStdin::Passed)?;
+            supervised::spawn(program, &program.command(), place, AgentStdin::Passed)?;
         let Pipes { stdin, stdout, stderr } = pipes;
         let host = Host::Process(Box::new(process));
         Ok(Self::new(host, Sink::Process(stdin), Source::Process(stdout), stderr))

@@ -98,18 +98,10 @@ impl BuiltIn {
     /// `supervisor` is our own binary, `owner` marks every process.
     pub fn new(supervisor: PathBuf, owner: Arc<str>, memory: PathBuf, texts: Texts) -> Self {
         let row = AgentRow {
-            name: NAME.to_owned(),
             label: LABEL.to_owned(),
-            kind: AgentKind::Acp,
-            command: Vec::new(),
-            env: Vec::new(),
             mode: Some(ASKS.to_owned()),
-            mode_option: None,
-            model_option: None,
-            models: Vec::new(),
             network: true,
-            writable: Vec::new(),
-            install: String::new(),
+            ..AgentRow::new(NAME, AgentKind::Acp)
         };
         let program = Program { row, supervisor, owner, model: None, resume: None };
         let program = Arc::new(program);
