@@ -354,6 +354,23 @@ async fn a_conversation_goes_on_in_a_new_process() {
 }
 
 #[tokio::test]
+async fn a_history_that_comes_after_the_answer_is_told_to_nobody() {
+    // While it is waited for, and when it comes only within the prompt.
+    for late in ["0.05", "0.9"] {
+        let mut place = Post::new(&["--load", "--load-late", late]);
+        let session = place.start().said("session").await;
+        place.program.resume = Some(session.clone());
+        let mut agent = place.start();
+        let outputs = agent.ask("session tool").await;
+        assert_eq!(answers(&outputs), session, "{late}: {outputs:?}");
+        let old =
+            |output: &AgentOutput| matches!(output, AgentOutput::Tool(tool) if tool.id != "t1");
+        assert!(!outputs.iter().any(old), "{late}: {outputs:?}");
+        assert_eq!(agent.said("hello").await, "hello there");
+    }
+}
+
+#[tokio::test]
 async fn who_says_that_it_can_resume_and_cannot_is_asked_to_load() {
     let place = Post::new(&["--resume-broken", "--load"]);
     let mut agent = place.start();

@@ -1,7 +1,9 @@
 //! Calls that nobody has allowed: shown and written down, however the agent came to them.
 
+use crate::acp::AGENT;
 use crate::findings::{audit, decided, gateway, gateway_in};
 use crate::panes::Panes;
+use crate::process::Process;
 use crate::support::{BODY, Client, Home, KIND};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -105,6 +107,27 @@ async fn a_refused_call_without_an_end_is_told_as_refused() {
         assert_ne!(told.2, json!(refused));
         front.pane(1).until_where(|packet| packet[BODY] == "<<< 処理中断 >>>").await;
     }
+}
+
+#[tokio::test]
+async fn a_history_is_neither_an_answer_nor_written_down() {
+    let home = Home::new();
+    let settings = format!(
+        "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\n\
+         command = [\"python3\", \"{AGENT}\", \"--load\", \"--load-late\", \"0.05\"]\n\
+         [settings]\nCODE_AI1_NAME = \"test\"\n"
+    );
+    let process = Process::start(&home, &settings);
+    let mut front = Panes::open(process.addr, None).await;
+    let session = front.session();
+    assert_eq!(front.ask(1, "hello").await.answer, "hello there");
+    process.kill();
+    let process = Process::start(&home, &settings);
+    let mut front = Panes::open(process.addr, Some(&session)).await;
+    let told = front.ask(1, "hello").await;
+    assert_eq!(told.answer, "hello there");
+    assert!(!told.forgot() && !told.lines.iter().any(|line| line.contains("old")), "{told:?}");
+    assert!(audit(&home).is_empty());
 }
 
 #[tokio::test]

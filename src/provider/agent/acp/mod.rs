@@ -8,6 +8,7 @@ mod opening;
 mod option;
 mod peer;
 mod question;
+mod replay;
 mod sweep;
 mod tools;
 mod turn;
@@ -28,6 +29,7 @@ use message::Messages;
 use option::Choices;
 use peer::{Peer, Said, Silence};
 use question::Questions;
+use replay::Replay;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::process::ExitStatus;
@@ -75,6 +77,7 @@ fn link(program: Arc<Program>, inside: Option<Arc<BuiltIn>>, place: Place) -> Ag
         listening: Listening::WhenTold,
         passed_over: PassedOver::default(),
         early: None,
+        replay: Replay::None,
         family: Vec::new(),
         wounded: false,
         pictures: 0,
@@ -109,6 +112,8 @@ struct Agent {
     passed_over: PassedOver,
     /// There while the process was started and nobody has asked it anything.
     early: Option<Early>,
+    /// Whether a loaded conversation may still be repeated.
+    replay: Replay,
     /// Who was there when the prompt was sent: the agent, and helpers of its own.
     family: Vec<Process>,
     /// With a cancelled prompt we have ended something that it may need.
@@ -278,6 +283,7 @@ impl Agent {
         self.tools.clear();
         self.pictures = 0;
         self.state = None;
+        self.replay = Replay::None;
         self.listening = Listening::WhenTold;
         if self.passed_over.late > 0 {
             debug!(?self.passed_over, agent = self.program.row.name, "output was passed over");

@@ -4,7 +4,7 @@ use super::option::{Choices, Switch};
 use super::peer::{Peer, Said};
 use super::wire::{Incoming, RpcError};
 use super::{Agent, Halt, Happening};
-use crate::provider::agent::{AgentInput, AgentOutput, AgentState, installed};
+use crate::provider::agent::{AgentInput, AgentOutput, AgentPrompt, AgentState, installed};
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, AuthMethod, ClientCapabilities, Implementation, InitializeRequest,
@@ -231,6 +231,7 @@ impl Agent {
             let request = LoadSessionRequest::new(earlier.to_owned(), self.place.cwd());
             let loaded = self.call("session/load", &request, start).await;
             if let Some(session) = unless_refused::<LoadSessionResponse>(loaded)? {
+                self.hear_history().await?;
                 return Ok(Some(Choices::repeated(session.modes, session.config_options)));
             }
         }
@@ -358,12 +359,7 @@ impl Agent {
                     let lost = self.lost(&why).await;
                     return Err(self.with_hint(lost).into());
                 }
-                Happening::Input(AgentInput::Prompt(prompt)) => {
-                    self.hold(prompt);
-                    // Its own start is under way, whoever it was for.
-                    let _ = self.speak_up();
-                    self.tell_state(AgentState::Starting);
-                }
+                Happening::Input(AgentInput::Prompt(prompt)) => self.take_early(prompt),
                 Happening::Input(AgentInput::Cancel | AgentInput::CancelNow) => {
                     self.bury().await?;
                     return Err(Halt::Cancelled.into());
@@ -377,6 +373,13 @@ impl Agent {
                 Happening::LinkDropped => return Err(Halt::LinkDropped.into()),
             }
         }
+    }
+
+    /// Its own start is under way, whoever it was for.
+    pub(super) fn take_early(&mut self, prompt: AgentPrompt) {
+        self.hold(prompt);
+        let _ = self.speak_up();
+        self.tell_state(AgentState::Starting);
     }
 
     /// An agent that does not even start may lack what is not in its box.

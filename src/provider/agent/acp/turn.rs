@@ -75,6 +75,10 @@ impl Agent {
         loop {
             match self.next(None).await {
                 Happening::Said(Said::Message(message)) => {
+                    if self.is_history(&message, &prompt.text) {
+                        self.passed_over.late += 1;
+                        continue;
+                    }
                     if let Some(result) = self.on_message(message, wanted) {
                         let broken = wounded && result.is_err();
                         if broken && silent {
@@ -101,6 +105,17 @@ impl Agent {
                 }
                 Happening::LinkDropped => return Err(Halt::LinkDropped),
             }
+        }
+    }
+
+    fn is_history(&mut self, message: &Incoming, prompt: &str) -> bool {
+        match message {
+            Incoming::Update(update) => self.replay.has(&update.update, prompt),
+            Incoming::Response { .. }
+            | Incoming::Ask { .. }
+            | Incoming::Refused { .. }
+            | Incoming::Unknown
+            | Incoming::Noise(_) => false,
         }
     }
 
