@@ -19,6 +19,8 @@ mod chat_faults;
 mod chat_gemini;
 mod chat_openai;
 mod choice;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod codex;
 mod comparison;
 mod content;
 mod core_api;
