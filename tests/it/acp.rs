@@ -443,7 +443,7 @@ async fn where_nothing_was_said_nothing_is_forgotten() {
     let mut agent = place.start();
     agent.warm().await;
     wait_for(PATIENCE, || !conversations(&place.path()).is_empty()).await;
-    let pid = conversations(&place.path())[0].strip_prefix("session-").unwrap().parse().unwrap();
+    let pid = conversations(&place.path())[0].split('-').nth(1).unwrap().parse().unwrap();
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     wait_for(PATIENCE, || living_in(&place.path()).is_empty()).await;

@@ -21,7 +21,8 @@ async fn besiege(front: &mut Frontend, mark: &str) {
     front.type_in("2", &format!("chains {mark}.2 wait")).await;
     for slot in [1, 2] {
         let word = format!("{mark}.{slot}");
-        wait_for(LIMIT, || count(&word) >= 20).await;
+        // Of one that has just forked and exits nothing is to be seen, so a look finds only some of them.
+        wait_for(LIMIT, || count(&word) >= 3).await;
     }
 }
 
