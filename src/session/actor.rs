@@ -93,6 +93,8 @@ enum Alarm {
     Stop,
     /// Nobody answered a question.
     Confirm,
+    /// The place of a text in the log is not known, and is not waited for any longer.
+    Write,
     /// An agent had nothing to do for long.
     Rest,
     /// Nobody uses the session.
@@ -224,6 +226,7 @@ impl Session {
                 alarm = ring(alarm) => match alarm {
                     Alarm::Stop => self.on_stop_deadline(),
                     Alarm::Confirm => self.on_confirm_deadline(),
+                    Alarm::Write => self.write_text(),
                     Alarm::Rest => self.on_rest(),
                     Alarm::Unload => return Ended::Unloaded,
                 },
@@ -242,6 +245,7 @@ impl Session {
         let alarms = [
             (stop, Alarm::Stop),
             (self.gate.deadline(), Alarm::Confirm),
+            (self.voice.unwritten.as_ref().map(|text| text.until), Alarm::Write),
             (self.next_rest(), Alarm::Rest),
             (self.idle_end(), Alarm::Unload),
         ];

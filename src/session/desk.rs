@@ -40,6 +40,8 @@ pub(super) struct Desk {
     last_order: u64,
     /// Numbered choices that are being carried out, each with the sockets that have sent it again meanwhile.
     choosing: HashMap<RequestNo, BTreeSet<u64>>,
+    /// Texts that were held until their place in the log was known.
+    held_texts: u64,
     pub(super) controls: Controls,
 }
 
@@ -59,6 +61,7 @@ impl Desk {
             last_order: 0,
             followed: HashMap::new(),
             choosing: HashMap::new(),
+            held_texts: 0,
             controls,
         }
     }
@@ -83,6 +86,17 @@ impl Desk {
 
     fn close_gate(&mut self, command: &Command) {
         self.gate = Some(Gate { starts_work_on: targets(command) });
+    }
+
+    /// What comes behind a text for a live model waits until that is written down. Returns a number for the text.
+    pub(super) fn hold_for_text(&mut self) -> u64 {
+        self.gate = Some(Gate { starts_work_on: Vec::new() });
+        self.held_texts += 1;
+        self.held_texts
+    }
+
+    pub(super) fn release_text(&mut self) {
+        self.gate = None;
     }
 
     /// Whether work for this channel has been asked for before `order` but not begun.

@@ -122,7 +122,8 @@ impl Microphone {
     /// Whether the model is ready for more to read or to look at.
     pub(super) fn has_room(&self) -> bool {
         let intake = self.lock();
-        let words = intake.waiting.iter().filter(|input| !is_sound(input));
+        let counts = |input: &&LiveInput| !is_sound(input) && !matches!(input, LiveInput::Place(_));
+        let words = intake.waiting.iter().filter(counts);
         let bytes = words.clone().map(|input| match input {
             LiveInput::Image(image) => image.len(),
             LiveInput::Text(text) | LiveInput::Report(text) => text.len(),
@@ -130,7 +131,10 @@ impl Microphone {
                 let (Ok(text) | Err(text)) = outcome;
                 text.len()
             }
-            LiveInput::Audio { .. } | LiveInput::Interrupt | LiveInput::TalkKey(_) => 0,
+            LiveInput::Audio { .. }
+            | LiveInput::Place(_)
+            | LiveInput::Interrupt
+            | LiveInput::TalkKey(_) => 0,
         });
         words.count() < WORDS_CAPACITY && bytes.sum::<usize>() < WORDS_BYTES
     }
@@ -141,6 +145,7 @@ impl Microphone {
         let texts = intake.waiting.iter().filter_map(|input| match input {
             LiveInput::Text(text) => Some(text.clone()),
             LiveInput::Audio { .. }
+            | LiveInput::Place(_)
             | LiveInput::Report(_)
             | LiveInput::Image(_)
             | LiveInput::Interrupt
@@ -278,7 +283,8 @@ mod tests {
             match input {
                 LiveInput::Audio { chunk, lost } => heard.push((chunk.pcm[0], lost)),
                 LiveInput::Text(_) => texts += 1,
-                LiveInput::Report(_)
+                LiveInput::Place(_)
+                | LiveInput::Report(_)
                 | LiveInput::Image(_)
                 | LiveInput::Interrupt
                 | LiveInput::TalkKey(_)

@@ -8,19 +8,65 @@ use crate::files::{FileError, SavedFile};
 use crate::message::{Channel, Event, Problem};
 use crate::provider::live::LiveInput;
 use bytes::Bytes;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A model tells within this how much was heard of a reply that a text interrupts. After it the text is written down as
+/// it came: somebody waits to see it.
+const LONGEST_UNWRITTEN: Duration = Duration::from_secs(1);
+
+/// A text that a model reads already. The log has it behind everything that was said before.
+#[derive(Debug)]
+pub(super) struct Unwritten {
+    asker: Asker,
+    channel: Channel,
+    event: Event,
+    place: u64,
+    pub(super) until: Instant,
+}
 
 impl Session {
     pub(super) fn send_live_text(&mut self, asker: Asker, echo: Option<Channel>, text: String) {
         if !self.voice.has_room() {
             return self.refuse(asker, Problem::QueueFull { waiting: WORDS_CAPACITY });
         }
+        self.write_text();
         let unseen = self.recent.take_unseen().into_iter().map(LiveInput::Image);
-        let shown = unseen.chain([LiveInput::Text(text.clone())]);
-        let mut step = Step { changes: Vec::new(), effects: shown.map(Effect::Show).collect() };
-        if let Some(channel) = echo {
-            let attachments = self.recent.take(channel);
-            self.append(&mut step, channel, Event::UserText { text, attachments });
+        let mut shown: Vec<_> = unseen.map(Effect::Show).collect();
+        let Some(channel) = echo else {
+            shown.push(Effect::Show(LiveInput::Text(text)));
+            return self.record_for(asker, Step { changes: Vec::new(), effects: shown });
+        };
+        let attachments = self.recent.take(channel);
+        let event = Event::UserText { text: text.clone(), attachments };
+        if channel != Channel::Chat || !self.voice.is_open() {
+            shown.push(Effect::Show(LiveInput::Text(text)));
+            let mut step = Step { changes: Vec::new(), effects: shown };
+            self.append(&mut step, channel, event);
+            return self.record_for(asker, step);
         }
+        let place = self.desk.hold_for_text();
+        shown.extend([LiveInput::Place(place), LiveInput::Text(text)].map(Effect::Show));
+        self.record(Step { changes: Vec::new(), effects: shown });
+        let until = Instant::now() + LONGEST_UNWRITTEN;
+        self.voice.unwritten = Some(Unwritten { asker, channel, event, place, until });
+    }
+
+    /// Everything that was said before it is in the log.
+    pub(super) fn on_placed_text(&mut self, place: u64) {
+        if self.voice.unwritten.as_ref().is_some_and(|text| text.place == place) {
+            self.write_text();
+        }
+    }
+
+    /// Whatever came before it is told by now, or will not be.
+    pub(super) fn write_text(&mut self) {
+        let Some(Unwritten { asker, channel, event, .. }) = self.voice.unwritten.take() else {
+            return;
+        };
+        self.desk.release_text();
+        let mut step = Step::default();
+        self.append(&mut step, channel, event);
         self.record_for(asker, step);
     }
 

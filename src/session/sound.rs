@@ -56,6 +56,7 @@ impl Session {
                 self.voice.works();
                 self.say_in_chat(Event::Transcript { speaker, text, interrupted });
             }
+            Some(LiveOutput::Placed(place)) => self.on_placed_text(place),
             Some(LiveOutput::ToolCall { id, name, arguments }) => {
                 self.on_errand(id, &name, &arguments);
             }
@@ -75,6 +76,7 @@ impl Session {
 
     fn on_live_down(&mut self, reason: String) {
         info!(session = %self.id, reason, "the live model is gone");
+        self.write_text();
         if self.voice.on_failure(&reason) {
             self.say_in_chat(Event::Notice(Notice::LiveDown { reason }));
         }

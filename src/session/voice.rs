@@ -4,6 +4,7 @@
 use super::actor::Session;
 use super::microphone::{Fed, Heard, Microphone};
 use super::past;
+use super::sight::Unwritten;
 use crate::message::{Channel, ConnectionId, PlaybackAck, Recorded, Seq, StopReason, TalkKey};
 use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput, Said, Speaker};
 use std::future::pending;
@@ -28,6 +29,8 @@ pub(super) struct Voice {
     leaving: Option<Leaving>,
     /// The chat up to here is what a new model has to know.
     told_upto: Seq,
+    /// A text that is shown to the model, and written down when its place in the conversation is known.
+    pub(super) unwritten: Option<Unwritten>,
     microphone: Microphone,
     speaker: Speaker,
     /// What waits at the microphone can be fed only when the model has room again.
@@ -53,6 +56,7 @@ impl Leaving {
             let output = timeout_at(self.until, self.output.recv()).await.ok().flatten()?;
             match output {
                 LiveOutput::Transcript { .. }
+                | LiveOutput::Placed(_)
                 | LiveOutput::Text(_)
                 | LiveOutput::Turn(_)
                 | LiveOutput::Usage { .. } => return Some(output),
@@ -80,6 +84,7 @@ impl Voice {
             link: None,
             leaving: None,
             told_upto: Seq(0),
+            unwritten: None,
             microphone,
             speaker,
             behind: Fed::Everything,
@@ -261,6 +266,7 @@ impl Session {
         while let Some(word) = self.voice.last_word().await {
             self.on_live(Some(word));
         }
+        self.write_text();
     }
 }
 

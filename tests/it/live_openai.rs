@@ -321,3 +321,50 @@ async fn a_session_whose_wishes_are_refused_takes_the_model_from_nobody() {
     call.reply("hi there", 3).await;
     assert_eq!(second.chat.until("recognition_output").await[BODY], "hi there");
 }
+
+#[tokio::test]
+async fn a_text_written_into_a_reply_is_kept_behind_what_was_heard_of_it() {
+    let (one, two) = (Vendor::start().await, Vendor::start().await);
+    let rows = vec![one.row("one"), two.row("two")];
+    let gateway = Gateway::start_with(|config| config.add_live(rows).unwrap()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    write(&mut front, "a story").await;
+    let mut call = one.answer().await;
+    front.chat.until("input_text").await;
+    let mut said = vec!["a story".to_owned()];
+    for number in 0..3 {
+        let words = vec!["word"; 200].join(" ");
+        call.reply(&words, 600).await;
+        // A tenth of a second each: some of it is heard by then.
+        for _ in 0..15 {
+            front.audio.until("output_audio").await;
+        }
+        let text = format!("stop {number}");
+        let numbered = json!({CHANNEL: "0", "送信モード": "Live", KIND: "input_text", BODY: text,
+            "要求番号": format!("n{number}")});
+        front.input.send(&numbered).await;
+        // Who has no answer sends it again, and it is written once.
+        front.input.send(&numbered).await;
+        let seen = front.chat.collect_until(|packet| packet[BODY] == text).await;
+        let heard: Vec<_> =
+            seen.iter().filter(|packet| packet[KIND] == "recognition_output").collect();
+        assert_eq!(heard.len(), 1, "{seen:?}");
+        assert_eq!(heard[0]["中断"], true, "{heard:?}");
+        said.extend([heard[0][BODY].as_str().unwrap().to_owned(), text]);
+        for repeated in [json!(false), json!(true)] {
+            let ack = front.input.until("ack").await;
+            assert_eq!(ack["重複"], repeated, "{ack}");
+        }
+        front.audio.until("cancel_audio").await;
+    }
+    set(&gateway, &front, "LIVE_AI_NAME", "two").await;
+    write(&mut front, "and now").await;
+    said.push("and now".to_owned());
+    let mut call = two.answer().await;
+    let mut told = Vec::new();
+    while told.last().is_none_or(|last| last != "and now") {
+        let item = call.until("conversation.item.create").await;
+        told.push(item["item"]["content"][0]["text"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(told, said);
+}

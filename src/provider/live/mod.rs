@@ -49,6 +49,8 @@ pub enum LiveInput {
         lost: u64,
     },
     Text(String),
+    /// The text that follows has its place in the conversation here; answered with [`LiveOutput::Placed`].
+    Place(u64),
     /// News to pass on to the user by voice, not to be answered.
     Report(String),
     /// An encoded picture, as the client sent it.
@@ -72,6 +74,8 @@ pub enum LiveOutput {
         text: String,
         interrupted: Option<Interruption>,
     },
+    /// Everything that was said before a [`LiveInput::Place`] is told.
+    Placed(u64),
     /// The answer to a text.
     Text(String),
     /// Wants something done; answered with [`LiveInput::ToolResult`].

@@ -77,6 +77,7 @@ impl Model {
             // A gap needs no care: an echo has it too.
             LiveInput::Audio { chunk, lost: _ } => self.on_audio(chunk).await,
             LiveInput::Text(text) => self.on_text(&text).await,
+            LiveInput::Place(place) => self.emit(LiveOutput::Placed(place)).await,
             LiveInput::Report(text) => {
                 self.tone = Some(Tone::for_text(&text));
                 Ok(())

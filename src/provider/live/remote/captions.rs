@@ -20,8 +20,17 @@ pub(super) struct Captions {
 
 #[derive(Debug)]
 enum Entry {
-    User { name: Option<String>, pieces: String, text: Option<Decided> },
-    Reply { generation: Generation, text: Option<Decided> },
+    User {
+        name: Option<String>,
+        pieces: String,
+        text: Option<Decided>,
+    },
+    Reply {
+        generation: Generation,
+        text: Option<Decided>,
+    },
+    /// Somebody wants to know when everything before it is told.
+    Place(u64),
 }
 
 /// Empty: there is nothing to tell.
@@ -31,6 +40,13 @@ struct Decided {
     interrupted: Option<Interruption>,
     typed: bool,
     when: Instant,
+}
+
+/// What is due now.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    Said(Caption),
+    Place(u64),
 }
 
 /// What is to be told now.
@@ -88,6 +104,11 @@ impl Captions {
         let text =
             Some(Decided { text: text.to_owned(), interrupted: None, typed: true, when: now });
         self.entries.push_back(Entry::User { name: None, pieces: String::new(), text });
+    }
+
+    /// Told as soon as everything that was said so far is.
+    pub(super) fn place_here(&mut self, place: u64) {
+        self.entries.push_back(Entry::Place(place));
     }
 
     pub(super) fn user_said(&mut self, utterance: &str, said: &str, last: bool, now: Instant) {
@@ -177,16 +198,16 @@ impl Captions {
     }
 
     /// What can be told by now, in order.
-    pub(super) fn due(&mut self, now: Instant) -> Vec<Caption> {
+    pub(super) fn due(&mut self, now: Instant) -> Vec<Due> {
         self.take(now, false)
     }
 
     /// What is known at the end, in order: nothing more will be.
-    pub(super) fn rest(&mut self, now: Instant) -> Vec<Caption> {
+    pub(super) fn rest(&mut self, now: Instant) -> Vec<Due> {
         self.take(now, true)
     }
 
-    fn take(&mut self, now: Instant, end: bool) -> Vec<Caption> {
+    fn take(&mut self, now: Instant, end: bool) -> Vec<Due> {
         let mut due = Vec::new();
         loop {
             let overdue = end || self.deadline().is_some_and(|deadline| deadline <= now);
@@ -201,12 +222,16 @@ impl Captions {
                     (Speaker::User, text)
                 }
                 Some(Entry::User { text, .. }) => (Speaker::User, text),
+                Some(Entry::Place(place)) => {
+                    due.push(Due::Place(place));
+                    continue;
+                }
                 None => return due,
             };
             if let (speaker, Some(Decided { text, interrupted, typed, .. })) = caption
                 && !text.is_empty()
             {
-                due.push(Caption { speaker, text, interrupted, typed });
+                due.push(Due::Said(Caption { speaker, text, interrupted, typed }));
             }
         }
     }
@@ -264,7 +289,7 @@ impl Captions {
     fn unnamed(&mut self) -> Option<&mut Option<String>> {
         self.entries.iter_mut().find_map(|entry| match entry {
             Entry::User { name: name @ None, text: None, .. } => Some(name),
-            Entry::User { .. } | Entry::Reply { .. } => None,
+            Entry::User { .. } | Entry::Reply { .. } | Entry::Place(_) => None,
         })
     }
 }
@@ -273,11 +298,12 @@ impl Entry {
     fn decided(&self) -> Option<&Decided> {
         match self {
             Self::User { text, .. } | Self::Reply { text, .. } => text.as_ref(),
+            Self::Place(_) => None,
         }
     }
 
     fn is_decided(&self) -> bool {
-        self.decided().is_some()
+        matches!(self, Self::Place(_)) || self.decided().is_some()
     }
 }
 
@@ -286,7 +312,11 @@ mod tests {
     use super::*;
 
     fn told(captions: &mut Captions, now: Instant) -> Vec<String> {
-        captions.due(now).into_iter().map(|caption| caption.text).collect()
+        let text = |due| match due {
+            Due::Said(caption) => caption.text,
+            Due::Place(place) => place.to_string(),
+        };
+        captions.due(now).into_iter().map(text).collect()
     }
 
     #[tokio::test(start_paused = true)]
@@ -324,6 +354,21 @@ mod tests {
         assert_eq!(told(&mut captions, now), [""; 0]);
         captions.reply_ended(Generation(1), "the beg".to_owned(), None, now);
         assert_eq!(told(&mut captions, now), ["the beg", "stop"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_written_into_a_reply_has_its_place_behind_what_was_heard_of_it() {
+        let (mut captions, now) = (Captions::default(), Instant::now());
+        captions.place_here(1);
+        assert_eq!(told(&mut captions, now), ["1"]);
+        captions.user_began(Some("u"));
+        captions.reply_began(Generation(1));
+        captions.place_here(2);
+        captions.user_wrote("typed", now);
+        captions.reply_ended(Generation(1), "the beg".to_owned(), None, now);
+        assert_eq!(told(&mut captions, now), [""; 0]);
+        captions.user_said("u", "spoken", true, now);
+        assert_eq!(told(&mut captions, now), ["spoken", "the beg", "2", "typed"]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ mod hearing;
 mod replies;
 mod turn;
 
-use super::captions::Captions;
+use super::captions::{Captions, Due};
 use super::ear::Ear;
 use super::floor::Floor;
 use super::line::News;
@@ -181,7 +181,7 @@ impl Conversation {
         let now = Instant::now();
         self.settle_replies(now);
         let rest = self.captions.rest(now);
-        self.untold.extend(rest.into_iter().filter(|caption| !caption.typed).map(LiveOutput::from));
+        rest.into_iter().for_each(|due| self.tell_due(due));
         self.untold.extend(self.failed.take().map(|reason| LiveOutput::Failed { reason }));
         for output in self.untold {
             let _ = self.outputs.send(output).await;
@@ -194,12 +194,7 @@ impl Conversation {
         self.settle_replies(now);
         self.settle_turn(now);
         self.pass_on_results(now);
-        for caption in self.captions.due(now) {
-            self.memory.keep(caption.speaker == Side::User, &caption.text);
-            if !caption.typed {
-                self.untold.push_back(caption.into());
-            }
-        }
+        self.captions.due(now).into_iter().for_each(|due| self.tell_due(due));
         if self.is_idle() {
             self.be_idle(now);
         }
@@ -209,6 +204,18 @@ impl Conversation {
         }
         #[cfg(test)]
         self.remote.client.probe.note(self.size());
+    }
+
+    fn tell_due(&mut self, due: Due) {
+        match due {
+            Due::Said(caption) => {
+                self.memory.keep(caption.speaker == Side::User, &caption.text);
+                if !caption.typed {
+                    self.untold.push_back(caption.into());
+                }
+            }
+            Due::Place(place) => self.untold.push_back(LiveOutput::Placed(place)),
+        }
     }
 
     /// How many things it keeps.
@@ -241,12 +248,16 @@ impl Conversation {
             LiveInput::Interrupt => self.on_user_cancel(now),
             LiveInput::TalkKey(key) => self.on_talk_key(key, now),
             LiveInput::ToolResult { id, outcome } => self.on_tool_result(id, outcome),
-            LiveInput::Text(_) | LiveInput::Report(_) | LiveInput::Image(_)
+            LiveInput::Text(_)
+            | LiveInput::Place(_)
+            | LiveInput::Report(_)
+            | LiveInput::Image(_)
                 if !self.pictures.is_empty() =>
             {
                 bounded(&mut self.behind_picture, input);
             }
             LiveInput::Text(text) => self.on_text(text, now),
+            LiveInput::Place(place) => self.captions.place_here(place),
             LiveInput::Report(text) => bounded(&mut self.reports, text),
             LiveInput::Image(bytes) => {
                 self.pictures.spawn_blocking(move || picture::jpeg(&bytes));
@@ -260,6 +271,7 @@ impl Conversation {
             LiveInput::Image(image) => image.len(),
             LiveInput::Text(text) | LiveInput::Report(text) => text.len(),
             LiveInput::Audio { .. }
+            | LiveInput::Place(_)
             | LiveInput::Interrupt
             | LiveInput::TalkKey(_)
             | LiveInput::ToolResult { .. } => 0,

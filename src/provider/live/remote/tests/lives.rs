@@ -364,3 +364,27 @@ async fn news_that_were_not_told_when_the_connection_ended_are_told_on_the_next(
         assert!(call.idle(seconds(5)).await, "once is enough");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_written_into_a_reply_comes_behind_it_also_on_the_next_connection() {
+    let mut talk = talk();
+    talk.say(LiveInput::Text("one".to_owned())).await;
+    let mut call = talk.vendor.answer().await;
+    call.expect("conversation.item.create").await;
+    call.reply("r1", "a long story that goes on and on and on").await;
+    tokio::time::sleep(seconds(1)).await;
+    talk.say(LiveInput::Place(7)).await;
+    talk.say(LiveInput::Text("two".to_owned())).await;
+    let (side, heard, interrupted) = talk.said().await;
+    assert!(side == Side::Model && interrupted && !heard.is_empty(), "{heard}");
+    assert_eq!(talk.told().await, LiveOutput::Placed(7));
+    call.close(1011, "gone").await;
+    let mut call = talk.vendor.answer().await;
+    let known = [line("user", "one"), line("assistant", &heard), line("user", "two")];
+    assert_eq!(retold(&mut call, 3).await, known);
+    // Nobody speaks: the place is where the conversation is.
+    call.reply("r2", "yes").await;
+    assert_eq!(talk.said().await, answer("yes"));
+    talk.say(LiveInput::Place(8)).await;
+    assert_eq!(talk.told().await, LiveOutput::Placed(8));
+}
