@@ -11,6 +11,9 @@ use tokio::time::Instant;
 
 /// So much sound is sent ahead: enough for a network that stumbles, little enough to be silenced at once.
 const LEAD: Duration = Duration::from_millis(400);
+/// By so much a client may be behind what it was sent, by the way there and back, its buffer and its device: it is sent the
+/// lead beyond that. One that is further behind gets no more before it has played some of it, whatever it tells.
+const MOST_DELAY: Duration = Duration::from_secs(1);
 /// Sound that waits to be played. Full: the model is not read any further.
 const MOST_HELD: Duration = Duration::from_secs(120);
 /// How long a reply waits for a socket that has just gone; then it goes on as if somebody listened.
@@ -173,8 +176,7 @@ impl Playout {
             }
             reply.told = Some((heard, now));
             if reply.silenced.is_none() {
-                // What the client really has to play decides how much more it gets.
-                reply.ends = Some(now + length(reply.sent - heard));
+                reply.ends = Some(paced(reply.ends, now + length(reply.sent - heard)));
             }
             reply.underruns = ack.underruns;
             reply.forget_heard(now);
@@ -284,6 +286,15 @@ impl Playout {
     fn find(&mut self, generation: Generation) -> Option<&mut Reply> {
         self.replies.iter_mut().find(|reply| reply.generation == generation)
     }
+}
+
+/// When everything that was sent is over: as it would be if it were played as it was sent, and not as it is told. What is
+/// told is older than now by the way of the message, and about a speaker that plays later than it is sent to by the way
+/// there and what its device holds; to wait for that would leave it dry every time. Only what is more than that is
+/// waited for. And nobody plays faster than people speak, whoever tells so.
+fn paced(ends: Option<Instant>, told: Instant) -> Instant {
+    let Some(ends) = ends else { return told };
+    told.checked_sub(MOST_DELAY).map_or(ends, |late| late.max(ends))
 }
 
 /// When the next packet may go.

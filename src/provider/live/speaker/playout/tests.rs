@@ -185,14 +185,143 @@ fn what_a_client_tells_counts_and_never_falls() {
 #[test]
 fn a_client_that_plays_late_gets_no_more_than_its_lead() {
     let mut bench = Bench::new();
-    let reply = bench.reply(3_000);
-    bench.take();
-    bench.wait(400);
-    // Nothing was played: its network stumbled.
-    bench.ack(reply, 0);
-    assert!(bench.take().is_empty());
+    let reply = bench.reply(9_000);
+    let mut sent = bench.take().len();
+    for _ in 0..100 {
+        bench.wait(40);
+        // Nothing is played: its network stumbles, or it says so.
+        bench.ack(reply, 0);
+        sent += bench.take().len();
+    }
+    let most = LEAD + MOST_DELAY + PACKET;
+    assert_eq!(sent, 2 * samples(most) as usize);
+    bench.wait(200);
     bench.ack(reply, samples(MS * 200));
-    assert_eq!(bench.take().len(), sound(0, 200).len());
+    assert_eq!(bench.take().len(), sound(0, 200).len(), "it gets as much as it has played");
+}
+
+#[test]
+fn who_claims_to_have_played_everything_at_once_is_sent_no_more_for_it() {
+    let mut bench = Bench::new();
+    let reply = bench.reply(20_000);
+    let (mut sent, begun) = (0, bench.now);
+    for _ in 0..200 {
+        sent += samples_of(&bench.take());
+        bench.ack(reply, u64::MAX / 2);
+        assert!(sent <= samples(bench.now - begun + LEAD + PACKET), "{sent}");
+        bench.wait(10);
+    }
+}
+
+/// A client that plays what it gets, at the end of a line of this length.
+#[derive(Debug, Clone, Copy)]
+struct Far {
+    down: u64,
+    up: u64,
+    /// Anything up to this is added to each way.
+    jitter: u64,
+    /// What the device holds.
+    device: u64,
+    /// It waits so long before it begins.
+    buffer: u64,
+    /// It tells so often what has left the device.
+    tells: u64,
+}
+
+/// What has become of a reply at a client.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Outcome {
+    dry: u32,
+    millis: u64,
+    /// The most that was sent and not heard.
+    ahead: u64,
+}
+
+/// Plays a reply of so many milliseconds, one at a time, to its end.
+fn play(bench: &mut Bench, millis: u64, far: Far, mut seed: u64) -> Outcome {
+    let mut random = |most: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % (most + 1)
+    };
+    let reply = bench.reply(millis);
+    let (mut coming, mut telling) = (VecDeque::new(), VecDeque::new());
+    let (mut sent, mut here, mut taken) = (0, 0, 0);
+    let (mut begins, mut device) = (None, VecDeque::new());
+    let mut played = Outcome::default();
+    for now in 0..3 * millis + 10_000 {
+        let count = samples_of(&bench.take()) / 24;
+        if count > 0 {
+            // In order, however long each of them takes.
+            let last = coming.back().map_or(0, |(at, _)| *at);
+            coming.push_back(((now + far.down + random(far.jitter)).max(last), count));
+            sent += count;
+        }
+        while coming.front().is_some_and(|(at, _)| *at <= now) {
+            here += coming.pop_front().map_or(0, |(_, count)| count);
+            begins.get_or_insert(now + far.buffer);
+        }
+        if begins.is_some_and(|begins| begins <= now) && taken < millis {
+            if taken < here {
+                taken += 1;
+                device.push_back(now + far.device);
+            } else {
+                played.dry += 1;
+            }
+        }
+        while device.front().is_some_and(|at| *at <= now) {
+            device.pop_front();
+            played.millis += 1;
+        }
+        played.ahead = played.ahead.max(sent - played.millis);
+        if now.is_multiple_of(far.tells) {
+            telling.push_back((now + far.up + random(far.jitter), played.millis));
+        }
+        // Later news may come earlier.
+        telling.retain(|(at, heard)| {
+            if *at <= now {
+                bench.ack(reply, heard * 24);
+            }
+            *at > now
+        });
+        assert!(bench.heard(reply) <= played.millis * 24, "more was heard than played");
+        if bench.playout.played(reply, bench.now).over {
+            return played;
+        }
+        bench.wait(1);
+    }
+    panic!("it never ends: {far:?} {played:?}");
+}
+
+fn samples_of(pcm: &[u8]) -> u64 {
+    (pcm.len() / 2) as u64
+}
+
+#[test]
+fn a_speaker_at_the_end_of_a_long_line_never_runs_dry() {
+    let near = Far { down: 0, up: 0, jitter: 0, device: 0, buffer: 80, tells: 150 };
+    let mut lines = vec![
+        near,
+        Far { down: 250, up: 250, ..near },
+        Far { down: 75, up: 75, device: 250, ..near },
+        Far { down: 20, up: 480, ..near },
+        Far { down: 400, up: 300, device: 200, tells: 200, ..near },
+    ];
+    for seed in 0..12 {
+        let part = |shift: u64, most: u64| (seed * 7_919 + shift * 104_729) % (most + 1);
+        let (down, up, device) = (part(1, 300), part(2, 300), part(3, 250));
+        let (jitter, tells) = (part(4, 60), 100 + part(5, 100));
+        lines.push(Far { down, up, device, jitter, tells, buffer: 80 + part(6, 40) });
+    }
+    for (seed, far) in (1..).zip(lines) {
+        let mut bench = Bench::new();
+        for round in 0..2 {
+            let played = play(&mut bench, 6_000, far, seed);
+            assert_eq!((played.dry, played.millis), (0, 6_000), "{far:?} {round}");
+            let delay = far.down + far.device + far.buffer + 2 * far.jitter;
+            // What is on its way, in the device and in the client's own buffer; and the lead.
+            assert!(played.ahead <= delay + 500, "{far:?} {played:?}");
+        }
+    }
 }
 
 #[test]
