@@ -161,7 +161,8 @@ pub(crate) fn quantile(values: impl IntoIterator<Item = f64>, part: f64) -> f64 
     values.get((last as f64 * part).round() as usize).copied().unwrap_or(f64::NAN)
 }
 
-/// The middle of what each round found, so that a busy neighbour spoils a round and not the result.
+/// Of the figures that are printed beside it, so that who divides them finds the same. Each is the middle of what the
+/// rounds found, so that a busy neighbour spoils a round and not the result.
 pub(crate) fn ratio(ours: &[f64], theirs: &[f64]) -> f64 {
-    median(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs))
+    median(ours.iter().copied()) / median(theirs.iter().copied())
 }

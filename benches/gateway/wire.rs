@@ -29,19 +29,28 @@ pub(crate) fn quiet_audio() -> String {
 
 /// The same with so many bytes of samples.
 pub(crate) fn quiet_audio_of(bytes: usize) -> String {
-    audio(bytes, |index| (index * 7 % 2001) as i16 - 1000)
+    audio(";rate=24000", bytes, quiet)
+}
+
+/// The same as existing clients send it: at 16 kHz, without saying so.
+pub(crate) fn plain_audio() -> String {
+    audio("", PCM_BYTES, quiet)
+}
+
+fn quiet(index: usize) -> i16 {
+    (index * 7 % 2001) as i16 - 1000
 }
 
 /// The same, loud enough to interrupt a model.
 pub(crate) fn loud_audio() -> String {
-    audio(PCM_BYTES, |index| if index % 40 < 20 { 20_000 } else { -20_000 })
+    audio(";rate=24000", PCM_BYTES, |index| if index % 40 < 20 { 20_000 } else { -20_000 })
 }
 
-fn audio(bytes: usize, sample: impl Fn(usize) -> i16) -> String {
+fn audio(rate: &str, bytes: usize, sample: impl Fn(usize) -> i16) -> String {
     let samples: Vec<u8> = (0..bytes / 2).flat_map(|index| sample(index).to_le_bytes()).collect();
     let pcm = base64_simd::STANDARD.encode_to_string(samples);
     format!(
-        r#"{{"セッションID":"ws-00000000000000000000000000000000","チャンネル":"audio","メッセージ識別":"input_audio","メッセージ内容":"audio/pcm;rate=24000","ファイル名":"{pcm}","サムネイル画像":null}}"#
+        r#"{{"セッションID":"ws-00000000000000000000000000000000","チャンネル":"audio","メッセージ識別":"input_audio","メッセージ内容":"audio/pcm{rate}","ファイル名":"{pcm}","サムネイル画像":null}}"#
     )
 }
 

@@ -2,5 +2,6 @@
 
 pub mod condition;
 pub mod gate;
+mod polyphase;
 pub mod resample;
 pub mod voice;

@@ -1,6 +1,7 @@
 //! Streaming sample-rate conversion of PCM16 mono. Chunks of any size go in, the filter's state is kept
 //! between them, so borders are inaudible; equal rates cost nothing.
 
+use super::polyphase::Polyphase;
 use audioadapter_buffers::direct::InterleavedSlice;
 use bytes::Bytes;
 use rubato::{
@@ -21,6 +22,13 @@ const WINDOW: WindowFunction = WindowFunction::Blackman2;
 #[derive(Debug)]
 pub struct Resampler {
     work: Option<Work>,
+}
+
+/// How it is done.
+#[derive(Debug)]
+enum Work {
+    Samples(Samples),
+    Blocks(Blocks),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -57,8 +65,72 @@ impl Resampler {
     }
 }
 
+impl Work {
+    fn new(from: u32, to: u32) -> Result<Self, ResampleError> {
+        match Polyphase::new(from, to, greatest_common_divisor(from, to)) {
+            Some(engine) => Ok(Self::Samples(Samples::new(engine, from, to))),
+            None => Blocks::new(from, to).map(Self::Blocks),
+        }
+    }
+
+    fn push(&mut self, pcm: &Bytes) -> Bytes {
+        match self {
+            Self::Samples(samples) => samples.push(pcm),
+            Self::Blocks(blocks) => blocks.push(pcm),
+        }
+    }
+
+    fn finish(&mut self) -> Bytes {
+        match self {
+            Self::Samples(samples) => samples.finish(),
+            Self::Blocks(blocks) => blocks.finish(),
+        }
+    }
+}
+
+/// To a higher rate of a small ratio.
 #[derive(Debug)]
-struct Work {
+struct Samples {
+    engine: Polyphase,
+    from: u64,
+    to: u64,
+    taken: u64,
+    given: u64,
+}
+
+impl Samples {
+    fn new(engine: Polyphase, from: u32, to: u32) -> Self {
+        Self { engine, from: u64::from(from), to: u64::from(to), taken: 0, given: 0 }
+    }
+
+    fn push(&mut self, pcm: &Bytes) -> Bytes {
+        let (samples, _) = pcm.as_chunks::<2>();
+        self.taken += samples.len() as u64;
+        self.convert(samples.iter().map(|sample| f32::from(i16::from_le_bytes(*sample)))).into()
+    }
+
+    fn finish(&mut self) -> Bytes {
+        let total = (self.taken * self.to).div_ceil(self.from);
+        let left = usize::try_from(total - self.given).unwrap_or(0);
+        let mut out = self.convert(std::iter::repeat_n(0.0, self.engine.tail()));
+        out.truncate(2 * left);
+        self.engine.restart();
+        (self.taken, self.given) = (0, 0);
+        out.into()
+    }
+
+    fn convert(&mut self, samples: impl Iterator<Item = f32>) -> Vec<u8> {
+        let made = self.engine.push(samples);
+        self.given += made.len() as u64;
+        let mut out = Vec::with_capacity(2 * made.len());
+        write_pcm(made, &mut out);
+        out
+    }
+}
+
+/// By a filter that takes blocks.
+#[derive(Debug)]
+struct Blocks {
     engine: Engine,
     from: u64,
     to: u64,
@@ -71,7 +143,7 @@ struct Work {
     given: u64,
 }
 
-impl Work {
+impl Blocks {
     fn new(from: u32, to: u32) -> Result<Self, ResampleError> {
         let engine = Engine::new(from, to)?;
         let step = vec![0.0; engine.inner().output_frames_max()];
@@ -185,13 +257,18 @@ impl Engine {
     }
 }
 
-/// Rounds and clips. The shift to positive numbers lets the plain, vectorised cast do both at once.
+/// A number of this size has no room for fractions, and the last bits of what is added to it are a whole number.
+const ROUNDING: f32 = 12_582_912.0;
+
+/// Rounds and clips, in a way that every machine does for many samples at once.
 fn write_pcm(samples: &[f32], out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + 2 * samples.len(), 0);
-    for (pair, sample) in out[start..].chunks_exact_mut(2).zip(samples) {
-        let shifted = (sample + 32_768.5) as u16;
-        pair.copy_from_slice(&(shifted ^ 0x8000).to_le_bytes());
+    let (pairs, _) = out[start..].as_chunks_mut::<2>();
+    for (pair, sample) in pairs.iter_mut().zip(samples) {
+        let high = if *sample > -32_768.0 { *sample } else { -32_768.0 };
+        let fitting = if high < 32_767.0 { high } else { 32_767.0 };
+        *pair = ((fitting + ROUNDING).to_bits() as u16).to_le_bytes();
     }
 }
 
@@ -242,6 +319,30 @@ mod tests {
         let whole = convert(16_000, 24_000, &pcm, pcm.len());
         for chunk in [1, 7, 128, 1_023] {
             assert_eq!(convert(16_000, 24_000, &pcm, 2 * chunk), whole);
+        }
+    }
+
+    #[test]
+    fn samples_are_rounded_and_clipped() {
+        let samples = [0.4, -0.6, 32_766.6, 40_000.0, -32_768.4, -1e9, f32::INFINITY, 7.0, -1.0];
+        let mut out = Vec::new();
+        write_pcm(&samples, &mut out);
+        let written: Vec<i16> =
+            out.as_chunks::<2>().0.iter().map(|pair| i16::from_le_bytes(*pair)).collect();
+        let (most, least) = (i16::MAX, i16::MIN);
+        assert_eq!(written, [0, -1, most, most, least, least, most, 7, -1]);
+    }
+
+    #[test]
+    fn voices_keep_their_band() {
+        for (from, to) in [(16_000, 24_000), (8_000, 24_000), (16_000, 48_000), (24_000, 48_000)] {
+            // Four fifths of what the lower rate can hold.
+            let hertz = f64::from(from) * 0.4;
+            let out = samples(&convert(from, to, &sine(from, hertz, from as usize), 640));
+            let wave = |n: usize| AMPLITUDE * (TAU * hertz * n as f64 / f64::from(to)).sin();
+            let inner = to as usize / 20..to as usize * 19 / 20;
+            let worst = inner.map(|n| (out[n] - wave(n)).abs()).fold(0.0, f64::max);
+            assert!(worst < 30.0, "{from} -> {to}: off by {worst} of {AMPLITUDE}");
         }
     }
 
