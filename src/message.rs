@@ -517,6 +517,8 @@ pub enum Event {
     FilesChanged {
         paths: Vec<String>,
         by: Option<AgentSlot>,
+        /// The agent in whose own copy of the project they are; `None`: in the project itself.
+        copy_of: Option<AgentSlot>,
     },
     /// What was said, in the order in which it was said.
     Transcript {
@@ -658,6 +660,15 @@ pub enum Notice {
     /// A yes or no in words, while it does not say which of these questions it answers.
     WhichQuestion {
         open: Vec<u32>,
+    },
+    /// A run has changed so many files in the agent's own copy of the project.
+    InCopy {
+        agent: AgentSlot,
+        files: usize,
+    },
+    /// What a user wanted in words to become of an agent's work is not possible.
+    NotChosen {
+        reason: String,
     },
     /// What was asked is dangerous, and is allowed only by a second yes.
     ConfirmAgain {

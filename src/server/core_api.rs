@@ -7,7 +7,7 @@ use super::transport::Transport;
 use crate::auth::{Grant, LoginError};
 use crate::dialect::aicore::http::{self, Answer, Endpoint, OwnSession, Restart};
 use crate::locale::Locale;
-use crate::message::{Principal, SessionName};
+use crate::message::{AgentSet, Principal, SessionName};
 use crate::session::{
     ContentError, Handout, HandoutError, OpenError, Scope, SessionHandle, SettingsError,
 };
@@ -210,7 +210,24 @@ impl Ask {
         };
         let registry = &self.state.registry;
         let (session, agent) = (session.as_ref(), request.agent);
-        let read = registry.content(principal, session, agent, &request.name).await;
+        let in_copy = request.in_copy.as_ref();
+        let read = match in_copy.map(|(slot, path)| ((*slot).into(), path)) {
+            Some((agents, path)) => {
+                registry.content_in_copies(principal, session, agents, path).await
+            }
+            None => registry.content(principal, session, agent, &request.name).await,
+        };
+        // The name may mean what it says, or a file that is only in a copy.
+        let read = match (read, in_copy) {
+            (Err(HandoutError::Content(ContentError::NotFound)), Some(_)) => {
+                registry.content(principal, session, None, &request.name).await
+            }
+            (Err(HandoutError::Content(ContentError::NotFound)), None) if agent.is_none() => {
+                let (agents, name) = (AgentSet::ALL, &request.name);
+                registry.content_in_copies(principal, session, agents, name).await
+            }
+            (read, _) => read,
+        };
         let Handout { content, turn, place } = read.map_err(|err| self.no_content(&err))?;
         let (locale, name) = (self.locale, request.name);
         let made = spawn_blocking(move || {

@@ -14,7 +14,8 @@ use super::spent::Spent;
 use super::{SessionClosed, SessionHandle, Urgent};
 use crate::message::{
     AgentSet, AgentSlot, BackupList, Channel, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome,
-    ComparisonRow, DiffNote, Event, PlaceKind, Problem, RunOutcome, RunSummary, Signal,
+    ComparisonRow, DiffNote, Event, Notice, PlaceKind, Problem, RequestNo, RunOutcome, RunSummary,
+    Signal,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +33,22 @@ const SHOWN_DIFF: usize = 256 * 1024;
 pub(super) enum Inquirer<T> {
     /// Answered on the channel, to everybody there who knows these packets.
     Socket(Asker),
+    /// A user who has typed it in words. Everything is told in words, where it was typed.
+    Typed {
+        asker: Asker,
+        pane: Channel,
+    },
     Caller(oneshot::Sender<Result<T, Problem>>),
+}
+
+impl<T> Inquirer<T> {
+    /// By which it is known when it is sent again.
+    fn request(&self) -> Option<&RequestNo> {
+        match self {
+            Self::Socket(asker) | Self::Typed { asker, .. } => asker.request.as_ref(),
+            Self::Caller(_) => None,
+        }
+    }
 }
 
 /// What is asked of the work of agents from outside of any socket.
@@ -167,7 +183,7 @@ impl Session {
         self.results.looked();
         match inquirer {
             Inquirer::Caller(reply) => drop(reply.send(Ok(rows))),
-            Inquirer::Socket(asker) => {
+            Inquirer::Socket(asker) | Inquirer::Typed { asker, .. } => {
                 self.audience.tell_knowing(Channel::Chat, &Signal::Compared { rows });
                 self.record_for(asker, Step::default());
             }
@@ -198,13 +214,15 @@ impl Session {
         let diff = diff.map_err(|reason| Problem::NoChoice { reason });
         match (inquirer, diff) {
             (Inquirer::Caller(reply), diff) => drop(reply.send(diff.map(Arc::new))),
-            (Inquirer::Socket(asker), Ok(diff)) => {
+            (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Ok(diff)) => {
                 let channel = Channel::Agent(diff.agent);
                 let signal = Signal::Diff(Arc::new(inspect::shortened(diff, SHOWN_DIFF)));
                 self.audience.tell_knowing(channel, &signal);
                 self.record_for(asker, Step::default());
             }
-            (Inquirer::Socket(asker), Err(problem)) => self.refuse(asker, problem),
+            (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Err(problem)) => {
+                self.refuse(asker, problem);
+            }
         }
     }
 
@@ -216,7 +234,7 @@ impl Session {
             return self.refuse_inquiry(inquirer, reason);
         }
         lane.hold();
-        if let Inquirer::Socket(Asker { request: Some(request), .. }) = &inquirer {
+        if let Some(request) = inquirer.request() {
             self.desk.begin_choice(request.clone());
         }
         let (wish, others) = (self.wish(agent), self.project_use());
@@ -254,6 +272,15 @@ impl Session {
         match inquirer {
             Inquirer::Caller(reply) => drop(reply.send(Err(problem))),
             Inquirer::Socket(asker) => self.refuse(asker, problem),
+            Inquirer::Typed { asker, pane } => {
+                let mut step = Step::default();
+                if let Problem::NoChoice { reason } = &problem {
+                    let told = Notice::NotChosen { reason: reason.clone() };
+                    self.append(&mut step, pane, Event::Notice(told));
+                }
+                self.journal.record(step);
+                self.refuse(asker, problem);
+            }
         }
     }
 
@@ -280,6 +307,12 @@ impl Session {
                 self.start_next(&mut step, index);
                 match inquirer {
                     Inquirer::Socket(asker) => self.record_for(asker, step),
+                    Inquirer::Typed { asker, pane } => {
+                        if pane == Channel::Chat {
+                            self.append(&mut step, pane, Event::Chosen(chosen));
+                        }
+                        self.record_for(asker, step);
+                    }
                     Inquirer::Caller(reply) => {
                         self.journal.record(step);
                         let _ = reply.send(Ok(chosen));
@@ -300,9 +333,9 @@ impl Session {
 
     /// Who has sent the same request again while it was carried out.
     fn sent_again(&mut self, inquirer: &Inquirer<Chosen>) -> Vec<Asker> {
-        match inquirer {
-            Inquirer::Socket(Asker { request: Some(request), .. }) => self.desk.end_choice(request),
-            Inquirer::Socket(Asker { request: None, .. }) | Inquirer::Caller(_) => Vec::new(),
+        match inquirer.request() {
+            Some(request) => self.desk.end_choice(request),
+            None => Vec::new(),
         }
     }
 
@@ -314,7 +347,8 @@ impl Session {
         }
         match touched {
             PlaceKind::Shared => {
-                self.tell_changes(step, Channel::Agent(chosen.agent), files.clone());
+                let channel = Channel::Agent(chosen.agent);
+                self.tell_changes(step, channel, files.clone(), PlaceKind::Shared);
             }
             PlaceKind::Worktree => {}
         }

@@ -181,6 +181,7 @@ impl Session {
                 submitted.inbound.command,
                 Command::SendFile { .. } | Command::ShowImage { .. } | Command::Choose { .. }
             );
+            let needs_disk = needs_disk || self.is_plain_choice(&submitted.inbound.command);
             if submitted.inbound.request.is_none() && !needs_disk && !self.journal.is_full() {
                 self.carry_out(submitted);
             }
@@ -408,6 +409,9 @@ impl Session {
     }
 
     fn send_text(&mut self, asker: Asker, route: Route, text: Typed) {
+        if let Some(chosen) = self.plain_choice(route, &text) {
+            return self.choose_in_pane(asker, text, chosen);
+        }
         match route {
             Route::Chat => self.run_from_pane(asker, Channel::Chat, text.into_text()),
             Route::Agent(slot) => match self.plain_answer(slot, &text) {

@@ -4,7 +4,7 @@ use super::site::SiteWish;
 use super::{Env, Registry, SessionHandle};
 use crate::config::Config;
 use crate::files::{Backup, Content, ContentError, FileError, FileLimits, Files, Moment, Restored};
-use crate::message::{AgentSlot, Principal};
+use crate::message::{AgentSet, AgentSlot, Principal};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +28,9 @@ pub fn file_limits(config: &Config) -> FileLimits {
 pub(super) const READS: usize = 4;
 /// Files that somebody waits for or has not taken yet, with those that are read. More are refused.
 pub(super) const HANDED_OUT: usize = 20;
+
+/// Sessions in whose copies a file is looked for that is named without its session.
+const SEARCHED: usize = 8;
 
 /// A file on its way to a client.
 #[derive(Debug)]
@@ -94,6 +97,31 @@ impl Registry {
         read.await.unwrap_or(Err(ContentError::Unreadable.into()))
     }
 
+    /// The same of files that agents have in copies of their own: of one session, or of this user's that were used last.
+    pub async fn content_in_copies(
+        &self,
+        principal: &Principal,
+        session: Option<&SessionHandle>,
+        agents: AgentSet,
+        shown: &str,
+    ) -> Result<Handout, HandoutError> {
+        let sessions = match session {
+            Some(session) => vec![session.clone()],
+            None => self.own_sessions(principal).into_iter().take(SEARCHED).collect(),
+        };
+        let places = sessions.iter().flat_map(|one| agents.iter().map(move |slot| (one, slot)));
+        for (session, slot) in places.filter(|_| Path::new(shown).is_relative()) {
+            if self.root_of(session, slot).await? == session.workplace().project() {
+                continue;
+            }
+            match self.content(principal, Some(session), Some(slot), shown).await {
+                Err(HandoutError::Content(ContentError::NotFound)) => {}
+                read => return read,
+            }
+        }
+        Err(ContentError::NotFound.into())
+    }
+
     /// Where the files of an agent are. Found before anybody waits for a turn: git may take its time.
     async fn root_of(
         &self,
@@ -127,11 +155,17 @@ impl Registry {
         found.unwrap_or_else(|| own.clone())
     }
 
-    /// Where the sessions of this user that are in memory work, the last used first, and then the gateway's own project.
-    fn workplaces(&self, principal: &Principal) -> Vec<Files> {
+    /// The sessions of this user that are in memory, the last used first.
+    fn own_sessions(&self, principal: &Principal) -> Vec<SessionHandle> {
         let handles = self.sessions.iter().filter_map(|slot| slot.value().get().cloned());
         let mut handles: Vec<_> = handles.filter(|handle| handle.is_of(principal)).collect();
         handles.sort_by_key(|handle| Reverse(handle.last_use()));
+        handles
+    }
+
+    /// Where the sessions of this user that are in memory work, the last used first, and then the gateway's own project.
+    fn workplaces(&self, principal: &Principal) -> Vec<Files> {
+        let handles = self.own_sessions(principal);
         let mut places: Vec<Files> = Vec::new();
         for files in handles.iter().map(SessionHandle::workplace).chain([self.files().clone()]) {
             if places.iter().all(|known| known.project() != files.project()) {

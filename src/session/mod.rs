@@ -31,6 +31,7 @@ mod models;
 mod past;
 mod place_work;
 mod plain_answer;
+mod plain_choice;
 mod plain_words;
 mod presence;
 mod progress;

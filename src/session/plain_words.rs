@@ -1,4 +1,4 @@
-//! Whole messages in plain words: what people type for yes and no, in both languages, without regard to
+//! Whole messages in plain words: what people type for yes, no, accept and discard, in both languages, without regard to
 //! width, case, kana, spaces and punctuation. The words themselves are texts (`config/locales`).
 
 use crate::locale::Locale;
@@ -56,6 +56,16 @@ impl PlainWord {
     pub(super) fn is_no(&self) -> bool {
         static NO: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::of("no"));
         NO.makes(&self.word)
+    }
+
+    pub(super) fn is_accept(&self) -> bool {
+        static ACCEPT: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::of("accept"));
+        ACCEPT.has(&self.word)
+    }
+
+    pub(super) fn is_discard(&self) -> bool {
+        static DISCARD: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::of("discard"));
+        DISCARD.has(&self.word)
     }
 }
 

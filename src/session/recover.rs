@@ -47,12 +47,14 @@ impl Session {
         let list = list.map(Arc::new).map_err(|reason| Problem::NoChoice { reason });
         match (inquirer, list) {
             (Inquirer::Caller(reply), list) => drop(reply.send(list)),
-            (Inquirer::Socket(asker), Ok(list)) => {
+            (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Ok(list)) => {
                 let channel = list.agent.map_or(Channel::Chat, Channel::Agent);
                 self.audience.tell_knowing(channel, &Signal::Backups(list));
                 self.record_for(asker, Step::default());
             }
-            (Inquirer::Socket(asker), Err(problem)) => self.refuse(asker, problem),
+            (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Err(problem)) => {
+                self.refuse(asker, problem);
+            }
         }
     }
 }

@@ -28,6 +28,8 @@ struct Work {
     spent: [Spent; AgentSlot::ALL.len()],
     /// Paths that were changed and neither taken over nor thrown away since.
     touched: [BTreeSet<String>; AgentSlot::ALL.len()],
+    /// Whether some of them were changed in the agent's own place.
+    is_apart: [bool; AgentSlot::ALL.len()],
 }
 
 impl Results {
@@ -53,6 +55,8 @@ impl Results {
         let work = self.works.entry(project).or_default();
         let paths = summary.files.iter().map(|file| file.path.clone());
         work.touched[place(slot)].extend(paths);
+        work.is_apart[place(slot)] |=
+            summary.place == Some(PlaceKind::Worktree) && !summary.files.is_empty();
         if summary.place == Some(PlaceKind::Worktree) && is_told(&summary) {
             work.spent[place(slot)].add(summary.seconds, summary.usage.as_ref());
         }
@@ -63,6 +67,7 @@ impl Results {
     pub(super) fn settle(&mut self, slot: AgentSlot) {
         if let Some(work) = self.works.get_mut(&self.project) {
             work.touched[place(slot)].clear();
+            work.is_apart[place(slot)] = false;
             work.spent[place(slot)] = Spent::default();
         }
     }
@@ -78,6 +83,11 @@ impl Results {
     /// Paths that an agent has changed and that nobody has decided about.
     pub(super) fn touched(&self, slot: AgentSlot) -> impl Iterator<Item = &String> {
         self.work().into_iter().flat_map(move |work| &work.touched[place(slot)])
+    }
+
+    /// Whether an agent has work in a place of its own that nobody has decided about.
+    pub(super) fn is_open(&self, slot: AgentSlot) -> bool {
+        self.work().is_some_and(|work| work.is_apart[place(slot)])
     }
 
     fn work(&self) -> Option<&Work> {

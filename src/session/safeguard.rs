@@ -7,7 +7,7 @@ use super::job::JobDone;
 use super::place_work::Turn;
 use super::site::{Before, Changed, Site, SiteWish, is_picture};
 use crate::files::{FileError, Files, Snapshot};
-use crate::message::{Channel, FileChange, FileNote, Principal, RunId};
+use crate::message::{Channel, FileChange, FileNote, PlaceKind, Principal, RunId};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -38,6 +38,8 @@ pub(super) struct Conclusion {
     /// Whatever changed, also what only the agent knows of.
     pub(super) paths: Vec<String>,
     pub(super) changed: Changed,
+    /// Where.
+    pub(super) place: Option<PlaceKind>,
     pub(super) pictures: Vec<FileNote>,
     /// What has changed is told when these are made.
     pub(super) copying: Option<Copying>,
@@ -91,7 +93,8 @@ pub(super) async fn conclude(
         }
         let paths: BTreeSet<_> = changed.files.iter().map(|file| file.path.clone()).collect();
         let paths = paths.into_iter().chain(told).collect::<BTreeSet<_>>().into_iter().collect();
-        Conclusion { paths, changed, pictures, copying: None }
+        let place = Some(before.site.kind());
+        Conclusion { paths, changed, place, pictures, copying: None }
     });
     let mut conclusion = concluded.await.unwrap_or_default();
     drop(turn);

@@ -9,7 +9,7 @@ use super::lane::lane_index;
 use super::quarters::Tenant;
 use super::safeguard::{self, Conclusion, Copies};
 use super::site::{Before, SiteWish};
-use crate::message::{AgentSlot, Channel, Event, Notice, RunId};
+use crate::message::{AgentSlot, Channel, Event, Notice, PlaceKind, RunId};
 
 /// Who asks nobody must not be where everybody is.
 const NOT_ITS_OWN: &str = "this agent asks nobody before it acts, so it works only in a copy of its own; make the \
@@ -66,7 +66,7 @@ impl Session {
             self.tell_unguarded(channel, reason);
         }
         let mut step = Step::default();
-        self.tell_changes(&mut step, channel, paths);
+        self.tell_changes(&mut step, channel, paths, PlaceKind::Shared);
         if !step.changes.is_empty() {
             self.journal.record(step);
         }
@@ -185,22 +185,35 @@ impl Session {
                     self.end_run(&mut step, index, ending);
                 }
             }
-            None => self.tell_changes(&mut step, channel, conclusion.paths),
+            None => {
+                let place = conclusion.place.unwrap_or(PlaceKind::Shared);
+                self.tell_changes(&mut step, channel, conclusion.paths, place);
+            }
         }
         if !step.changes.is_empty() {
             self.journal.record(step);
         }
     }
 
-    pub(super) fn tell_changes(&mut self, step: &mut Step, channel: Channel, changed: Vec<String>) {
-        if !changed.is_empty() {
-            let here = Event::FilesChanged { paths: changed.clone(), by: None };
-            self.append(step, channel, here);
-            let by = match channel {
-                Channel::Agent(slot) => Some(slot),
-                Channel::Chat | Channel::Audio | Channel::Input | Channel::File => None,
-            };
-            self.append(step, Channel::Chat, Event::FilesChanged { paths: changed, by });
+    pub(super) fn tell_changes(
+        &mut self,
+        step: &mut Step,
+        channel: Channel,
+        paths: Vec<String>,
+        place: PlaceKind,
+    ) {
+        if paths.is_empty() {
+            return;
+        }
+        let by = match channel {
+            Channel::Agent(slot) => Some(slot),
+            Channel::Chat | Channel::Audio | Channel::Input | Channel::File => None,
+        };
+        let copy_of = by.filter(|_| place == PlaceKind::Worktree);
+        let here = Event::FilesChanged { paths: paths.clone(), by: None, copy_of };
+        self.append(step, channel, here);
+        if channel != Channel::Chat {
+            self.append(step, Channel::Chat, Event::FilesChanged { paths, by, copy_of });
         }
     }
 }

@@ -9,7 +9,7 @@ use super::progress::{self, Rest};
 use super::talk;
 use crate::message::{
     AgentReport, AgentSet, AgentSlot, AgentState, CancelScope, Channel, Event, FileNote, Notice,
-    Problem, ReportStage, Run, RunId, RunOrigin,
+    PlaceKind, Problem, ReportStage, Run, RunId, RunOrigin,
 };
 use crate::provider::agent::AgentOutput;
 use crate::provider::chat::{ChatOutput, DoneReason};
@@ -337,6 +337,8 @@ impl Session {
         let run = done.run.clone();
         step.changes.push(Change::RunOver(run.id));
         self.env.metrics.run_ended(ending.outcome());
+        let place = done.place.unwrap_or(PlaceKind::Shared);
+        let files = done.files.files.len();
         if let Channel::Agent(slot) = run.channel {
             self.on_state(slot, AgentState::WaitingForInput);
             self.sum_up(step, slot, &mut done, ending.outcome());
@@ -368,11 +370,25 @@ impl Session {
         if run.origin == RunOrigin::Request {
             self.answer_request(step, &run, done.answer, ending);
         }
-        self.tell_changes(step, run.channel, done.changed);
+        if place == PlaceKind::Worktree {
+            self.tell_copy(step, &run, files);
+        }
+        self.tell_changes(step, run.channel, done.changed, place);
         for note in done.made {
             self.tell_file(step, run.channel, note);
         }
         self.start_next(step, index);
+    }
+
+    /// Where the work is and how it is taken over, for frontends that have nothing but texts.
+    fn tell_copy(&mut self, step: &mut Step, run: &Run, files: usize) {
+        let Channel::Agent(agent) = run.channel else { return };
+        let in_chat = (run.origin == RunOrigin::Request).then_some(Channel::Chat);
+        if files > 0 {
+            for channel in [run.channel].into_iter().chain(in_chat) {
+                self.append(step, channel, Event::Notice(Notice::InCopy { agent, files }));
+            }
+        }
     }
 
     /// Tells the chat and whoever listens on the input channel how a request ended.

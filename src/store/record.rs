@@ -58,8 +58,8 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         Event::RequestAnswered { text, by } => {
             plain("request_answered", work_record::answered_body(text, *by))
         }
-        Event::FilesChanged { paths, by } => {
-            plain("files_changed", work_record::changed_body(paths, *by))
+        Event::FilesChanged { paths, by, copy_of } => {
+            plain("files_changed", work_record::changed_body(paths, *by, *copy_of))
         }
         Event::Transcript { speaker, text, interrupted: None } => {
             plain(speaker_kind(*speaker), json!(text))
@@ -288,6 +288,10 @@ fn notice_body(notice: &Notice) -> Value {
             json!({"name": "live_replaced", "text": reason, "model": model})
         }
         Notice::WhichQuestion { open } => json!({"name": "which_question", "numbers": open}),
+        Notice::InCopy { agent, files } => {
+            json!({"name": "in_copy", "agent": agent.number(), "files": files})
+        }
+        Notice::NotChosen { reason } => json!({"name": "not_chosen", "text": reason}),
         Notice::ConfirmAgain { number } => json!({"name": "confirm_again", "numbers": [number]}),
         Notice::StillOpen { agent, open } => {
             json!({"name": "still_open", "agent": agent.number(), "numbers": open})
@@ -336,6 +340,8 @@ fn read_notice(body: &str) -> Option<Notice> {
         "live_down" => Notice::LiveDown { reason: body.text },
         "live_replaced" => Notice::LiveReplaced { model: body.model, reason: body.text },
         "which_question" => Notice::WhichQuestion { open: body.numbers },
+        "in_copy" => Notice::InCopy { agent: AgentSlot::new(body.agent)?, files: body.files },
+        "not_chosen" => Notice::NotChosen { reason: body.text },
         "confirm_again" => Notice::ConfirmAgain { number: *body.numbers.first()? },
         "still_open" => {
             Notice::StillOpen { agent: AgentSlot::new(body.agent)?, open: body.numbers }
@@ -466,8 +472,11 @@ mod tests {
         check(Event::FileMade(FileNote { thumbnail: None, path: None, ..note }));
         check(Event::RequestAnswered { text: "done".into(), by: None });
         check(Event::RequestAnswered { text: "done".into(), by: Some(agent) });
-        check(Event::FilesChanged { paths: vec!["src/a.rs".into()], by: None });
-        check(Event::FilesChanged { paths: vec!["src/a.rs".into()], by: Some(agent) });
+        for (by, copy_of) in
+            [(None, None), (Some(agent), None), (None, Some(agent)), (Some(agent), Some(agent))]
+        {
+            check(Event::FilesChanged { paths: vec!["src/a.rs".into()], by, copy_of });
+        }
         check(heard(Speaker::User, "u".into()));
         check(heard(Speaker::Model, "m".into()));
         let interrupted = Some(Interruption { heard: Duration::from_millis(1200) });
@@ -491,6 +500,8 @@ mod tests {
             Notice::LiveDown { reason: "z".into() },
             Notice::LiveReplaced { model: "m".into(), reason: "r".into() },
             Notice::WhichQuestion { open: vec![2, 3] },
+            Notice::InCopy { agent, files: 3 },
+            Notice::NotChosen { reason: "why".into() },
             Notice::ConfirmAgain { number: 2 },
             Notice::StillOpen { agent, open: vec![2, 3] },
             Notice::WorkKept { agent: AgentSlot::ALL[2], files: 4 },

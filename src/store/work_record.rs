@@ -70,10 +70,17 @@ pub(super) fn read_plan(body: &str) -> Option<Vec<PlanStep>> {
     rows.into_iter().map(step).collect()
 }
 
-pub(super) fn changed_body(paths: &[String], by: Option<AgentSlot>) -> Value {
-    match by {
-        None => json!(paths),
-        Some(agent) => json!({"paths": paths, "agent": agent.number()}),
+pub(super) fn changed_body(
+    paths: &[String],
+    by: Option<AgentSlot>,
+    copy_of: Option<AgentSlot>,
+) -> Value {
+    match (by, copy_of) {
+        (None, None) => json!(paths),
+        (Some(agent), None) => json!({"paths": paths, "agent": agent.number()}),
+        (by, Some(copy)) => {
+            json!({"paths": paths, "agent": by.map(AgentSlot::number), "copy": copy.number()})
+        }
     }
 }
 
@@ -84,16 +91,21 @@ enum ChangedBody {
     Here(Vec<String>),
     Elsewhere {
         paths: Vec<String>,
-        agent: u8,
+        agent: Option<u8>,
+        /// In whose copy they are; earlier versions did not say so.
+        #[serde(default)]
+        copy: Option<u8>,
     },
 }
 
 pub(super) fn read_changed(body: &str) -> Option<Event> {
-    let (paths, by) = match serde_json::from_str(body).ok()? {
-        ChangedBody::Here(paths) => (paths, None),
-        ChangedBody::Elsewhere { paths, agent } => (paths, AgentSlot::new(agent)),
+    let (paths, by, copy_of) = match serde_json::from_str(body).ok()? {
+        ChangedBody::Here(paths) => (paths, None, None),
+        ChangedBody::Elsewhere { paths, agent, copy } => {
+            (paths, agent.and_then(AgentSlot::new), copy.and_then(AgentSlot::new))
+        }
     };
-    Some(Event::FilesChanged { paths, by })
+    Some(Event::FilesChanged { paths, by, copy_of })
 }
 
 pub(super) fn answered_body(text: &str, by: Option<AgentSlot>) -> Value {

@@ -168,7 +168,8 @@ async fn an_agent_that_leaves_its_own_place_leaves_its_work_there() {
     let session = front.session();
     front.ask(1, "write own.txt one").await;
     place(&process, &session, "shared").await;
-    let told = front.pane(1).until("output_text").await[BODY].as_str().unwrap().to_owned();
+    let kept = |packet: &Value| packet[BODY].to_string().contains("CODE_AI1_PLACE");
+    let told = front.pane(1).until_where(kept).await[BODY].as_str().unwrap().to_owned();
     assert!(told.contains("1 changed files") && told.contains("CODE_AI1_PLACE"), "{told}");
     // What it does from now on is in the project, and so is what is compared.
     front.ask(1, "hello").await;
@@ -194,8 +195,7 @@ async fn an_agent_that_leaves_its_own_place_leaves_its_work_there() {
     place(&process, &session, "shared").await;
     front.type_in(1, "hello").await;
     let packets = front.pane(1).collect_until(|packet| packet[BODY] == "hello there").await;
-    let told = |packet: &&Value| packet[BODY].as_str().is_some_and(|text| text.contains("changed"));
-    assert_eq!(packets.iter().find(told), None);
+    assert_eq!(packets.iter().find(|packet| kept(packet)), None);
 }
 
 #[tokio::test]
@@ -210,7 +210,8 @@ async fn who_is_sent_elsewhere_in_the_middle_of_a_run_is_told_of_at_its_end() {
     place(&process, &session, "shared").await;
     front.decide(&question, true).await;
     assert_eq!(front.told(1).await.answer, "the-allow_once");
-    let told = front.pane(1).until("output_text").await[BODY].as_str().unwrap().to_owned();
+    let kept = |packet: &Value| packet[BODY].to_string().contains("CODE_AI1_PLACE");
+    let told = front.pane(1).until_where(kept).await[BODY].as_str().unwrap().to_owned();
     assert!(told.contains("1 changed files"), "{told}");
     assert!(!home.project.path().join("own.txt").exists());
 }

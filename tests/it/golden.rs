@@ -248,7 +248,7 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         thumbnail: Some(Bytes::from_static(b"\x89PNG")),
     };
     let report = |stage| Event::AgentReport(AgentReport { agent, stage });
-    let changed = |by| Event::FilesChanged { paths: vec!["src/main.rs".into()], by };
+    let changed = |by| Event::FilesChanged { paths: vec!["src/main.rs".into()], by, copy_of: None };
     let answer = || "42 \"quoted\"\nlines".to_owned();
     let rows: Vec<(&str, Channel, Delivery)> = vec![
         ("input_text", Channel::Chat, {

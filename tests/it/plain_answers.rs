@@ -298,14 +298,16 @@ async fn choose(process: &Process, session: &str, name: &str, value: &str) {
 /// Whether the user is asked; if so, the answer is for always.
 async fn is_asked(front: &mut Panes) -> bool {
     front.type_in(1, "ask").await;
-    let found = |packet: &Value| packet[KIND] == "confirm_request" || packet[KIND] == "output_text";
+    // Answers have the number of their run, notices have none.
+    let answers = |packet: &Value| packet[KIND] == "output_text" && packet["実行番号"].is_number();
+    let found = |packet: &Value| packet[KIND] == "confirm_request" || answers(packet);
     let packet = front.pane(1).until_where(found).await;
     if packet[KIND] == "output_text" {
         return false;
     }
     let always = json!({"id": packet[BODY]["id"], "承認": true, "常に": true});
     front.input.send(&json!({KIND: "confirm_answer", BODY: always})).await;
-    front.pane(1).until("output_text").await;
+    front.pane(1).until_where(answers).await;
     true
 }
 

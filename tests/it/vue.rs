@@ -2,9 +2,11 @@
 //! order, and what it needs to see.
 
 use crate::http::{get, post};
-use crate::support::{BODY, CHANNEL, Client, Gateway, KIND, SESSION, TOKEN, brief};
+use crate::support::{BODY, CHANNEL, Client, Frontend, Gateway, Home, KIND, SESSION, TOKEN, brief};
+use kakehashi::config::Config;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use tokio_tungstenite::tungstenite::Message;
 
 /// Where its development server is.
@@ -239,6 +241,7 @@ async fn the_existing_client_works_from_load_to_reload() {
     assert_eq!(stopped[0][BODY], "処理中断！");
     assert_eq!(stopped[1][BODY], "<<< 処理中断 >>>");
 
+    browser.set_models(&page.session).await;
     // A run that changed files opens a dialog, which shows each of them and offers a restart.
     page.send(
         r#""チャンネル":"4","メッセージ識別":"input_text","メッセージ内容":"write notes.txt hi""#,
@@ -250,7 +253,6 @@ async fn the_existing_client_works_from_load_to_reload() {
     let shown = base64_simd::STANDARD.decode_to_vec(browser.content(name).await.as_str().unwrap());
     assert_eq!(shown.unwrap(), std::fs::read(gateway.project().join("notes.txt")).unwrap());
     browser.ask_for_restart(&page.session).await;
-    browser.set_models(&page.session).await;
 
     // Files: bare from the chat pane, a data URL from an agent's.
     page.send(r#""チャンネル":"0","メッセージ識別":"input_file","メッセージ内容":"aGVsbG8=","ファイル名":"a.txt","サムネイル画像":null"#).await;
@@ -351,4 +353,122 @@ async fn a_page_with_an_id_of_the_original_in_its_address_works() {
         sessions.push(session);
     }
     assert_eq!(sessions[0], sessions[1]);
+}
+
+/// A project under git, with its own home.
+fn git_home() -> Arc<Home> {
+    let home = Home::new();
+    std::fs::write(home.project.path().join("old.txt"), "old\n").unwrap();
+    for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "start"]] {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
+        assert!(git.current_dir(home.project.path()).status().unwrap().success());
+    }
+    Arc::new(home)
+}
+
+fn says(part: &'static str) -> impl Fn(&Value) -> bool {
+    move |packet| {
+        packet[KIND] == "output_text"
+            && packet[BODY].as_str().is_some_and(|text| text.contains(part))
+    }
+}
+
+async fn shown(browser: &Browser, name: &str) -> String {
+    let content = browser.content(name).await;
+    let bytes = base64_simd::STANDARD.decode_to_vec(content.as_str().unwrap()).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// The client knows of no copies: it is told in words where the work is, opens the files that it was told of, and takes
+/// the work over by a word.
+#[tokio::test]
+async fn work_in_a_copy_is_told_shown_and_taken_over_in_words() {
+    let list = |config: &mut Config| config.allowed_origins = vec![VITE.to_owned()];
+    let gateway = Gateway::start_at(git_home(), list).await;
+    let browser = Browser::log_in(gateway.addr).await;
+    let session = browser.open_page().await;
+    let mut page = Page::load(gateway.addr, &browser.cookie, &session).await;
+    for pane in &mut page.panes {
+        pane.until("welcome_text").await;
+    }
+    let project = |name: &str| std::fs::read_to_string(gateway.project().join(name)).ok();
+    page.send(r#""チャンネル":"4","メッセージ識別":"input_text","メッセージ内容":"write notes.txt one\nwrite old.txt new""#).await;
+    let told = page.panes[4].until_where(says("プロジェクトの写し")).await;
+    let told = told[BODY].as_str().unwrap();
+    assert!(told.contains("「採用 4」") && told.contains("「破棄 4」"), "{told}");
+    let changed = page.panes[4].until("update_info").await;
+    let names = json!({"update_files": ["agent-4:notes.txt", "agent-4:old.txt"]});
+    assert_eq!(changed[BODY], names);
+    // Each name shows the file as the agent has it, and the project's own name what is in the project.
+    assert_eq!(shown(&browser, "agent-4:old.txt").await, "new");
+    assert_eq!(shown(&browser, "old.txt").await, "old\n");
+    assert_eq!(shown(&browser, "agent-4:notes.txt").await, "one");
+    assert_eq!(shown(&browser, "notes.txt").await, "one");
+    assert_eq!((project("notes.txt"), project("old.txt").as_deref()), (None, Some("old\n")));
+
+    // As a part of a longer text the word is no decision; alone it is, also nearly.
+    page.send(
+        r#""チャンネル":"4","メッセージ識別":"input_text","メッセージ内容":"採用してもいい？""#,
+    )
+    .await;
+    page.panes[4].until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+    assert_eq!(project("notes.txt"), None);
+    page.send(r#""チャンネル":"4","メッセージ識別":"input_text","メッセージ内容":"採用します。""#)
+        .await;
+    let seen = page.panes[4].collect_until(says("notes.txt")).await;
+    assert!(seen.iter().any(|packet| packet[KIND] == "input_text"), "{seen:?}");
+    let changed = seen.iter().find(|packet| packet[KIND] == "update_info").unwrap();
+    assert_eq!(changed[BODY]["update_files"], json!(["notes.txt", "old.txt"]));
+    assert_eq!(
+        (project("notes.txt").as_deref(), project("old.txt").as_deref()),
+        (Some("one"), Some("new"))
+    );
+
+    // From the chat pane, which sends to the live model by itself: the work is told and thrown away there.
+    page.send(r#""チャンネル":"0","送信モード":"Code2","メッセージ識別":"input_text","メッセージ内容":"write notes.txt two""#).await;
+    page.panes[0].until_where(says("「採用 2」")).await;
+    page.send(r#""チャンネル":"2","メッセージ識別":"input_text","メッセージ内容":"sleep 30""#)
+        .await;
+    page.panes[2].until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+    page.panes[2].until_where(|packet| packet[BODY] == "<<< 処理開始 >>>").await;
+    page.send(r#""チャンネル":"0","送信モード":"Live","メッセージ識別":"input_text","メッセージ内容":"破棄 2""#).await;
+    page.panes[0].until_where(says("何も変更していません")).await;
+    page.send(r#""チャンネル":"2","メッセージ識別":"cancel_run","メッセージ内容":"強制停止！""#)
+        .await;
+    page.panes[2].until_where(|packet| packet[BODY] == "<<< 処理中断 >>>").await;
+    page.panes[2].until("output_text").await;
+    assert_eq!(shown(&browser, "agent-2:notes.txt").await, "two");
+    page.send(r#""チャンネル":"0","送信モード":"Live","メッセージ識別":"input_text","メッセージ内容":"破棄 2""#).await;
+    page.panes[0].until_where(says("notes.txt")).await;
+    assert_eq!(shown(&browser, "agent-2:notes.txt").await, "one");
+    assert_eq!(project("notes.txt").as_deref(), Some("one"));
+    // Nothing is left to decide about: the word is for the model again.
+    page.send(r#""チャンネル":"0","送信モード":"Chat","メッセージ識別":"input_text","メッセージ内容":"採用 2""#).await;
+    page.panes[0].until_where(says("echo: 採用 2")).await;
+}
+
+/// What is no user's typing takes nothing over, whatever it says.
+#[tokio::test]
+async fn only_what_a_user_types_takes_work_over() {
+    let gateway = Gateway::start_at(git_home(), |_| ()).await;
+    let mut front = Frontend::open(gateway.addr, None).await;
+    front.type_in("1", "write notes.txt one").await;
+    front.agents[0].until("update_info").await;
+    for word in ["採用", "採用 1", "accept 1"] {
+        let file = base64_simd::STANDARD.encode_to_string(word);
+        let sent = json!({CHANNEL: "1", KIND: "input_file", BODY: file, "ファイル名": word});
+        front.input.send(&sent).await;
+        front.input.send(&json!({CHANNEL: "1", KIND: "input_request", BODY: word})).await;
+        front.agents[0].until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+        front.type_in("2", &format!("say {word}\nrun echo {word}\n{word}")).await;
+        front.agents[1].until_where(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+        let to_model = json!({CHANNEL: "input", KIND: "input_text", BODY: word});
+        front.input.send(&to_model).await;
+        front.chat.until_where(|packet| packet[BODY] == format!("echo: {word}")).await;
+    }
+    assert!(!gateway.project().join("notes.txt").exists());
+    front.type_in("1", "採用").await;
+    front.agents[0].until("update_info").await;
+    assert!(gateway.project().join("notes.txt").exists());
 }

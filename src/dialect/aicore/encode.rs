@@ -5,14 +5,15 @@ use super::wire::{
     self, AckPacket, AskedBody, BackupBody, Body, ChangedBody, ConnectionPacket, HeartbeatBody,
     Packet, Rows, SettledBody, TempBody, TimesBody, UnchangedBody, WarningBody,
 };
-use super::{AicoreDialect, activity, phrase, rows};
+use super::{AicoreDialect, activity, http, phrase, rows};
 use crate::message::{
-    AudioChunk, Channel, ChoiceKind, Chosen, Confirmation, Confirmed, Entry, Event, FileList,
-    FileNote, Generation, KnownList, ListKind, ListRoots, Notice, RunOutcome, Signal, Speaker,
-    TurnTimes,
+    AudioChunk, Channel, ChoiceKind, Chosen, Confirmation, Confirmed, Entry, Event, Features,
+    FileList, FileNote, Generation, KnownList, ListKind, ListRoots, Notice, RunOutcome, Signal,
+    Speaker, TurnTimes,
 };
 use base64_simd::STANDARD;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,8 +29,12 @@ pub(super) fn entry(dialect: &AicoreDialect, entry: &Entry, frames: &mut Vec<Str
 
 /// Whether it is only for frontends that need it in words, and this one has it as a packet on another channel.
 fn is_told_elsewhere(dialect: &AicoreDialect, entry: &Entry) -> bool {
+    let Features { confirm, agents, .. } = dialect.features;
+    let in_chat = entry.channel == Channel::Chat;
     let is_question = matches!(entry.event, Event::ConfirmAsked(_) | Event::ConfirmSettled { .. });
-    is_question && entry.channel == Channel::Chat && dialect.features.confirm
+    let is_chosen = matches!(entry.event, Event::Chosen(_));
+    let is_place = matches!(entry.event, Event::Notice(Notice::InCopy { .. }));
+    (in_chat && confirm && is_question) || (in_chat && agents && is_chosen) || (agents && is_place)
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm for each")]
@@ -88,9 +93,13 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
             source: by.map(|agent| channel_name(Channel::Agent(agent))),
             ..packet("output_request", Body::Text(text))
         },
-        Event::FilesChanged { paths, by } => {
+        Event::FilesChanged { paths, by, copy_of } => {
             let channel = by.map(|agent| channel_name(Channel::Agent(agent)));
-            packet("update_info", Body::Changed(ChangedBody { update_files: paths, channel }))
+            let update_files = match copy_of.filter(|_| !dialect.features.agents) {
+                Some(agent) => paths.iter().map(|path| http::copy_path(agent, path)).collect(),
+                None => Cow::Borrowed(paths.as_slice()),
+            };
+            packet("update_info", Body::Changed(ChangedBody { update_files, channel }))
         }
         Event::Transcript { speaker, text, interrupted } => Packet {
             interrupted: interrupted.map(|_| true),
@@ -210,6 +219,8 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         | Notice::LiveDown { .. }
         | Notice::LiveReplaced { .. }
         | Notice::WhichQuestion { .. }
+        | Notice::InCopy { .. }
+        | Notice::NotChosen { .. }
         | Notice::ConfirmAgain { .. }
         | Notice::StillOpen { .. }
         | Notice::WorkKept { .. }

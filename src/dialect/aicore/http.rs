@@ -12,6 +12,8 @@ use crate::message::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
+/// Before the number of the agent whose copy a file is in.
+const COPY: &str = "agent-";
 /// Everybody who may log in may do the same here.
 const ROLE: &str = "1";
 
@@ -166,6 +168,19 @@ pub struct ContentRequest {
     pub session: Option<SessionName>,
     /// In whose place; that of the session's project without one.
     pub agent: Option<AgentSlot>,
+    /// What the name means if it is one of [`copy_path`].
+    pub in_copy: Option<(AgentSlot, String)>,
+}
+
+/// How a file of an agent's own copy of the project is named for clients that know nothing of copies. By this name
+/// they find the file as the agent has it, whatever is in the project.
+pub fn copy_path(agent: AgentSlot, path: &str) -> String {
+    format!("{COPY}{}:{path}", agent.number())
+}
+
+fn read_copy_path(name: &str) -> Option<(AgentSlot, String)> {
+    let (agent, path) = name.strip_prefix(COPY)?.split_once(':')?;
+    Some((AgentSlot::new(agent.parse().ok()?)?, path.to_owned()))
 }
 
 pub fn read_content(locale: Locale, body: &[u8]) -> Result<ContentRequest, Answer> {
@@ -178,7 +193,8 @@ pub fn read_content(locale: Locale, body: &[u8]) -> Result<ContentRequest, Answe
         Some(Channel::Agent(slot)) => Some(slot),
         Some(Channel::Audio | Channel::Input | Channel::File | Channel::Chat) | None => None,
     };
-    Ok(ContentRequest { name, session: session(locale, id)?, agent })
+    let in_copy = agent.map_or_else(|| read_copy_path(&name), |_| None);
+    Ok(ContentRequest { name, session: session(locale, id)?, agent, in_copy })
 }
 
 pub fn logged_in(locale: Locale, secret: &str) -> Answer {

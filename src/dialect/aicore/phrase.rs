@@ -55,6 +55,11 @@ pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
             let numbers: Vec<_> = open.iter().map(u32::to_string).collect();
             say("which_question", &[("open", &numbers.join(", ")), ("first", &first)])
         }
+        Notice::InCopy { agent, files } => {
+            let (agent, files) = (agent.number().to_string(), files.to_string());
+            say("in_copy", &[("agent", &agent), ("files", &files)])
+        }
+        Notice::NotChosen { reason } => say("not_chosen", &[("reason", &locale.word(reason))]),
         Notice::ConfirmAgain { number } => say("confirm_again", &[("number", &number.to_string())]),
         Notice::StillOpen { agent, open } => {
             let first = open.first().map_or_else(String::new, u32::to_string);

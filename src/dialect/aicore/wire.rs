@@ -6,6 +6,7 @@ use crate::message::RequestNo;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
@@ -477,7 +478,7 @@ pub(super) struct ConflictRow<'a> {
 
 #[derive(Debug, Serialize)]
 pub(super) struct ChangedBody<'a> {
-    pub(super) update_files: &'a [String],
+    pub(super) update_files: Cow<'a, [String]>,
     /// Whose run it was, on `0`.
     #[serde(rename = "チャンネル", skip_serializing_if = "Option::is_none")]
     pub(super) channel: Option<&'a str>,
