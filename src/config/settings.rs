@@ -80,7 +80,7 @@ pub const BUILT_IN_NAME: &str = "builtin";
 const AUTO_NAME: &str = "auto";
 const LONGEST_MODEL: usize = 200;
 
-/// A worktree in a git repository and the project elsewhere; a worktree; the project itself.
+/// A worktree; the same; the project itself.
 const PLACES: [&str; 3] = [AUTO_NAME, "worktree", "shared"];
 
 /// Where code agents work.

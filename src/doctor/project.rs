@@ -51,13 +51,13 @@ fn rights(project: &Path, data: &Path) -> Finding {
     Finding::ok(CHECK, format!("{shown} can be read and written"))
 }
 
-/// Agents get a copy of the project of their own where git can make one.
+/// Agents get a copy of the project of their own, which git makes.
 fn git(project: &Path) -> Finding {
     match workplace::version() {
         Ok(_) => repository(project),
         Err(err) => Finding::warn(
             GIT,
-            format!("agents have no copies of the project to work in: {err}"),
+            format!("agents have no copies of the project, and do not work without: {err}"),
             "install a newer git, or set CODE_AI1_PLACE to CODE_AI4_PLACE to \"shared\"",
         ),
     }
@@ -66,10 +66,9 @@ fn git(project: &Path) -> Finding {
 fn repository(project: &Path) -> Finding {
     match project.ancestors().find(|place| place.join(".git").exists()) {
         Some(place) => Finding::ok(GIT, format!("repository at {}", place.display())),
-        None => Finding::warn(
+        None => Finding::ok(
             GIT,
-            "the project is in no repository, so what agents change cannot be undone with git",
-            "run `git init` in it",
+            "the project is in no repository; agents work in copies of its files, and there are no branches",
         ),
     }
 }

@@ -3,54 +3,12 @@
 
 use super::private::{self, Identity};
 use crate::gitignore;
+use crate::workplace::{DESKTOP_FILES, GENERATED, is_dot_git};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Directories that tools make or that are none of a project's own work. What people write, such as `.github` and
-/// `.vscode`, is not among them.
-const GENERATED: [&str; 38] = [
-    "__pycache__",
-    "venv",
-    "node_modules",
-    "dist",
-    "build",
-    "target",
-    "backup",
-    "temp",
-    "logs",
-    "_data",
-    ".git",
-    ".hg",
-    ".svn",
-    ".jj",
-    ".venv",
-    ".tox",
-    ".nox",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".ipynb_checkpoints",
-    ".cache",
-    ".output",
-    ".nuxt",
-    ".next",
-    ".svelte-kit",
-    ".vite",
-    ".turbo",
-    ".parcel-cache",
-    ".angular",
-    ".npm",
-    ".pnpm-store",
-    ".yarn",
-    ".gradle",
-    ".terraform",
-    ".local",
-    ".ssh",
-    ".gnupg",
-];
 /// What the gateway itself puts into a project for a moment begins with this.
 const OURS: &[u8] = b".kakehashi-";
-const DESKTOP_FILES: [&str; 2] = [".DS_Store", "Thumbs.db"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Rules {
@@ -72,7 +30,7 @@ impl Rules {
         match self {
             Self::Everything => true,
             Self::Temp => !is_hidden(name),
-            Self::Project { .. } => !is_one_of(name, &DESKTOP_FILES),
+            Self::Project { .. } => !is_one_of(name, &DESKTOP_FILES) && !is_dot_git(name),
         }
     }
 
@@ -85,6 +43,7 @@ impl Rules {
             Self::Project { data, .. } => {
                 !name.as_encoded_bytes().starts_with(OURS)
                     && !is_one_of(name, &GENERATED)
+                    && !is_dot_git(name)
                     && path != data
             }
         }

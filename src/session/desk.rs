@@ -285,6 +285,9 @@ impl Session {
             JobDone::Diffed { inquirer, diff } => self.on_diffed(inquirer, diff),
             JobDone::BackupsListed { inquirer, list } => self.on_backups_listed(inquirer, list),
             JobDone::Judged(case) => self.on_judged(*case),
+            JobDone::LookedForRepositories { watch, moved } => {
+                self.on_looked_for_repositories(watch, moved);
+            }
             JobDone::Kept { agent, files } => self.on_kept(agent, files),
             JobDone::Chosen { inquirer, agent, kind, carried } => {
                 self.on_chosen(inquirer, agent, kind, carried);

@@ -89,6 +89,7 @@ impl Session {
                     | JobDone::BackupsListed { .. }
                     | JobDone::Judged(_)
                     | JobDone::Kept { .. }
+                    | JobDone::LookedForRepositories { .. }
                     | JobDone::Chosen { .. },
                 )
                 | Err(_) => {}

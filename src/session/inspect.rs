@@ -193,7 +193,7 @@ fn tried(err: SiteError) -> Result<Carried, SiteError> {
             | GitError::Storage { .. }
             | GitError::Failed { .. }),
         ) => failed(why.to_string()),
-        other @ (SiteError::NoRepository
+        other @ (SiteError::NoCopy
         | SiteError::IsShared
         | SiteError::NoWork
         | SiteError::NoBackup(_)

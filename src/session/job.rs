@@ -4,6 +4,7 @@
 use super::choice::Inquirer;
 use super::inspect::Carried;
 use super::judging::Case;
+use super::planted::RepositoryWatch;
 use super::safeguard::{Conclusion, Copies};
 use super::site::{Before, Site};
 use super::{Env, Submitted};
@@ -13,6 +14,7 @@ use crate::message::{
     FileList, FileNote, ListKind, ListScope, Principal, RequestNo, RunId,
 };
 use crate::store::{SessionKey, StoreError};
+use crate::workplace::SetAside;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,6 +68,11 @@ pub(super) struct Wanted {
 
 #[derive(Debug)]
 pub(super) enum JobDone {
+    /// Whether an agent in the project has made a repository there.
+    LookedForRepositories {
+        watch: RepositoryWatch,
+        moved: Vec<SetAside>,
+    },
     /// Whether this command was carried out before.
     LookedUp {
         submitted: Submitted,

@@ -14,10 +14,21 @@ impl Session {
     pub(super) fn mention_kept_since(&mut self, before: &Settings) {
         for slot in AgentSlot::ALL {
             let was_shared = site::is_shared(before, slot);
+            if !was_shared && site::is_shared(&self.settings, slot) {
+                self.tell_shared_risk(slot);
+            }
             if !was_shared && self.lanes[usize::from(slot.number())].is_idle() {
                 self.mention_kept(slot);
             }
         }
+    }
+
+    /// Said when it is chosen, and in the welcome.
+    fn tell_shared_risk(&mut self, agent: AgentSlot) {
+        let mut step = Step::default();
+        let line = self.env.config.language.say("welcome", "shared_risk", &[]);
+        self.append(&mut step, Channel::Agent(agent), Event::RunLine(line));
+        self.journal.record(step);
     }
 
     pub(super) fn mention_kept(&mut self, agent: AgentSlot) {

@@ -33,6 +33,7 @@ mod place_work;
 mod plain_answer;
 mod plain_choice;
 mod plain_words;
+mod planted;
 mod presence;
 mod progress;
 mod quarters;

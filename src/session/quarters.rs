@@ -112,11 +112,9 @@ impl Quarters {
         writable.extend(shared.filter_map(|text| config::at_home(text)));
         let protected = match site {
             Site::Worktree(worktree) => {
-                // Its directory may be below the top of the repository.
+                // Its directory may be below the top of the repository. Nothing of the user's is writable.
                 writable.push(worktree.top().to_owned());
-                writable.extend(worktree.writable_git_paths());
-                // It says which repository this is.
-                vec![worktree.top().join(".git")]
+                Vec::new()
             }
             // Hooks, settings and where its parts are: all of it is used by whoever uses git next, outside of the box.
             Site::Shared(Shared { nested, .. }) => {
@@ -128,8 +126,8 @@ impl Quarters {
         };
         let mut seen = vec![self.env.files.made_uploads(&self.principal)];
         if let Site::Worktree(worktree) = site {
-            // Without the rest of it a worktree is no repository.
-            seen.push(worktree.repository().common_dir().to_owned());
+            // Its repository borrows these.
+            seen.extend(worktree.borrowed_objects());
         }
         let own = ["token", store::FILE, "control.sock"].map(|name| config.data.join(name));
         let network = match row {

@@ -1,5 +1,6 @@
-//! Backups of a session: listed, and brought back into the place that they are of. In a git repository they are the
-//! session's own; elsewhere there are only those of the project's files, which belong to everybody who works on it.
+//! Backups of a session: listed, and brought back into the place that they are of. They are the session's own, except
+//! where an agent works in a project without git: there they are those of the project's files, which belong to everybody
+//! who works on it.
 
 use super::SessionHandle;
 use super::actor::Session;
@@ -61,7 +62,8 @@ impl Session {
 
 async fn backups(wish: SiteWish, agent: Option<AgentSlot>) -> Result<BackupList, String> {
     blocking(wish, move |wish| {
-        let mut backups: Vec<_> = match wish.repository()? {
+        let repository = wish.repository()?.filter(|found| found.has_git() || !wish.is_shared());
+        let mut backups: Vec<_> = match repository {
             Some(repository) => {
                 let backups = repository.backups(wish.session())?;
                 backups.into_iter().filter(|backup| fits(backup, agent)).map(note).collect()
@@ -104,7 +106,12 @@ pub(super) fn restore(
     let Some(repository) = wish.repository()? else {
         return restore_files(wish.files(), point, path, others);
     };
-    let backup = find(wish, &repository, point)?;
+    let backup = match find(wish, &repository, point) {
+        Err(_) if is_of_files(wish, &repository, point) => {
+            return restore_files(wish.files(), point, path, others);
+        }
+        found => found?,
+    };
     let (restored, touched) = match backup.slot {
         None if others == ProjectUse::Busy => return Err(SiteError::ProjectBusy),
         None => {
@@ -122,6 +129,15 @@ pub(super) fn restore(
     };
     let before = restored.backup.map(|backup| backup.name);
     Ok(done(touched, paths(restored.changes), before))
+}
+
+/// Without a repository who works in the project has the backups of its files, and earlier versions told no others.
+fn is_of_files(wish: &SiteWish, repository: &Repository, point: &RestorePoint) -> bool {
+    let is_moment = match point {
+        RestorePoint::Named(name) => name.contains('/'),
+        RestorePoint::Before(_) => false,
+    };
+    !repository.has_git() && (wish.is_shared() || is_moment)
 }
 
 fn find(

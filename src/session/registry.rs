@@ -280,6 +280,8 @@ impl Registry {
 
     /// Work that was cut off is announced, and work that waited goes on, before anybody asks.
     async fn restore(self: Arc<Self>) {
+        let config = Arc::clone(&self.env.config);
+        let _ = tokio::task::spawn_blocking(move || site::sweep_interrupted(&config)).await;
         let unfinished = match self.env.store.unfinished().await {
             Ok(unfinished) => unfinished,
             Err(err) => return error!(%err, "unfinished work cannot be looked up"),

@@ -8,6 +8,7 @@ use super::place_work::Turn;
 use super::site::{Before, Changed, Site, SiteWish, is_picture};
 use crate::files::{FileError, Files, Snapshot};
 use crate::message::{Channel, FileChange, FileNote, PlaceKind, Principal, RunId};
+use crate::workplace::SetAside;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -41,6 +42,8 @@ pub(super) struct Conclusion {
     /// Where.
     pub(super) place: Option<PlaceKind>,
     pub(super) pictures: Vec<FileNote>,
+    /// Repositories that were moved out of the project.
+    pub(super) set_aside: Vec<SetAside>,
     /// What has changed is told when these are made.
     pub(super) copying: Option<Copying>,
 }
@@ -78,6 +81,12 @@ pub(super) async fn conclude(
     told: Vec<String>,
 ) -> JobDone {
     let turn = wish.turn().await;
+    // Before anybody is told that there is something to look at.
+    let swept = turn.blocking(move || (wish.set_repositories_aside(&before), wish, before)).await;
+    let Ok((set_aside, wish, before)) = swept else {
+        let conclusion = Conclusion { paths: told, ..Conclusion::default() };
+        return JobDone::Concluded { channel, run, conclusion };
+    };
     let (after, copies) = survey(&env, &turn).await;
     let is_shared = !before.site.is_own();
     let concluded = turn.blocking(move || {
@@ -94,9 +103,10 @@ pub(super) async fn conclude(
         let paths: BTreeSet<_> = changed.files.iter().map(|file| file.path.clone()).collect();
         let paths = paths.into_iter().chain(told).collect::<BTreeSet<_>>().into_iter().collect();
         let place = Some(before.site.kind());
-        Conclusion { paths, changed, place, pictures, copying: None }
+        Conclusion { paths, changed, place, pictures, ..Conclusion::default() }
     });
     let mut conclusion = concluded.await.unwrap_or_default();
+    conclusion.set_aside = set_aside;
     drop(turn);
     let copies = match copies.settled(is_shared).await {
         Copies::Making(copying) => {

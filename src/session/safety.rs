@@ -12,8 +12,7 @@ use super::site::{Before, SiteWish};
 use crate::message::{AgentSlot, Channel, Event, Notice, PlaceKind, RunId};
 
 /// Who asks nobody must not be where everybody is.
-const NOT_ITS_OWN: &str = "this agent asks nobody before it acts, so it works only in a copy of its own; make the \
-                           project a git repository, and do not choose `shared`";
+const NOT_ITS_OWN: &str = "this agent asks nobody before it acts, so it works only in a copy of its own; do not choose `shared`";
 /// What a user should know about such an agent.
 const UNASKED: &str =
     "this agent does not ask before it acts; the project changes only when you accept its work";
@@ -106,9 +105,10 @@ impl Session {
                     quarters.place(&before.site, row.as_ref(), Tenant::Agent(slot)),
                     before.site.is_fresh(),
                 );
-                let lacks = before.site.lacks();
+                let (lacks, site) = (before.site.lacks(), before.site.clone());
                 current.place = Some(before.site.kind());
                 current.before = Some(before);
+                self.watch_for_repositories(channel, run, &site);
                 if fresh {
                     self.lanes[index].move_to(place);
                 } else {
@@ -166,6 +166,7 @@ impl Session {
         mut conclusion: Conclusion,
     ) {
         let Some(index) = lane_index(channel) else { return };
+        self.tell_set_aside(channel, &std::mem::take(&mut conclusion.set_aside));
         if let Some(copying) = conclusion.copying.take() {
             let paths = std::mem::take(&mut conclusion.paths);
             self.jobs.spawn(safeguard::copied(channel, copying, paths));

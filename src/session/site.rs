@@ -8,12 +8,18 @@ use crate::message::{
     AgentSlot, ChangeStatus, FileChange, MOST_LEFT_OUT, PlaceKind, RunId, SessionId, SettingValue,
     Settings,
 };
-use crate::workplace::{self, GitError, Nested, Repository, TreeId, Worktree};
+use crate::workplace::{
+    self, GitError, GitLayouts, Nested, Repository, SetAside, TreeId, Worktree,
+};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tracing::warn;
 
 /// Below the data directory, with a directory for each session.
 const DIRECTORY: &str = "worktrees";
+const ASIDE: &str = "set-aside";
+/// What notes about runs in the project begin with, there.
+const KNOWN: &str = "known-";
 /// More changed files than this are not told one by one.
 const MOST_CHANGED: usize = 1_000;
 
@@ -33,8 +39,7 @@ pub(super) struct SiteWish {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// A worktree where there can be one.
-    Auto,
+    /// A copy of its own.
     Worktree,
     Shared,
 }
@@ -53,6 +58,8 @@ pub(super) struct Shared {
     pub(super) repository: Option<Repository>,
     /// Those that are in it.
     pub(super) nested: Nested,
+    /// All of them, as they were before a run.
+    pub(super) layouts: Arc<GitLayouts>,
 }
 
 /// How a place was before a run.
@@ -77,8 +84,10 @@ pub(super) struct Changed {
 /// Why there is no place to work, or nothing to choose from.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SiteError {
-    #[error("the project is in no git repository; run `git init` in it, or choose `shared`")]
-    NoRepository,
+    #[error(
+        "the project is a git directory itself, so there is no copy of it to work in; choose another project, or `shared`"
+    )]
+    NoCopy,
     #[error(
         "this agent works in the project itself, so its work is there already; \
          what it left in a copy of its own is kept until its place is `worktree` again"
@@ -140,23 +149,37 @@ impl SiteWish {
                 warn!(%err, "the project's repository cannot be used");
                 None
             }),
-            Wanted::Auto | Wanted::Worktree => self.repository()?,
+            Wanted::Worktree => Some(self.copied()?),
         };
         match (self.wanted, repository) {
-            (Wanted::Shared, repository) => Ok(self.shared(repository)),
-            (Wanted::Auto, None) => Ok(self.shared(None)),
-            (Wanted::Worktree, None) => Err(SiteError::NoRepository),
-            (Wanted::Auto | Wanted::Worktree, Some(repository)) => {
+            (Wanted::Worktree, Some(repository)) => {
                 let place = repository.worktree_path(&self.session, self.slot);
                 Ok(Site::Worktree(repository.ensure(&self.session, self.slot, &place)?))
             }
+            (Wanted::Worktree | Wanted::Shared, repository) => Ok(self.shared(repository)),
         }
+    }
+
+    /// What copies are made of.
+    fn copied(&self) -> Result<Repository, SiteError> {
+        if let Some(repository) = self.repository()? {
+            return Ok(repository);
+        }
+        workplace::version()?;
+        Err(SiteError::NoCopy)
     }
 
     /// The project itself as a place of work.
     pub(super) fn shared(&self, repository: Option<Repository>) -> Site {
         let nested = Nested::find(self.files.project(), &self.private);
-        Site::Shared(Shared { repository, nested })
+        let layouts = Arc::new(GitLayouts::find(self.files.project(), &self.private));
+        // Files without a repository have backups of their own.
+        let repository = repository.filter(Repository::has_git);
+        Site::Shared(Shared { repository, nested, layouts })
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        self.wanted == Wanted::Shared
     }
 
     /// Opens the place and keeps what is there, so that the run can be undone.
@@ -166,6 +189,12 @@ impl SiteWish {
         survey: Option<Snapshot>,
     ) -> Result<Before, SiteError> {
         let site = self.open()?;
+        // Without the note a killed gateway does not know what is new, and nothing else is lost.
+        if let Site::Shared(shared) = &site
+            && let Err(err) = shared.layouts.save(&self.known_layouts())
+        {
+            warn!(%err, "which repositories the project has cannot be noted");
+        }
         let kept = match &site {
             Site::Worktree(worktree) => {
                 let place = workplace::Place::Worktree(worktree);
@@ -181,14 +210,32 @@ impl SiteWish {
         Ok(Before { site, tree: kept.map(|(_, snapshot)| snapshot.tree), survey })
     }
 
+    /// Which repositories the project had before a run that goes on.
+    fn known_layouts(&self) -> PathBuf {
+        let name = [KNOWN, &self.slot.number().to_string()].concat();
+        self.aside().join(name)
+    }
+
+    /// Where repositories go that an agent makes in the project.
+    pub(super) fn aside(&self) -> PathBuf {
+        aside(&self.data, &self.session)
+    }
+
+    /// Moves repositories out of the project that an agent has made in it.
+    pub(super) fn set_repositories_aside(&self, before: &Before) -> Vec<SetAside> {
+        let Site::Shared(shared) = &before.site else { return Vec::new() };
+        let moved = shared.layouts.set_new_ones_aside(&self.aside());
+        let _ = std::fs::remove_file(self.known_layouts());
+        moved
+    }
+
     /// The agent's own place, if it works there and has begun.
     pub(super) fn worktree(&self) -> Result<Worktree, SiteError> {
         match self.wanted {
             // One from before it was sent to the project is none of its present work.
             Wanted::Shared => Err(SiteError::IsShared),
-            Wanted::Auto | Wanted::Worktree => {
-                let repository = self.repository()?.ok_or(SiteError::IsShared)?;
-                repository.worktree(&self.session, self.slot)?.ok_or(SiteError::NoWork)
+            Wanted::Worktree => {
+                self.copied()?.worktree(&self.session, self.slot)?.ok_or(SiteError::NoWork)
             }
         }
     }
@@ -343,6 +390,29 @@ fn directory(data: &Path, session: &SessionId) -> PathBuf {
     data.join(DIRECTORY).join(session.as_str())
 }
 
+/// What was moved out of the project while agents of a session worked in it.
+fn aside(data: &Path, session: &SessionId) -> PathBuf {
+    data.join(ASIDE).join(session.as_str())
+}
+
+/// What agents of a killed gateway have made in projects.
+pub(super) fn sweep_interrupted(config: &Config) {
+    let sessions = std::fs::read_dir(config.data.join(ASIDE)).into_iter().flatten().flatten();
+    let hidden: Vec<_> = config.private_files().into_iter().chain([config.data.clone()]).collect();
+    for aside in sessions.map(|entry| entry.path()) {
+        for note in std::fs::read_dir(&aside).into_iter().flatten().flatten() {
+            if !note.file_name().to_string_lossy().starts_with(KNOWN) {
+                continue;
+            }
+            let known = GitLayouts::load(&note.path(), &hidden);
+            for moved in known.iter().flat_map(|known| known.set_new_ones_aside(&aside)) {
+                warn!(?moved, "a repository that an agent made in the project was moved out of it");
+            }
+            let _ = std::fs::remove_file(note.path());
+        }
+    }
+}
+
 /// Takes away what agents of a deleted session have left in any project.
 pub(super) fn remove(config: &Config, session: &SessionId) {
     in_every_repository(config, |repository| repository.remove_session(session));
@@ -350,6 +420,7 @@ pub(super) fn remove(config: &Config, session: &SessionId) {
     if let Err(err) = workplace::remove_leftovers(&config.data, session) {
         warn!(%err, "copies that agents of a deleted session worked in are left behind");
     }
+    let _ = std::fs::remove_dir_all(aside(&config.data, session));
     // Empty by now, or never made.
     let _ = std::fs::remove_dir(directory(&config.data, session));
 }
@@ -377,9 +448,8 @@ fn wanted(settings: &Settings, slot: AgentSlot) -> Wanted {
         SettingValue::Text(_) | SettingValue::Number(_) => None,
     });
     match chosen {
-        Some("worktree") => Wanted::Worktree,
         Some("shared") => Wanted::Shared,
-        Some(_) | None => Wanted::Auto,
+        Some(_) | None => Wanted::Worktree,
     }
 }
 

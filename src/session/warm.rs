@@ -6,7 +6,7 @@ use super::job::JobDone;
 use super::lane::Lane;
 use super::quarters::Tenant;
 use super::site::{Site, SiteError, SiteWish};
-use crate::message::{AgentSlot, Channel, RunId, SettingValue};
+use crate::message::{AgentSlot, Channel, RunId};
 use std::path::Path;
 
 /// Places that are being made, by slot.
@@ -67,11 +67,10 @@ impl Session {
         }
         *self.warming.of(slot) = Placing::Alone;
         let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
-        let needs_own = self.needs_worktree(slot);
         let project = wish.files().project().to_owned();
         self.jobs.spawn(async move {
             let turn = wish.turn().await;
-            let found = turn.blocking(move || site(&wish, needs_own)).await;
+            let found = turn.blocking(move || site(&wish)).await;
             JobDone::Placed { slot, project, site: found.unwrap_or_default() }
         });
     }
@@ -114,28 +113,17 @@ impl Session {
     fn lane_of(&self, slot: AgentSlot) -> &Lane {
         &self.lanes[usize::from(slot.number())]
     }
-
-    fn needs_worktree(&self, slot: AgentSlot) -> bool {
-        let setting = format!("CODE_AI{}_PLACE", slot.number());
-        let chosen = SettingValue::Text("worktree".to_owned());
-        self.settings.iter().any(|(name, value)| **name == *setting && *value == chosen)
-    }
 }
 
 /// Where the next run would work, made if it is not there yet. Blocking.
-fn site(wish: &SiteWish, needs_own: bool) -> Option<Site> {
-    let own = match wish.worktree() {
-        Ok(_) | Err(SiteError::NoWork) => true,
-        Err(SiteError::IsShared) => false,
-        Err(_) => return None,
-    };
-    let repository = wish.repository().ok()?;
-    match repository {
-        Some(repository) if own => {
+fn site(wish: &SiteWish) -> Option<Site> {
+    match wish.worktree() {
+        Ok(_) | Err(SiteError::NoWork) => {
+            let repository = wish.repository().ok()??;
             let place = repository.worktree_path(wish.session(), wish.slot());
             repository.ensure(wish.session(), wish.slot(), &place).ok().map(Site::Worktree)
         }
-        None if own || needs_own => None,
-        repository => Some(wish.shared(repository)),
+        Err(SiteError::IsShared) => Some(wish.shared(wish.repository().ok()?)),
+        Err(_) => None,
     }
 }

@@ -1,8 +1,10 @@
 //! The way of an agent's result to its user: into the project's files, or onto a branch.
 
 use super::apply::Course;
+use super::git::Git;
 use super::index::Extent;
 use super::merge::Merged;
+use super::objects::{Ids, Lender};
 use super::snapshot::Snapshot;
 use super::{Backup, Changes, CommitId, Conflict, GitError, Repository, TreeId, Worktree};
 use crate::message::BackupReason;
@@ -77,9 +79,7 @@ impl Worktree {
     /// If this fails, the old base stays and nothing is lost: merging the same changes again changes nothing.
     fn go_on(&self, index: &super::index::Index, result: &Snapshot, merged: TreeId) {
         let repository = self.repository();
-        let moved = repository.head().and_then(|head| {
-            let parent = head.map(|(commit, _)| commit);
-            let commit = repository.commit(&merged, parent.as_ref(), "base")?;
+        let moved = repository.commit(&merged, None, "base").and_then(|commit| {
             let to = Snapshot { commit, tree: merged, left_out: Vec::new() };
             self.bring(index, &result.tree, &to)
         });
@@ -92,6 +92,7 @@ impl Worktree {
         let repository = self.repository();
         repository.check_branch(name)?;
         let (head, ours) = repository.head()?.ok_or(GitError::NoCommit)?;
+        repository.copy_tree(&ours)?;
         let base = self.base_kept()?;
         let (result, _) = repository.snapshot_worktree(self, "worktree")?;
         let merged = match repository.merge(&base.tree, &ours, &result.tree)? {
@@ -102,30 +103,40 @@ impl Worktree {
         if changes.total == 0 {
             return Ok(Accepted::Nothing { left_out: result.left_out });
         }
-        let commit = repository.commit(&merged, Some(&head), message)?;
-        repository.make_branch(name, &commit)?;
+        let commit = repository.commit_after(&merged, &head, message)?;
+        let mut ids = repository.objects_since(Some(&ours), &merged)?;
+        ids.insert(commit.as_str().to_owned());
+        repository.make_branch(name, &commit, &ids)?;
         Ok(Accepted::Branch { commit, changes, left_out: result.left_out })
     }
 }
 
 impl Repository {
     fn check_branch(&self, name: &str) -> Result<(), GitError> {
+        let user = self.user().ok_or(GitError::NoBranches)?;
         let full = format!("refs/heads/{name}");
-        let checked = self.real("check-ref-format").arg(&full).run()?;
+        let checked = Git::new("check-ref-format").arg(&full).run()?;
         if checked.code != 0 || name.starts_with('-') || name == "HEAD" {
             return Err(GitError::BadBranch { name: name.to_owned() });
         }
-        let known = self.real("show-ref").args(["--verify", "--quiet"]).arg(&full).run()?;
-        match known.code {
-            0 => Err(GitError::BranchExists { name: name.to_owned() }),
-            _ => Ok(()),
+        if user.has_branch(name) {
+            return Err(GitError::BranchExists { name: name.to_owned() });
         }
+        Ok(())
     }
 
-    /// Only if it is not there: somebody may have been faster.
-    fn make_branch(&self, name: &str, commit: &CommitId) -> Result<(), GitError> {
+    /// Gives the user's repository these objects, and the branch only if it is not there: somebody may have been
+    /// faster.
+    fn make_branch(&self, name: &str, commit: &CommitId, ids: &Ids) -> Result<(), GitError> {
+        let (Some(user), Some(git)) = (self.user(), self.real("update-ref")) else {
+            return Err(GitError::NoBranches);
+        };
+        let wrong = self.copy_objects(ids, Lender::Own, &user.objects())?;
+        if !wrong.is_empty() {
+            return Err(GitError::Damaged { count: wrong.len() });
+        }
         let line = format!("create refs/heads/{name}\0{commit}\0").into_bytes();
-        let made = self.real("update-ref").args(["-z", "--stdin"]).input(line).run()?;
+        let made = git.args(["-z", "--stdin"]).input(line).run()?;
         let taken =
             made.stderr.contains("already exists") || made.stderr.contains("exists; cannot");
         match made.code {

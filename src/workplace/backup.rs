@@ -114,7 +114,7 @@ impl Repository {
         worktree: &Worktree,
         wanted: &Backup,
     ) -> Result<Option<(String, CommitId)>, GitError> {
-        let git = self.real("rev-parse").args(["--verify", "--quiet"]);
+        let git = self.content("rev-parse", &[]).args(["--verify", "--quiet"]);
         let parent = git.arg(format!("{}^", wanted.commit.as_str())).word()?;
         let base = commit_id("rev-parse", &parent)?;
         let is_other = worktree.base_kept()?.commit != base;
@@ -172,7 +172,7 @@ impl Repository {
         let slot = worktree.map(Worktree::slot);
         let parent = match worktree {
             Some(worktree) => Some(worktree.base_kept()?.commit),
-            None => self.head()?.map(|(commit, _)| commit),
+            None => None,
         };
         let commit = self.commit(&snapshot.tree, parent.as_ref(), &self.subject(slot))?;
         let made = SystemTime::now();
@@ -182,7 +182,7 @@ impl Repository {
     }
 
     /// With the mark of the project: a session that has moved must not mistake one project's files for another's.
-    fn subject(&self, slot: Option<AgentSlot>) -> String {
+    pub(super) fn subject(&self, slot: Option<AgentSlot>) -> String {
         let mark = self.mark();
         match slot {
             None => format!("{PROJECT}{mark}"),

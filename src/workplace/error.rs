@@ -4,7 +4,9 @@ use std::io::{self, ErrorKind};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
-    #[error("git is not installed; install it, or let agents work in the project itself")]
+    #[error(
+        "git is not installed, so there is no copy of the project to work in; install it, or choose `shared`"
+    )]
     Missing,
     #[error("git {found} is too old; install git {needed} or later")]
     TooOld { found: String, needed: &'static str },
@@ -34,6 +36,10 @@ pub enum GitError {
     BadBranch { name: String },
     #[error("there is a branch `{name}` already; choose another name")]
     BranchExists { name: String },
+    #[error(
+        "the project is in no git repository, so there are no branches; accept into the project"
+    )]
+    NoBranches,
     #[error("no backup of this name; choose another")]
     NoSuchBackup,
     #[error("`{path}` is not there; choose another file")]
@@ -42,6 +48,14 @@ pub enum GitError {
     NoCommit,
     #[error("{path} is in the way and was not made by the gateway; move it away")]
     NotOurs { path: String },
+    #[error(
+        "{count} objects of the repository are missing or not what their names say; run `git fsck` in the project"
+    )]
+    Damaged { count: usize },
+    #[error(
+        "the project is in no git repository and too large for a copy ({files} files, {mib} MiB); run `git init` in it, name what is generated in .gitignore, or choose `shared`"
+    )]
+    TooLarge { files: usize, mib: u64 },
     #[error("the worktree is gone or not complete; the next run makes it anew")]
     WorktreeGone,
     /// Nothing was changed: what was there before is there again.

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
 #[derive(Debug)]
@@ -105,6 +106,56 @@ impl Folder {
         self.parent_of(path).is_ok_and(|(folder, name)| {
             accessat(&folder.0, name, Access::READ_OK, AtFlags::empty()).is_ok()
         })
+    }
+
+    /// Whether git would take this for a git directory: HEAD, and objects and refs here or where `commondir` says.
+    pub(super) fn is_layout(&self) -> bool {
+        let is = |name: &str, kind: FileType| {
+            let about = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW);
+            let found = about.map(|about| FileType::from_raw_mode(about.st_mode));
+            found.is_ok_and(|found| found == kind || found == FileType::Symlink)
+        };
+        let has_parts = ["objects", "refs"].iter().all(|name| is(name, FileType::Directory));
+        is("HEAD", FileType::RegularFile) && (has_parts || is("commondir", FileType::RegularFile))
+    }
+
+    /// The directory of this name, made if there is none. Whatever else is called so is removed; a link is not
+    /// followed.
+    pub(super) fn ensure(&self, name: &OsStr) -> io::Result<Self> {
+        if let Ok(folder) = self.child(name) {
+            return Ok(folder);
+        }
+        self.remove(name)?;
+        mkdirat(&self.0, name, Mode::from_raw_mode(0o700))?;
+        self.child(name)
+    }
+
+    /// A file or a link, if it is there.
+    pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        match unlinkat(&self.0, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(err) => Err(err.into()),
+        }
+    }
+
+    /// Whatever is called so, also a directory with all that is in it. Links are removed, not followed.
+    pub(super) fn clear(&self, name: &OsStr) -> io::Result<()> {
+        let Ok(folder) = self.child(name) else { return self.remove(name) };
+        let entries = Dir::read_from(&folder.0)?.collect::<Result<Vec<_>, _>>()?;
+        for entry in entries {
+            let inside = OsStr::from_bytes(entry.file_name().to_bytes());
+            if inside != "." && inside != ".." {
+                folder.clear(inside)?;
+            }
+        }
+        self.remove_empty(name)
+    }
+
+    pub(super) fn clear_unless_file(&self, name: &OsStr) -> io::Result<()> {
+        match self.stamp(Path::new(name))? {
+            Some(stamp) if !stamp.is_file() => self.clear(name),
+            Some(_) | None => Ok(()),
+        }
     }
 
     pub(super) fn make(&self, name: &OsStr) -> io::Result<()> {

@@ -7,10 +7,11 @@ use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -73,6 +74,8 @@ pub(super) struct Git {
     /// The subcommand, for people.
     what: &'static str,
     input: Vec<u8>,
+    /// Takes the place of `input`.
+    input_file: Option<PathBuf>,
     most: usize,
     limit: Duration,
 }
@@ -102,7 +105,14 @@ impl Git {
             command.args(["-c", setting]);
         }
         command.arg(what);
-        Self { command, what, input: Vec::new(), most: OUTPUT_LIMIT, limit: TIME_LIMIT }
+        Self {
+            command,
+            what,
+            input: Vec::new(),
+            input_file: None,
+            most: OUTPUT_LIMIT,
+            limit: TIME_LIMIT,
+        }
     }
 
     pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
@@ -127,6 +137,12 @@ impl Git {
 
     pub(super) fn input(mut self, input: Vec<u8>) -> Self {
         self.input = input;
+        self
+    }
+
+    /// For what may be large.
+    pub(super) fn input_file(mut self, path: PathBuf) -> Self {
+        self.input_file = Some(path);
         self
     }
 
@@ -173,7 +189,12 @@ impl Git {
     fn once(&mut self) -> Result<Output, GitError> {
         let what = self.what;
         let command = self.command.process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let input = self.input_file.as_ref().map(File::open).transpose();
+        let input = input.map_err(GitError::io("reading what git is to be told"))?;
+        command
+            .stdin(input.map_or_else(Stdio::piped, Stdio::from))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let child = command.spawn().map_err(|err| {
             // A directory that is gone is reported in the same way.
             let there = command.get_current_dir().is_none_or(Path::is_dir);

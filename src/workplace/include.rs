@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 64 << 20;
 impl Repository {
     /// Copies what is named and not there yet. What cannot be copied is missing, and the log says so.
     pub(super) fn include(&self, top: &Path) -> Result<(), GitError> {
-        let patterns = self.top().join(self.prefix()).join(PATTERNS);
+        let patterns = self.project_in(self.top()).join(PATTERNS);
         let Some(patterns) = small_file(&patterns) else { return Ok(()) };
         let mut left = MOST_BYTES;
         for path in self.named(&patterns)?.iter().take(MOST_FILES) {

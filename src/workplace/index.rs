@@ -3,6 +3,7 @@
 
 use super::folder::Folder;
 use super::git::Git;
+use super::objects::Ids;
 use super::private::remove_file;
 use super::refs::{TreeId, tree_id};
 use super::{GitError, Repository};
@@ -15,6 +16,11 @@ use std::path::{Path, PathBuf};
 
 /// Larger files are left out: a backup is made before every run.
 const LARGEST_FILE: u64 = 256 << 20;
+/// So much can be in a project without a repository. A repository says itself what belongs to it.
+const MOST_FILES: usize = 200_000;
+const MOST_BYTES: u64 = 8 << 30;
+/// The index of a project without a repository; no session is called so.
+const PROJECT: &str = "project";
 /// Files that are there although they belong to what a sparse checkout leaves out are looked at as well.
 const SPARSE: &str = "core.sparseCheckout=true";
 /// As `ls-files --stage` tells a submodule.
@@ -27,6 +33,8 @@ pub(super) struct Index {
     /// The files that it is about.
     top: PathBuf,
     once: bool,
+    /// Whether its objects may be in the user's repository only.
+    borrows: bool,
 }
 
 /// Which of the files are looked at.
@@ -41,11 +49,16 @@ pub(super) enum Extent {
 }
 
 impl Index {
-    /// Begins with what the user's own index knows.
+    /// Begins with what the user's own index knows. Without a repository it is kept between runs.
     pub(super) fn of_project(repository: &Repository) -> Result<Self, GitError> {
-        let (path, top) = (repository.private().fresh_index(), repository.top().to_owned());
-        let index = Self { repository: repository.clone(), path, top, once: true };
-        let copied = copy_with_time(&repository.git_dir().join("index"), &index.path);
+        let (private, top) = (repository.private(), repository.top());
+        let Some(user) = repository.user() else {
+            return Ok(Self::kept(repository, PROJECT, top));
+        };
+        let path = private.fresh_index();
+        let (repository, top) = (repository.clone(), top.to_owned());
+        let index = Self { repository, path, top, once: true, borrows: true };
+        let copied = copy_with_time(&user.git_dir.join("index"), &index.path);
         match copied {
             Err(err) if err.kind() != ErrorKind::NotFound => {
                 Err(GitError::io("reading the index")(err))
@@ -56,8 +69,13 @@ impl Index {
 
     /// Kept between runs.
     pub(super) fn of_worktree(repository: &Repository, name: &str, top: &Path) -> Self {
-        let path = repository.private().index(name);
-        let index = Self { repository: repository.clone(), path, top: top.to_owned(), once: false };
+        Self::kept(repository, name, top)
+    }
+
+    fn kept(repository: &Repository, name: &str, top: &Path) -> Self {
+        let (path, top) = (repository.private().index(name), top.to_owned());
+        let repository = repository.clone();
+        let index = Self { repository, path, top, once: false, borrows: false };
         index.unlock();
         index
     }
@@ -65,7 +83,8 @@ impl Index {
     /// For a tree that is to be written out.
     pub(super) fn of_nothing(repository: &Repository, top: &Path) -> Self {
         let path = repository.private().fresh_index();
-        Self { repository: repository.clone(), path, top: top.to_owned(), once: true }
+        let (repository, top) = (repository.clone(), top.to_owned());
+        Self { repository, path, top, once: true, borrows: false }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -76,9 +95,26 @@ impl Index {
         &self.top
     }
 
+    pub(super) fn exists(&self) -> bool {
+        self.path.exists()
+    }
+
     pub(super) fn git(&self, what: &'static str) -> Git {
-        let git = self.repository.content(what, &[SPARSE]).at(&self.top);
-        git.env("GIT_WORK_TREE", &self.top).env("GIT_INDEX_FILE", &self.path)
+        if self.borrows {
+            self.about_files(self.repository.with_users(what, &[SPARSE]))
+        } else {
+            self.alone(what)
+        }
+    }
+
+    /// Without the user's objects: what is written is written to our own.
+    fn alone(&self, what: &'static str) -> Git {
+        self.about_files(self.repository.content(what, &[SPARSE]))
+    }
+
+    fn about_files(&self, git: Git) -> Git {
+        let git = git.at(&self.top).env("GIT_WORK_TREE", &self.top);
+        git.env("GIT_INDEX_FILE", &self.path)
     }
 
     /// Forgets what was known of files; the next look reads all of them.
@@ -106,21 +142,45 @@ impl Index {
         }
         let (mut present, mut gone) = (Vec::new(), Vec::new());
         let top = Folder::open(&self.top).map_err(GitError::io("looking at the files"))?;
+        let mut size = Size::default();
         for path in candidates {
             match look(&top, Path::new(&path)) {
-                Found::File => present.push(path),
+                Found::File(_) if makes_repository(&top, Path::new(&path)) => left_out.push(path),
+                Found::File(bytes) => {
+                    size.add(bytes);
+                    present.push(path);
+                }
                 Found::Nothing => gone.push(path),
                 Found::Unfit => left_out.push(path),
             }
         }
+        if !self.repository.has_git() {
+            size.check()?;
+        }
         left_out.extend(self.filled_submodules(&top)?);
-        self.update(&["--force-remove"], &gone)?;
-        self.update(&["--add", "--remove", "--replace"], &present)?;
-        // Objects of a partial clone may be elsewhere, and nobody needs to look whether they are.
-        let tree = self.git("write-tree").arg("--missing-ok").word()?;
+        update(self.git("update-index"), &["--force-remove"], &gone)?;
+        update(self.git("update-index"), &["--add", "--remove", "--replace"], &present)?;
+        let tree = write_tree(self.git("write-tree"))?;
         let mut told: Vec<_> = left_out.iter().map(|path| self.told(path)).collect();
         told.sort();
-        Ok((tree_id("write-tree", &tree)?, told))
+        Ok((tree, told))
+    }
+
+    /// Takes files anew whose contents are known by these names, and returns the tree with what they are called now.
+    pub(super) fn take_again(&self, ids: &Ids) -> Result<TreeId, GitError> {
+        let listed = self.alone("ls-files").args(["-z", "--stage"]).read()?;
+        let lines = listed.split(|byte| *byte == 0).filter_map(|line| {
+            let (about, path) =
+                line.split_at_checked(line.iter().position(|byte| *byte == b'\t')?)?;
+            let id = std::str::from_utf8(about).ok()?.split(' ').nth(1)?;
+            ids.contains(id).then(|| OsString::from_vec(path[1..].to_vec()))
+        });
+        let top = Folder::open(&self.top).map_err(GitError::io("looking at the files"))?;
+        let is_file = |path: &OsString| matches!(look(&top, Path::new(path)), Found::File(_));
+        let paths: Vec<_> = lines.filter(is_file).collect();
+        update(self.alone("update-index"), &["--force-remove"], &paths)?;
+        update(self.alone("update-index"), &["--add", "--replace"], &paths)?;
+        write_tree(self.alone("write-tree"))
     }
 
     /// With the slash of a directory, if there is one.
@@ -168,17 +228,6 @@ impl Index {
         if prefix.as_os_str().is_empty() { git } else { git.arg(prefix) }
     }
 
-    fn update(&self, how: &[&str], paths: &[OsString]) -> Result<(), GitError> {
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let mut git = self.git("update-index");
-        for option in how {
-            git = git.arg(option);
-        }
-        git.args(["-z", "--stdin"]).input(joined(paths)).read().map(drop)
-    }
-
     /// Notes entries as they are in a tree, then which files look like them. `lines` are `MODE HASH\tPATH`.
     pub(super) fn note(&self, lines: &[Vec<u8>]) -> Result<(), GitError> {
         if !lines.is_empty() {
@@ -208,6 +257,50 @@ impl Drop for Index {
     }
 }
 
+fn update(mut git: Git, how: &[&str], paths: &[OsString]) -> Result<(), GitError> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    for option in how {
+        git = git.arg(option);
+    }
+    git.args(["-z", "--stdin"]).input(joined(paths)).read().map(drop)
+}
+
+/// Objects of a partial clone may be elsewhere, and nobody needs to look whether they are.
+fn write_tree(git: Git) -> Result<TreeId, GitError> {
+    tree_id("write-tree", &git.arg("--missing-ok").word()?)
+}
+
+/// What is new in a project without a repository. Nobody has chosen what belongs to it.
+#[derive(Debug, Default)]
+struct Size {
+    files: usize,
+    bytes: u64,
+}
+
+impl Size {
+    fn add(&mut self, bytes: u64) {
+        self.files += 1;
+        self.bytes += bytes;
+    }
+
+    fn check(&self) -> Result<(), GitError> {
+        if self.files <= MOST_FILES && self.bytes <= MOST_BYTES {
+            return Ok(());
+        }
+        Err(GitError::TooLarge { files: self.files, mib: self.bytes >> 20 })
+    }
+}
+
+/// A new file that would make its directory a git directory, whose settings are used by whoever uses git there. It is
+/// left out, and the rest is files like others.
+fn makes_repository(top: &Folder, path: &Path) -> bool {
+    let is_head = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("HEAD"));
+    let directory = path.parent().unwrap_or(Path::new(""));
+    is_head && top.descend(directory).is_ok_and(|folder| folder.is_layout())
+}
+
 /// Also one whose directory was removed. A file in its place is a change.
 fn is_submodule(change: &[u8]) -> bool {
     change.starts_with(b":160000 160000") || change.starts_with(b":160000 000000")
@@ -220,7 +313,8 @@ fn lock_path(path: &Path) -> PathBuf {
 }
 
 enum Found {
-    File,
+    /// With its size.
+    File(u64),
     Nothing,
     /// Too large, or not to be read by us. It stays as it was.
     Unfit,
@@ -229,10 +323,10 @@ enum Found {
 fn look(top: &Folder, path: &Path) -> Found {
     match top.stamp(path) {
         Err(_) => Found::Unfit,
-        Ok(Some(stamp)) if stamp.is_link() => Found::File,
+        Ok(Some(stamp)) if stamp.is_link() => Found::File(0),
         Ok(Some(stamp)) if stamp.is_file() => {
             let fits = stamp.size() <= LARGEST_FILE && top.can_read(path);
-            if fits { Found::File } else { Found::Unfit }
+            if fits { Found::File(stamp.size()) } else { Found::Unfit }
         }
         Ok(_) => Found::Nothing,
     }

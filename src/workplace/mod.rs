@@ -1,23 +1,27 @@
-//! Places of work of agents in git repositories: worktrees made from the project as it is, backups, what was changed,
+//! Places of work of agents: copies of the project that are git repositories of their own, backups, what was changed,
 //! and the way of an agent's result into the project. Blocking functions around the git command line.
 //!
-//! Whatever is in a worktree or in its folder below `.git/worktrees` was written by an agent and is data. No call
-//! looks for a repository from there, reads a configuration from there or starts a program that is named there.
+//! Whatever is in a worktree, with its `.git`, was written by an agent and is data. No call looks for a repository from
+//! there, reads a configuration or an object from there or starts a program that is named there. What is kept is in a
+//! git directory of our own in the data directory, which no agent can write, and is hashed by us on its way there.
 //! Sessions, packets and the question who may ask for what are not known here.
 
 mod accept;
+mod agent_git;
 mod apply;
 mod backup;
 mod change;
 mod diff;
 mod error;
 mod folder;
+mod generated;
 mod git;
 mod include;
 mod index;
-mod link;
 mod merge;
 mod nested;
+mod objects;
+mod planted;
 mod private;
 mod refs;
 mod repository;
@@ -25,6 +29,8 @@ mod scratch;
 mod snapshot;
 mod staging;
 mod sweep;
+mod takeover;
+mod user;
 mod worktree;
 
 pub use accept::{Accepted, Target};
@@ -32,9 +38,11 @@ pub use backup::{Backup, Restored};
 pub use change::Changes;
 pub use diff::Diff;
 pub use error::GitError;
+pub use generated::{DESKTOP_FILES, GENERATED};
 pub use git::{Version, version};
 pub use merge::{Conflict, ConflictKind};
-pub use nested::Nested;
+pub use nested::{Nested, is_dot_git};
+pub use planted::{GitLayouts, SetAside};
 pub use refs::{CommitId, TreeId};
 pub use repository::Repository;
 pub use scratch::Scratch;

@@ -1,6 +1,7 @@
 //! Repositories within a project. Their hooks and settings are used by whoever uses git there next, like those of the
 //! project's own.
 
+use super::folder::Folder;
 use super::repository::small_file;
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -79,6 +80,16 @@ impl Nested {
             }
         }
     }
+}
+
+/// What git calls a repository, on every file system.
+pub fn is_dot_git(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
+}
+
+/// Whether git would take a directory for a git directory, such as that of a bare repository.
+pub(super) fn is_layout(path: &Path) -> bool {
+    Folder::open(path).is_ok_and(|folder| folder.is_layout())
 }
 
 /// Of a submodule or a linked worktree.

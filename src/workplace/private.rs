@@ -1,9 +1,12 @@
-//! What belongs to one repository in the data directory: a git directory of our own, which lends its configuration to
-//! every call that looks at files, and an index for each worktree. Agents can neither read nor write it.
+//! What belongs to one repository in the data directory: a git directory of our own with everything that we keep
+//! (bases, snapshots, backups), an index for each worktree, and the objects that are lent to agents. Agents can write
+//! none of it and read only what is lent to them.
 
 use super::GitError;
+use super::generated::{DESKTOP_FILES, GENERATED};
 use super::git::Git;
 use super::repository::small_file;
+use super::user::UserGit;
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
@@ -25,26 +28,57 @@ const ONCE: &str = "once-";
 pub(super) const STAGING: &str = ".kakehashi-new-";
 /// What a killed gateway has left behind is not needed after this time.
 const LEFTOVER: Duration = Duration::from_secs(24 * 60 * 60);
+/// Says that nothing of ours is in the user's repository any more; see [`super::takeover`].
+const LAYOUT: (&str, &[u8]) = ("layout", b"2\n");
 
 #[derive(Debug)]
 pub(super) struct Private {
     root: PathBuf,
     owner: String,
+    format: ObjectFormat,
+}
+
+/// How git names objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ObjectFormat {
+    Sha1,
+    Sha256,
 }
 
 impl Private {
+    /// `common` is the user's git directory, or where `git init` would make it: a project that becomes a repository
+    /// later, or is none any more, keeps what it has here.
     pub(super) fn open(data: &Path, common: &Path) -> Result<Self, GitError> {
-        let name = fingerprint(common.as_os_str());
-        let private =
-            Self { root: data.join(DIRECTORY).join(name), owner: fingerprint(data.as_os_str()) };
-        for part in ["git/objects", "git/refs", "git/info", "index", "state"] {
+        let format = object_format(common)?;
+        let mut root = data.join(DIRECTORY).join(fingerprint(common.as_os_str()));
+        if object_format(&root.join("git"))? != format && root.join("git/config").exists() {
+            let name = root.file_name().unwrap_or_default().display();
+            root = root.with_file_name(format!("{name}-{format:?}"));
+        }
+        let private = Self { root, owner: fingerprint(data.as_os_str()), format };
+        let is_new = !private.root.exists();
+        for part in ["git/objects/pack", "git/refs", "git/info", "index", "state", "lent", "moving"]
+        {
             make_directory(&private.root.join(part)).map_err(GitError::io("making a directory"))?;
         }
         private.write("git/HEAD", b"ref: refs/heads/none\n")?;
+        if is_new {
+            private.is_taken_over()?;
+        }
         Ok(private)
     }
 
-    /// Names the data directory in commits of ours, because two gateways may work with one repository.
+    /// Whether an earlier version has left something in the user's repository.
+    pub(super) fn has_old_layout(&self) -> bool {
+        !self.root.join(LAYOUT.0).exists()
+    }
+
+    pub(super) fn is_taken_over(&self) -> Result<(), GitError> {
+        self.write(LAYOUT.0, LAYOUT.1)
+    }
+
+    /// Names the data directory in commits of ours. Earlier versions kept them in the user's repository, where
+    /// several gateways may have theirs.
     pub(super) fn owner(&self) -> &str {
         &self.owner
     }
@@ -58,14 +92,39 @@ impl Private {
         self.root.join("git")
     }
 
+    pub(super) fn objects(&self) -> PathBuf {
+        self.root.join("git/objects")
+    }
+
+    /// An object directory that one agent may read: of its base, what the user's repository does not have.
+    pub(super) fn lent(&self, name: &str) -> PathBuf {
+        self.root.join("lent").join(name)
+    }
+
+    /// For objects and files on their way.
+    pub(super) fn fresh_directory(&self) -> Result<PathBuf, GitError> {
+        let path = self.root.join("moving").join(self.once());
+        make_directory(&path).map_err(GitError::io("making a directory"))?;
+        Ok(path)
+    }
+
     pub(super) fn index(&self, name: &str) -> PathBuf {
         self.root.join("index").join(name)
     }
 
+    pub(super) fn indexes(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.root.join("index")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    }
+
     pub(super) fn fresh_index(&self) -> PathBuf {
+        self.index(&self.once())
+    }
+
+    fn once(&self) -> String {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        self.index(&format!("{ONCE}{}-{number}", std::process::id()))
+        format!("{ONCE}{}-{number}", std::process::id())
     }
 
     pub(super) fn state(&self, name: &str) -> PathBuf {
@@ -78,25 +137,52 @@ impl Private {
     }
 
     /// The configuration as the repository has it now.
-    pub(super) fn configure(&self, common: &Path) -> Result<(), GitError> {
-        let format = Git::new("rev-parse").arg("--show-object-format").env("GIT_DIR", common);
-        let sha256 = format.word()? == "sha256";
-        let mut config = String::from("[core]\n\tbare = true\n");
-        config.push_str(if sha256 {
-            "\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n[core]\n"
-        } else {
-            "\trepositoryformatversion = 0\n"
-        });
-        for (name, value) in copied_settings(common)? {
-            config.push_str(&format!("\t{name} = \"{value}\"\n"));
+    pub(super) fn configure(&self, user: Option<&UserGit>) -> Result<(), GitError> {
+        let mut settings = String::new();
+        for (name, value) in
+            user.map(|user| copied_settings(&user.common)).transpose()?.into_iter().flatten()
+        {
+            settings.push_str(&format!("\t{name} = \"{value}\"\n"));
         }
-        self.write("git/config", config.as_bytes())
+        self.write("git/config", self.config("true", &settings).as_bytes())?;
+        self.write("agent-config", (self.config("false", &settings) + QUIET).as_bytes())
     }
 
-    /// What is ignored beside `.gitignore` files.
-    pub(super) fn exclude(&self, common: &Path, hidden: &[&Path]) -> Result<(), GitError> {
-        let mut rules = small_file(&common.join("info/exclude")).unwrap_or_default();
+    /// The same for the repository of an agent, which begins with it.
+    pub(super) fn agent_config(&self) -> Vec<u8> {
+        fs::read(self.root.join("agent-config")).unwrap_or_default()
+    }
+
+    /// What is ignored beside `.gitignore` files, and other attributes, for the repository of an agent.
+    pub(super) fn agent_info(&self) -> [(&'static str, Vec<u8>); 2] {
+        ["exclude", "attributes"].map(|name| {
+            (name, fs::read(self.git_dir().join("info").join(name)).unwrap_or_default())
+        })
+    }
+
+    fn config(&self, bare: &str, settings: &str) -> String {
+        let format = match self.format {
+            ObjectFormat::Sha1 => "\trepositoryformatversion = 0\n",
+            ObjectFormat::Sha256 => {
+                "\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n[core]\n"
+            }
+        };
+        format!("[core]\n\tbare = {bare}\n{format}{settings}")
+    }
+
+    /// What is ignored beside `.gitignore` files. Without a repository these are the names that lists leave out.
+    pub(super) fn exclude(&self, user: Option<&UserGit>, hidden: &[&Path]) -> Result<(), GitError> {
+        let users = |name: &str| {
+            let user = user.map(|user| user.common.join("info").join(name));
+            user.and_then(|path| small_file(&path)).unwrap_or_default()
+        };
+        let mut rules = users("exclude");
         rules.extend_from_slice(format!("\n/{STAGING}*/\n").as_bytes());
+        if user.is_none() {
+            let directories = GENERATED.iter().map(|name| format!("{name}/\n"));
+            let files = DESKTOP_FILES.iter().map(|name| format!("{name}\n"));
+            rules.extend(directories.chain(files).flat_map(String::into_bytes));
+        }
         for hidden in hidden {
             rules.push(b'/');
             for byte in hidden.as_os_str().as_bytes() {
@@ -108,15 +194,14 @@ impl Private {
             rules.push(b'\n');
         }
         self.write("git/info/exclude", &rules)?;
-        let attributes = small_file(&common.join("info/attributes")).unwrap_or_default();
-        self.write("git/info/attributes", &attributes)
+        self.write("git/info/attributes", &users("attributes"))
     }
 
     /// Indexes and prepared files of gateways that were killed.
-    pub(super) fn tidy(&self, common: &Path) {
-        for (directory, prefix) in
-            [(self.root.join("index"), ONCE), (common.to_owned(), "kakehashi-")]
-        {
+    pub(super) fn tidy(&self, user: Option<&UserGit>) {
+        let own = ["index", "moving"].map(|name| (self.root.join(name), ONCE));
+        let users = user.map(|user| (user.common.clone(), "kakehashi-"));
+        for (directory, prefix) in own.into_iter().chain(users) {
             for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
                 let ours = entry.file_name().to_string_lossy().starts_with(prefix);
                 let age =
@@ -132,6 +217,21 @@ impl Private {
     fn write(&self, name: &str, content: &[u8]) -> Result<(), GitError> {
         replace(&self.root.join(name), content).map_err(GitError::io("writing settings for git"))
     }
+}
+
+/// Agents' repositories do not start anything by themselves.
+const QUIET: &str = "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
+
+/// Read as text. `common` need not be there.
+fn object_format(common: &Path) -> Result<ObjectFormat, GitError> {
+    let config = common.join("config");
+    if !config.is_file() {
+        return Ok(ObjectFormat::Sha1);
+    }
+    let git = Git::new("config").arg("--no-includes").arg("--file").arg(config);
+    let format = git.args(["--get", "extensions.objectformat"]).run()?.stdout;
+    let is_sha256 = format.trim_ascii().eq_ignore_ascii_case(b"sha256");
+    Ok(if is_sha256 { ObjectFormat::Sha256 } else { ObjectFormat::Sha1 })
 }
 
 /// Never half there, and not written at all if it is the same.

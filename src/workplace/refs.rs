@@ -1,6 +1,7 @@
-//! Our refs in the user's repository, below `refs/kakehashi`, so that git keeps what they name.
+//! Our refs, below `refs/kakehashi` of our own git directory, so that git keeps what they name.
 
 use super::git::Git;
+use super::user::UserGit;
 use super::{GitError, Repository};
 use std::fmt;
 use std::time::Duration;
@@ -50,7 +51,7 @@ impl fmt::Display for CommitId {
 }
 
 /// SHA-1 or SHA-256.
-fn is_hash(text: &str) -> bool {
+pub(super) fn is_hash(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
@@ -72,8 +73,7 @@ const FORMAT: &str = "--format=%(refname)%00%(objectname)%00%(tree)%00%(committe
 impl Repository {
     /// All of ours below `name`, or the one that is called so.
     pub(super) fn kept(&self, name: &str) -> Result<Vec<Kept>, GitError> {
-        let listed = self.real("for-each-ref").arg(FORMAT).arg(format!("{OURS}{name}")).read()?;
-        Ok(String::from_utf8_lossy(&listed).lines().filter_map(parse).collect())
+        read_refs(self.content("for-each-ref", &[]), name)
     }
 
     pub(super) fn kept_one(&self, name: &str) -> Result<Option<Kept>, GitError> {
@@ -82,33 +82,43 @@ impl Repository {
 
     pub(super) fn keep(&self, name: &str, commit: &CommitId) -> Result<(), GitError> {
         let name = format!("{OURS}{name}");
-        self.real("update-ref").arg(name).arg(commit.as_str()).read().map(drop)
+        self.content("update-ref", &[]).arg(name).arg(commit.as_str()).read().map(drop)
     }
 
     /// Those that are gone already are none of our business.
     pub(super) fn forget(&self, names: &[String]) -> Result<(), GitError> {
-        if names.is_empty() {
-            return Ok(());
-        }
-        let lines = names.iter().map(|name| format!("delete {OURS}{name}\0\0"));
-        let input = lines.collect::<String>().into_bytes();
-        self.real("update-ref").args(["-z", "--stdin"]).input(input).read().map(drop)
+        delete_refs(self.content("update-ref", &[]), names)
     }
 
-    /// `None`: there is no commit yet.
+    /// The user's own. `None`: there is no commit yet, or no repository.
     pub(super) fn head(&self) -> Result<Option<(CommitId, TreeId)>, GitError> {
-        let asked = self.real("rev-parse").args(["--verify", "--quiet", "HEAD^{commit}"]).run()?;
-        let Some(commit) = CommitId::parse(String::from_utf8_lossy(&asked.stdout).trim()) else {
-            return Ok(None);
-        };
-        let tree = self.real("rev-parse").arg(format!("{commit}^{{tree}}")).word()?;
+        let head = self.user().and_then(UserGit::head);
+        let Some(commit) = head.as_deref().and_then(CommitId::parse) else { return Ok(None) };
+        let tree = self.with_users("rev-parse", &[]).args(["--verify", "--quiet"]);
+        let tree = tree.arg(format!("{commit}^{{tree}}")).word()?;
         Ok(Some((commit, tree_id("rev-parse", &tree)?)))
     }
 
-    /// A call about refs: the user's repository with the user's configuration, but see [`Git`].
-    pub(super) fn real(&self, what: &'static str) -> Git {
-        Git::new(what).env("GIT_DIR", self.git_dir()).within(TIME_LIMIT)
+    /// A call about refs of the user's repository, with its configuration, but see [`Git`]. `None`: there is none.
+    pub(super) fn real(&self, what: &'static str) -> Option<Git> {
+        let user = self.user()?;
+        Some(Git::new(what).env("GIT_DIR", &user.git_dir).within(TIME_LIMIT))
     }
+}
+
+/// Those below `name` of ours, in whichever repository.
+pub(super) fn read_refs(for_each_ref: Git, name: &str) -> Result<Vec<Kept>, GitError> {
+    let listed = for_each_ref.arg(FORMAT).arg(format!("{OURS}{name}")).read()?;
+    Ok(String::from_utf8_lossy(&listed).lines().filter_map(parse).collect())
+}
+
+pub(super) fn delete_refs(update_ref: Git, names: &[String]) -> Result<(), GitError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let lines = names.iter().map(|name| format!("delete {OURS}{name}\0\0"));
+    let input = lines.collect::<String>().into_bytes();
+    update_ref.args(["-z", "--stdin"]).input(input).read().map(drop)
 }
 
 pub(super) fn tree_id(what: &'static str, text: &str) -> Result<TreeId, GitError> {

@@ -1,8 +1,10 @@
-//! The repository that a project is in: where it is, and the calls that look at files with its objects.
+//! The project, with the repository that it is in, if any, and with our own git directory for it.
 
-use super::GitError;
 use super::git::{self, Git};
+use super::index::Index;
 use super::private::Private;
+use super::user::UserGit;
+use super::{GitError, nested};
 use crate::regular;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -16,13 +18,15 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 /// What git itself writes beside its objects is far shorter.
 const SMALL: u64 = 1 << 20;
 
-/// The project's repository. Cheap to clone.
+/// The project with all that is needed for copies of it. Cheap to clone.
 ///
 /// - A project that is a subdirectory of its repository: changes, results and restores are those of the subdirectory.
 ///   Worktrees are of the whole repository, as git makes them, and agents work in the same subdirectory there.
-/// - A project that is a linked worktree or a submodule has its own files and its own HEAD, and our refs are where
-///   its branches are. Submodules inside of it are neither looked into nor checked out.
-/// - A bare repository, or a subdirectory that its repository ignores or has nothing of, is no place for worktrees.
+/// - A project that is a linked worktree or a submodule has its own files and its own HEAD. Submodules inside of it are
+///   neither looked into nor checked out.
+/// - A project without a repository, or a subdirectory that its repository ignores or has nothing of, is looked at by
+///   its files alone. Nothing of git is put into it, and there are no branches.
+/// - A bare repository, and what is in a git directory, is no place for worktrees.
 /// - A repository without any commit works, but there is nothing a branch could start from.
 #[derive(Debug, Clone)]
 pub struct Repository(Arc<Inner>);
@@ -33,8 +37,8 @@ struct Inner {
     top: PathBuf,
     /// The project below it; empty if they are the same.
     prefix: PathBuf,
-    git_dir: PathBuf,
-    common: PathBuf,
+    /// `None`: the project is in no repository.
+    user: Option<UserGit>,
     data: PathBuf,
     /// The gateway's own, which is no part of the project although it may lie in it.
     hidden: Vec<PathBuf>,
@@ -43,8 +47,8 @@ struct Inner {
 }
 
 impl Repository {
-    /// `data` is the gateway's own directory, which is no part of any project. `None`: there is no repository that
-    /// worktrees could be made for, or no git. [`super::version`] tells what is wrong with git itself.
+    /// `data` is the gateway's own directory, which is no part of any project. `None`: there is nothing that
+    /// worktrees could be made of, or no git. [`super::version`] tells what is wrong with git itself.
     pub fn discover(project: &Path, data: &Path) -> Result<Option<Self>, GitError> {
         Self::discover_without(project, data, &[])
     }
@@ -55,7 +59,6 @@ impl Repository {
         data: &Path,
         private: &[PathBuf],
     ) -> Result<Option<Self>, GitError> {
-        let hidden = private.iter();
         match git::version() {
             Err(GitError::Missing) => return Ok(None),
             Err(err) => return Err(err),
@@ -64,21 +67,41 @@ impl Repository {
         let unreadable = GitError::io("looking at the project");
         let project = project.canonicalize().map_err(unreadable)?;
         let data = data.canonicalize().map_err(GitError::io("looking at the data directory"))?;
-        let Some((top, git_dir)) = find(&project) else { return Ok(None) };
-        let common = common_dir(&git_dir);
+        if let Some((top, git_dir)) = find(&project) {
+            let user = UserGit { common: common_dir(&git_dir), git_dir };
+            let repository = Self::open(&project, top, &data, private, Some(user))?;
+            if repository.holds_the_project()? {
+                return Ok(Some(repository));
+            }
+        }
+        if is_gits(&project) {
+            return Ok(None);
+        }
+        Self::open(&project, project.clone(), &data, private, None).map(Some)
+    }
+
+    fn open(
+        project: &Path,
+        top: PathBuf,
+        data: &Path,
+        private: &[PathBuf],
+        user: Option<UserGit>,
+    ) -> Result<Self, GitError> {
         let prefix = project.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
+        let common = user.as_ref().map_or_else(|| top.join(".git"), |user| user.common.clone());
         let lock = lock_of(&common);
+        let hidden = private.iter().filter_map(|path| path.canonicalize().ok());
+        let hidden = hidden.chain([data.to_owned()]).collect();
         let private = {
             let _lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
-            let private = Private::open(&data, &common)?;
-            private.configure(&common)?;
+            let private = Private::open(data, &common)?;
+            private.configure(user.as_ref())?;
             private
         };
-        let hidden = hidden.filter_map(|path| path.canonicalize().ok()).chain([data.clone()]);
-        let hidden = hidden.collect();
-        let inner = Inner { top, prefix, git_dir, common, data, hidden, private, lock };
+        let inner = Inner { top, prefix, user, data: data.to_owned(), hidden, private, lock };
         let repository = Self(Arc::new(inner));
-        Ok(repository.holds_the_project()?.then_some(repository))
+        repository.take_over_earlier()?;
+        Ok(repository)
     }
 
     /// Whether there is one at all, for whoever must not change anything: this does not even start git.
@@ -102,20 +125,20 @@ impl Repository {
         if self.0.prefix.as_os_str().is_empty() { top.to_owned() } else { top.join(&self.0.prefix) }
     }
 
-    /// The user's own git directory, shared by all worktrees.
-    pub fn common_dir(&self) -> &Path {
-        &self.0.common
+    /// Whether the project is in a repository of its user.
+    pub fn has_git(&self) -> bool {
+        self.0.user.is_some()
     }
 
     /// The user that the repository belongs to, if that is not ours. Git itself refuses to work in such a
     /// repository; our own calls take nothing from it that could run.
     pub fn foreign_owner(&self) -> Option<u32> {
-        let owner = fs::metadata(&self.0.common).ok()?.uid();
+        let owner = fs::metadata(&self.0.user.as_ref()?.common).ok()?.uid();
         (owner != rustix::process::geteuid().as_raw()).then_some(owner)
     }
 
-    pub(super) fn git_dir(&self) -> &Path {
-        &self.0.git_dir
+    pub(super) fn user(&self) -> Option<&UserGit> {
+        self.0.user.as_ref()
     }
 
     pub(super) fn private(&self) -> &Private {
@@ -131,18 +154,16 @@ impl Repository {
         self.0.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call about contents: the user's objects, and nothing else of the user's repository.
+    /// A call about contents, with our own git directory and nothing of the user's repository.
     pub(super) fn content(&self, what: &'static str, settings: &[&str]) -> Git {
-        Git::with(what, settings)
-            .env("GIT_DIR", self.0.private.git_dir())
-            .env("GIT_OBJECT_DIRECTORY", self.0.common.join("objects"))
+        Git::with(what, settings).env("GIT_DIR", self.0.private.git_dir())
     }
 
     /// What is ignored may have changed since the last time.
     pub(super) fn update_excludes(&self) -> Result<(), GitError> {
         let hidden = self.0.hidden.iter().filter_map(|path| path.strip_prefix(&self.0.top).ok());
         let hidden: Vec<_> = hidden.filter(|path| !path.as_os_str().is_empty()).collect();
-        self.0.private.exclude(&self.0.common, &hidden)
+        self.0.private.exclude(self.0.user.as_ref(), &hidden)
     }
 
     /// Whether this belongs to the gateway and not to the project.
@@ -155,10 +176,16 @@ impl Repository {
         if self.0.prefix.as_os_str().is_empty() {
             return Ok(true);
         }
-        let listed = self.real("ls-files").args(["-z", "--cached", "--"]).arg(&self.0.prefix);
-        let listed = listed.env("GIT_WORK_TREE", &self.0.top).at(&self.0.top).most(1).run()?;
-        Ok(!listed.stdout.is_empty())
+        let index = Index::of_project(self)?;
+        let listed = index.git("ls-files").args(["-z", "--cached", "--"]).arg(&self.0.prefix);
+        Ok(!listed.most(1).run()?.stdout.is_empty())
     }
+}
+
+/// A git directory, or something in one.
+fn is_gits(project: &Path) -> bool {
+    let is_dot_git = |part: &Path| part.file_name().is_some_and(nested::is_dot_git);
+    project.ancestors().any(is_dot_git) || nested::is_layout(project)
 }
 
 /// Like git does it, but without asking git, which would believe whatever it finds on the way.

@@ -28,7 +28,7 @@ impl Worktree {
         let scratch = Scratch { worktree: self.elsewhere(number, &top) };
         scratch.worktree.make_room()?;
         scratch.worktree.note(Stage::Begun)?;
-        scratch.worktree.write_out(&result.tree, &base.commit)?;
+        scratch.worktree.write_out(&result.tree, &base.tree)?;
         Ok(scratch)
     }
 }

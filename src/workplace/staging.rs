@@ -21,17 +21,20 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// In the git directory, where nobody looks; beside the files only if that is another disk.
+    /// In the data directory; if that is another disk, in the user's git directory, where nobody looks; beside the
+    /// files only if there is no other way.
     pub(super) fn new(repository: &Repository, top: &Path) -> Result<Self, GitError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}", std::process::id());
         let disk = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
-        let home = repository.common_dir();
-        let root = if disk(home) == disk(top) {
-            home.join(format!("kakehashi-{name}"))
-        } else {
-            top.join(format!("{STAGING}{name}"))
+        let private = repository.private();
+        let root = match repository.user() {
+            _ if disk(&private.git_dir()) == disk(top) => private.fresh_directory()?,
+            Some(user) if disk(&user.common) == disk(top) => {
+                user.common.join(format!("kakehashi-{name}"))
+            }
+            Some(_) | None => top.join(format!("{STAGING}{name}")),
         };
         // Of an earlier process with our number that was killed.
         let _ = fs::remove_dir_all(&root);

@@ -1,7 +1,8 @@
 //! The end of what belongs to sessions that are gone. Only what our own notes name is ever removed.
 
-use super::link::remove_tree;
+use super::agent_git::remove_tree;
 use super::private::{DIRECTORY, remove_file};
+use super::refs::OURS;
 use super::worktree::noted_path;
 use super::{GitError, Repository};
 use crate::message::SessionId;
@@ -9,6 +10,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
+
+/// So many loose objects or packs are put together.
+const MOST_LOOSE: u64 = 2_000;
+const MOST_PACKS: u64 = 20;
+const YOUNG: &str = "1.hour.ago";
 
 impl Repository {
     /// Worktrees, backups and notes of one session. What is gone already is no error.
@@ -23,16 +29,30 @@ impl Repository {
         let mut sessions: BTreeSet<_> =
             self.private().states().iter().filter_map(|name| session_of(name)).collect();
         for kept in self.kept("backup")? {
-            // Another gateway's sessions are not ours to judge.
-            if kept.owner == self.private().owner() {
-                sessions.extend(kept.name.strip_prefix("backup/").and_then(session_of));
-            }
+            sessions.extend(kept.name.strip_prefix("backup/").and_then(session_of));
         }
-        self.private().tidy(self.common_dir());
+        self.private().tidy(self.user());
         for session in sessions.iter().filter(|session| !exists(session)) {
             self.remove_all_of(session)?;
         }
-        Ok(())
+        self.collect_garbage()
+    }
+
+    /// Removes objects that nothing of ours needs any more, once it is worth it. Young ones stay: somebody may be
+    /// about to name them.
+    fn collect_garbage(&self) -> Result<(), GitError> {
+        let counted = self.content("count-objects", &[]).arg("-v").word()?;
+        let count = |name: &str| {
+            let mut lines = counted.lines().filter_map(|line| line.strip_prefix(name));
+            let number = lines.find_map(|rest| rest.strip_prefix(": "));
+            number.and_then(|number| number.parse::<u64>().ok()).unwrap_or_default()
+        };
+        if count("count") < MOST_LOOSE && count("packs") < MOST_PACKS {
+            return Ok(());
+        }
+        let repack = self.content("repack", &[]).args(["-A", "-d", "-q", "--window=0"]);
+        repack.arg(format!("--unpack-unreachable={YOUNG}")).read()?;
+        self.content("prune", &[]).arg(format!("--expire={YOUNG}")).read().map(drop)
     }
 
     fn remove_all_of(&self, session: &SessionId) -> Result<(), GitError> {
@@ -41,7 +61,8 @@ impl Repository {
             self.remove_worktree(name)?;
         }
         let mine = |name: &str| {
-            let name = name.strip_prefix("backup/").or_else(|| name.strip_prefix("base/"));
+            let prefixes = ["backup/", "base/", "last/"];
+            let name = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix));
             name.and_then(session_of).as_ref() == Some(session)
         };
         let kept = self.kept("")?.into_iter().map(|kept| kept.name);
@@ -50,8 +71,8 @@ impl Repository {
 
     /// The note goes last: what was cut off can be repeated.
     pub(super) fn remove_worktree(&self, name: &str) -> Result<(), GitError> {
-        if let Some(link) = self.noted_link(name) {
-            link.remove()?;
+        if let Some(git) = self.noted_git(name) {
+            git.remove()?;
         }
         let doing = "removing notes about a worktree";
         for path in [self.private().index(name), self.private().state(name)] {
@@ -65,6 +86,14 @@ impl Repository {
 pub fn remove_leftovers(data: &Path, session: &SessionId) -> io::Result<()> {
     let repositories = fs::read_dir(data.join(DIRECTORY)).into_iter().flatten().flatten();
     for repository in repositories.map(|entry| entry.path()) {
+        let refs = repository.join("git").join(OURS);
+        for kind in fs::read_dir(&refs).into_iter().flatten().flatten() {
+            for kept in fs::read_dir(kind.path()).into_iter().flatten().flatten() {
+                if session_of(&kept.file_name().to_string_lossy()).as_ref() == Some(session) {
+                    remove_file(&kept.path())?;
+                }
+            }
+        }
         let states = fs::read_dir(repository.join("state")).into_iter().flatten().flatten();
         for state in states.map(|entry| entry.path()) {
             let name = state.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -72,6 +101,7 @@ pub fn remove_leftovers(data: &Path, session: &SessionId) -> io::Result<()> {
                 if let Some(path) = noted_path(&fs::read(&state)?) {
                     remove_tree(&data.join(path))?;
                 }
+                remove_tree(&repository.join("lent").join(&name))?;
                 remove_file(&repository.join("index").join(&name))?;
                 remove_file(&state)?;
             }

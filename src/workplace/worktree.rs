@@ -1,9 +1,9 @@
-//! One agent's own copy of the project: a linked worktree, made from the files as they are, also those that are not
-//! committed yet.
+//! One agent's own copy of the project: a repository of its own, made from the files as they are, also those that are
+//! not committed yet.
 
+use super::agent_git::AgentGit;
 use super::apply::Course;
 use super::index::{Extent, Index};
-use super::link::Link;
 use super::private::{fingerprint, make_directory, replace};
 use super::refs::Kept;
 use super::snapshot::{Place, Snapshot};
@@ -21,7 +21,7 @@ pub struct Worktree {
     repository: Repository,
     session: SessionId,
     slot: AgentSlot,
-    link: Link,
+    git: AgentGit,
     /// It was made anew by the call that returned this, without these.
     fresh: Option<Vec<String>>,
     /// Tells a throw-away copy from the agent's own.
@@ -65,8 +65,8 @@ impl Repository {
     /// Several projects may be in one repository, as directories or as checkouts of their own. Their agents must not
     /// meet, because the work of one would be accepted into the other.
     pub(super) fn mark(&self) -> String {
-        let is_whole = self.prefix().as_os_str().is_empty() && self.git_dir() == self.common_dir();
-        if is_whole {
+        let is_linked = self.user().is_some_and(|user| user.git_dir != user.common);
+        if self.prefix().as_os_str().is_empty() && !is_linked {
             return String::new();
         }
         let mark = fingerprint(self.top().join(self.prefix()).as_os_str());
@@ -82,7 +82,7 @@ impl Repository {
         path: &Path,
     ) -> Result<Worktree, GitError> {
         let _lock = self.lock();
-        if self.common_dir().join("reftable").is_dir() {
+        if self.user().is_some_and(|user| user.common.join("reftable").is_dir()) {
             return Err(GitError::Unsupported { what: "keeps its refs as reftable" });
         }
         let mut worktree = self.worktree_at(session, slot, path)?;
@@ -122,9 +122,9 @@ impl Repository {
         // Without links: git compares these paths as text.
         let parent = parent.canonicalize().map_err(GitError::io(doing))?;
         let top = parent.join(path.file_name().unwrap_or_default());
-        let link = Link::new(self, &self.worktree_name(session, slot), &top);
+        let git = AgentGit::new(self, &self.worktree_name(session, slot), &top);
         let (repository, session) = (self.clone(), session.clone());
-        Ok(Worktree { repository, session, slot, link, fresh: None, copy: None })
+        Ok(Worktree { repository, session, slot, git, fresh: None, copy: None })
     }
 
     fn noted(&self, name: &str) -> Option<(Stage, PathBuf)> {
@@ -134,20 +134,20 @@ impl Repository {
     }
 
     /// Where a worktree of ours is or was; nothing else may ever be removed.
-    pub(super) fn noted_link(&self, name: &str) -> Option<Link> {
-        self.noted(name).map(|(_, path)| Link::new(self, name, &path))
+    pub(super) fn noted_git(&self, name: &str) -> Option<AgentGit> {
+        self.noted(name).map(|(_, path)| AgentGit::new(self, name, &path))
     }
 }
 
 impl Worktree {
     /// Where the agent works: the project's place in the worktree.
     pub fn place(&self) -> PathBuf {
-        self.repository.project_in(&self.link.top)
+        self.repository.project_in(&self.git.top)
     }
 
     /// The whole worktree, which the agent may write.
     pub fn top(&self) -> &Path {
-        &self.link.top
+        &self.git.top
     }
 
     /// Its directories were made anew, by [`Repository::ensure`]: an agent that was started in the earlier ones has
@@ -173,11 +173,10 @@ impl Worktree {
         self.slot
     }
 
-    /// What an agent may write inside of the user's git directory. In its own folder are HEAD, index, reflog and
-    /// messages, so `status`, `diff`, `add`, `commit` and `checkout --detach` work. Branches, tags, stashes and the
-    /// configuration are shared and stay out of its reach. Objects are shared too: they are added by their content.
-    pub fn writable_git_paths(&self) -> Vec<PathBuf> {
-        vec![self.link.folder.clone(), self.repository.common_dir().join("objects")]
+    /// What the agent's git needs besides [`Worktree::top`], to be read only: the objects of its base, and those of the
+    /// user's repository, with whatever that borrows from.
+    pub fn borrowed_objects(&self) -> Vec<PathBuf> {
+        self.git.borrowed(&self.repository)
     }
 
     /// The project's state that it began with.
@@ -224,8 +223,8 @@ impl Worktree {
     /// The same files in another place, which is still to be made; see [`Worktree::write_out`].
     pub(super) fn elsewhere(&self, number: usize, top: &Path) -> Self {
         let name = copy_name(&self.name(), number);
-        let link = Link::new(&self.repository, &name, top);
-        Self { link, copy: Some(number), ..self.clone() }
+        let git = AgentGit::new(&self.repository, &name, top);
+        Self { git, copy: Some(number), ..self.clone() }
     }
 
     pub(super) fn base_kept(&self) -> Result<Kept, GitError> {
@@ -237,9 +236,14 @@ impl Worktree {
         format!("base/{}", self.name())
     }
 
+    /// Of the last look at its files.
+    pub(super) fn last_name(&self) -> String {
+        format!("last/{}", self.name())
+    }
+
     fn stage(&self) -> Option<Stage> {
         let (stage, path) = self.repository.noted(&self.name())?;
-        Some(if path == self.link.top { stage } else { Stage::Begun })
+        Some(if path == self.git.top { stage } else { Stage::Begun })
     }
 
     pub(super) fn note(&self, stage: Stage) -> Result<(), GitError> {
@@ -248,7 +252,7 @@ impl Worktree {
             Stage::Ready => READY.to_vec(),
         };
         // Seen from the data directory, which may be moved.
-        let top = &self.link.top;
+        let top = &self.git.top;
         let path = top.strip_prefix(self.repository.data()).unwrap_or(top);
         text.extend_from_slice(path.as_os_str().as_bytes());
         let state = self.repository.private().state(&self.name());
@@ -256,20 +260,20 @@ impl Worktree {
     }
 
     fn is_whole(&self) -> Result<bool, GitError> {
-        let directory = self.link.top.symlink_metadata().is_ok_and(|about| about.is_dir());
+        let directory = self.git.top.symlink_metadata().is_ok_and(|about| about.is_dir());
         let known = self.repository.kept_one(&self.base_name())?.is_some();
         Ok(directory && known)
     }
 
     /// What a killed gateway left is removed; what is not ours is not.
     pub(super) fn make_room(&self) -> Result<(), GitError> {
-        if let Some(earlier) = self.repository.noted_link(&self.name()) {
+        if let Some(earlier) = self.repository.noted_git(&self.name()) {
             earlier.remove()?;
         }
-        let empty = fs::remove_dir(&self.link.top);
+        let empty = fs::remove_dir(&self.git.top);
         match empty.map_err(|err| err.kind()) {
             Ok(()) | Err(std::io::ErrorKind::NotFound) => Ok(()),
-            Err(_) => Err(GitError::NotOurs { path: self.link.top.display().to_string() }),
+            Err(_) => Err(GitError::NotOurs { path: self.git.top.display().to_string() }),
         }
     }
 
@@ -277,29 +281,21 @@ impl Worktree {
     fn create(&self) -> Result<Vec<String>, GitError> {
         self.note(Stage::Begun)?;
         let (project, _) = self.repository.snapshot_project("base")?;
-        let base = self.start_from(&project)?;
-        self.write_out(&project.tree, &base)?;
+        self.repository.keep(&self.base_name(), &project.commit)?;
+        self.write_out(&project.tree, &project.tree)?;
         self.note(Stage::Ready)?;
         Ok(project.left_out)
     }
 
     /// Where there is nothing yet.
-    pub(super) fn write_out(&self, tree: &TreeId, head: &CommitId) -> Result<(), GitError> {
-        make_directory(&self.link.top).map_err(GitError::io("making a worktree"))?;
-        let index = Index::of_worktree(&self.repository, &self.name(), &self.link.top);
+    pub(super) fn write_out(&self, tree: &TreeId, base: &TreeId) -> Result<(), GitError> {
+        make_directory(&self.git.top).map_err(GitError::io("making a worktree"))?;
+        let index = Index::of_worktree(&self.repository, &self.name(), &self.git.top);
         index.reset(Some(tree))?;
         index.git("checkout-index").args(["-a", "-u", "-f", "-q"]).read()?;
-        self.link.set(head, index.path())?;
-        self.repository.include(&self.link.top)?;
+        self.git.show(&self.repository, base, tree, index.path())?;
+        self.repository.include(&self.git.top)?;
         make_directory(&self.place()).map_err(GitError::io("making a worktree"))
-    }
-
-    /// The user's own commit if there is nothing else, so that the agent sees the user's history.
-    fn start_from(&self, project: &Snapshot) -> Result<CommitId, GitError> {
-        let head = self.repository.head()?.filter(|(_, tree)| *tree == project.tree);
-        let base = head.map_or_else(|| project.commit.clone(), |(commit, _)| commit);
-        self.repository.keep(&self.base_name(), &base)?;
-        Ok(base)
     }
 
     /// Brings a worktree without changes to where the project is now, if nothing is lost by it. `Some`: it was made
@@ -325,9 +321,9 @@ impl Worktree {
     }
 
     fn repair(&self, base: &Kept) -> Result<bool, GitError> {
-        let fresh = !self.link.has_folder();
-        if self.link.has_head() {
-            self.link.repair()?;
+        let fresh = !self.git.is_there();
+        if self.git.is_usable(&self.repository)? {
+            self.git.repair(&self.repository)?;
         } else {
             self.show_base(base)?;
         }
@@ -336,10 +332,10 @@ impl Worktree {
 
     /// To git in there the files are changes since this state, and nothing is staged.
     pub(super) fn show_base(&self, base: &Kept) -> Result<(), GitError> {
-        let index = Index::of_nothing(&self.repository, &self.link.top);
+        let index = Index::of_nothing(&self.repository, &self.git.top);
         index.reset(Some(&base.tree))?;
         index.note(&[])?;
-        self.link.set(&base.commit, index.path())
+        self.git.show(&self.repository, &base.tree, &base.tree, index.path())
     }
 
     /// Ignored files stay, so that what was built need not be built again, unless they are in the way. `Some`: it was
@@ -356,7 +352,7 @@ impl Worktree {
                 if !paths.is_empty() {
                     return Err(GitError::Unkept { paths });
                 }
-                self.link.remove()?;
+                self.git.remove()?;
                 self.create().map(Some)
             }
             moved => moved.map(|()| None),
@@ -366,7 +362,7 @@ impl Worktree {
     /// What is in there and not in `kept`, also beside the project.
     fn unkept(&self, kept: &TreeId) -> Result<Vec<String>, GitError> {
         // Not with the worktree's own index: what is beside the project must not become part of later results.
-        let index = Index::of_nothing(&self.repository, &self.link.top);
+        let index = Index::of_nothing(&self.repository, &self.git.top);
         index.reset(Some(kept))?;
         let (all, mut unkept) = index.take(Extent::Everything)?;
         let beside = self.repository.differences(kept, &all, Extent::Repository)?;
@@ -378,8 +374,8 @@ impl Worktree {
         let extent = Extent::Repository;
         let course = Course { index, from: now, to: &to.tree, extent, only: None };
         self.repository.bring(&course)?;
-        let base = self.start_from(to)?;
-        self.link.set(&base, index.path())
+        self.repository.keep(&self.base_name(), &to.commit)?;
+        self.git.show(&self.repository, &to.tree, &to.tree, index.path())
     }
 }
 

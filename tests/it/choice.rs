@@ -435,14 +435,105 @@ async fn a_repository_that_an_agent_made_up_is_none() {
             "mkdir -p .git/refs; echo ref: refs/heads/m > .git/HEAD; ln -s {outside} .git/objects"
         ),
         format!(
-            "rm -r .git; mkdir -p .git/refs .git/objects; echo x > .git/HEAD; echo {outside} > .git/commondir"
+            "rm -rf .git; mkdir -p .git/refs .git/objects; echo x > .git/HEAD; echo {outside} > .git/commondir"
         ),
-        format!("rm -r .git; echo gitdir: {outside} > .git"),
+        format!("rm -rf .git; echo gitdir: {outside} > .git"),
     ] {
         scene.work(1, &format!("run {plant}\nwrite a.txt {}", plant.len())).await;
+        assert!(!scene.project().join(".git").exists(), "{plant}");
         scene.work(1, &format!("write a.txt again {}", plant.len())).await;
         let rows = scene.compare(json!({})).await;
         assert_eq!(rows[0]["場所"], "shared", "{plant}");
     }
     scene.gateway.stop().await;
+}
+
+/// Git would run what their settings name, as soon as somebody uses it there.
+#[tokio::test]
+async fn a_repository_that_appears_in_the_project_is_moved_out_and_told() {
+    let home = std::sync::Arc::new(crate::support::Home::new());
+    let project = home.project.path().canonicalize().unwrap();
+    std::fs::create_dir_all(project.join("own/.git/refs")).unwrap();
+    let mut scene = Scene::on(Gateway::start_at(home, |_| ()).await, None).await;
+    let trap = "git config --file evil core.fsmonitor 'touch sprung'; mkdir sub; git init -q sub; \
+                cp evil sub/.git/config; git init -q .; mv .git .GIT; git init -q --bare lib/bare; sleep 30";
+    scene.front.type_in("1", &format!("run {trap}")).await;
+    let told = scene.panes[0].collect_until(|packet| says(packet, "lib/bare/HEAD")).await;
+    for path in ["sub/.git", ".GIT"] {
+        assert!(told.iter().any(|packet| says(packet, path)), "{path}: {told:?}");
+        assert!(!project.join(path).exists(), "{path}");
+    }
+    assert!(!project.join("lib/bare/HEAD").exists());
+    let aside = scene.gateway.home.data.path().join("set-aside").join(scene.front.session());
+    let kept = std::fs::read_dir(aside).unwrap().map(|entry| entry.unwrap().file_name());
+    let kept = kept.filter(|name| !name.to_string_lossy().starts_with("known-"));
+    assert_eq!(kept.count(), 3);
+    // What was there before stays.
+    assert!(project.join("own/.git").exists());
+    scene.front.input.send(&json!({KIND: "cancel_run", CHANNEL: "1"})).await;
+    scene.panes[0].until_where(|packet| packet[BODY] == "<<< 処理中断 >>>").await;
+    // One that is made at the very end is gone before the end is told.
+    scene.front.type_in("1", "run git init -q late").await;
+    let told = scene.panes[0].collect_until(|packet| packet[BODY] == "<<< 処理終了 >>>").await;
+    assert!(told.iter().any(|packet| says(packet, "late/.git")), "{told:?}");
+    assert!(!project.join("late/.git").exists());
+    scene.gateway.stop().await;
+}
+
+fn says(packet: &Value, part: &str) -> bool {
+    packet[BODY].as_str().is_some_and(|text| text.contains(part))
+}
+
+#[tokio::test]
+async fn a_project_without_git_has_copies_too() {
+    let home = std::sync::Arc::new(crate::support::Home::new());
+    std::fs::write(home.project.path().join("main.txt"), "one\ntwo\nthree\n").unwrap();
+    std::fs::write(home.project.path().join(".gitignore"), "ignored.txt\n").unwrap();
+    std::fs::write(home.project.path().join("ignored.txt"), "mine\n").unwrap();
+    let mut scene = Scene::on(Gateway::start_at(home, crate::support::copies).await, None).await;
+    let first = scene.work(1, "write main.txt first\nwrite new.txt x\nrun git init -q sub").await;
+    assert_eq!(first[BODY]["場所"], "worktree");
+    scene.work(2, "write main.txt second").await;
+    assert_eq!(read(scene.project(), "main.txt"), "one\ntwo\nthree\n");
+    let rows = scene.compare(json!({"検査": false})).await;
+    let counted: Vec<_> = rows.iter().map(|row| &row["ファイル数"]).collect();
+    assert_eq!(counted, [&json!(2), &json!(1), &json!(0), &json!(0)]);
+    scene.send("diff", 1, json!({"パス": "main.txt"})).await;
+    let diff = scene.panes[0].until("diff").await[BODY]["差分"].as_str().unwrap().to_owned();
+    assert!(diff.contains("-two") && diff.contains("+first"), "{diff}");
+    // There is no branch to accept onto.
+    scene.send("accept", 1, json!({"ブランチ": "one"})).await;
+    let refused = scene.front.input.until("error").await;
+    assert_eq!(refused[CODE], "no_choice");
+    assert!(says(&refused, "ブランチはありません"), "{refused}");
+    let accepted = scene.choose("accept", 1, json!({})).await;
+    assert_eq!(accepted["ファイル"], json!(["main.txt", "new.txt"]));
+    assert_eq!(read(scene.project(), "main.txt"), "first");
+    assert_eq!(scene.choose("accept", 2, json!({})).await["結果"], "conflict");
+    assert_eq!(scene.choose("discard", 2, json!({})).await["結果"], "done");
+    let undone = scene.choose("restore", 1, json!({"控え": accepted["控え"]})).await;
+    assert_eq!(undone["ファイル"], json!(["main.txt", "new.txt"]));
+    assert_eq!(read(scene.project(), "main.txt"), "one\ntwo\nthree\n");
+    let run = first["実行番号"].clone();
+    assert_eq!(scene.choose("restore", 1, json!({"実行番号": run})).await["結果"], "done");
+    // Nothing of git was put into the project.
+    let names = std::fs::read_dir(scene.project()).unwrap();
+    let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, [".gitignore", "ignored.txt", "main.txt"]);
+    scene.gateway.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_made_in_the_project_when_the_gateway_was_killed_is_moved_out_at_the_start() {
+    let home = crate::support::Home::new();
+    let process = crate::process::Process::start(&home, "");
+    let mut front = Frontend::open(process.addr, None).await;
+    front.type_in("1", "sleep 600").await;
+    front.agents[0].until_where(|packet| packet[BODY] == "<<< 処理開始 >>>").await;
+    process.kill();
+    let planted = home.project.path().join("sub/.git");
+    std::fs::create_dir_all(&planted).unwrap();
+    let _next = crate::process::Process::start(&home, "");
+    crate::support::eventually(|| !planted.exists()).await;
 }

@@ -23,7 +23,12 @@ impl Process {
     /// Models and agents are scripted unless the settings say something about them.
     pub(crate) fn start_under(home: &Home, script: &str, settings: &str) -> Self {
         let file = home.data.path().join("settings.toml");
-        std::fs::write(&file, settings).unwrap();
+        let has_git = home.project.path().join(".git").exists();
+        if has_git || settings.contains("_PLACE") {
+            std::fs::write(&file, settings).unwrap();
+        } else {
+            std::fs::write(&file, with_shared_places(settings)).unwrap();
+        }
         let mut command = Command::new("sh");
         command.args(["-c", script, env!("CARGO_BIN_EXE_kakehashi"), "--listen", "127.0.0.1:0"]);
         command.arg("--project").arg(home.project.path());
@@ -77,6 +82,16 @@ impl Process {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().unwrap()
+    }
+}
+
+/// As in [`crate::support::Gateway::start_at`]. Settings that say something about places are left as they are.
+fn with_shared_places(settings: &str) -> String {
+    let places: String =
+        (1..=4).map(|slot| format!("CODE_AI{slot}_PLACE = \"shared\"\n")).collect();
+    match settings.split_once("[settings]\n") {
+        Some((before, after)) => format!("{before}[settings]\n{places}{after}"),
+        None => format!("{settings}\n[settings]\n{places}"),
     }
 }
 

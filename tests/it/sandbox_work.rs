@@ -8,8 +8,10 @@ use crate::support::{BODY, Frontend, Home, KIND, PATIENCE};
 use kakehashi::auth;
 use kakehashi::sandbox::{Confinement, Limits, Means, Network, Way};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs a shell line and tells what came out.
@@ -23,7 +25,8 @@ fn shell(line: &str) -> String {
 /// An agent with a place of its own may commit there.
 const IN_WORKTREE: &str = "test $(pwd -P) != PROJECT && echo > new && git add new && git commit -qm first && \
     git log -1 --format=%an | grep -q Ann && git checkout -q --detach && echo >> new && \
-    git commit -qam second && git diff HEAD~";
+    git commit -qam second && git diff HEAD~ && git checkout -qb idea && echo >> new && git stash -q && \
+    git stash pop -q && git commit -qam third && git branch other && git reset -q --hard other && git log --stat";
 
 #[tokio::test]
 async fn the_built_in_agent_has_the_network_that_the_settings_allow() {
@@ -118,6 +121,65 @@ async fn work_goes_on(lab: &Lab) {
             let said = lab.ask(slot, &shell(&line)).await;
             assert!(said.starts_with("0 "), "{slot}: {line}: {said}");
         }
+    }
+}
+
+/// Every file below, and what is in it.
+fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(directory).unwrap().flatten() {
+            if entry.file_type().unwrap().is_dir() {
+                waiting.push(entry.path());
+            } else {
+                found.insert(entry.path(), fs::read(entry.path()).unwrap_or_default());
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn an_agent_with_a_copy_writes_nothing_of_the_users_repository_and_sees_no_drafts_of_others()
+{
+    for state in boxes() {
+        let lab = Lab::new(state);
+        crate::choice::repository(&lab.project());
+        let id = crate::choice::git(&lab.project(), "rev-parse HEAD:main.txt");
+        let object = format!("PROJECT/.git/objects/{}/{}", &id[..2], id[2..].trim());
+        let before = contents(&lab.project().join(".git"));
+        let said = lab.ask(2, &shell(&format!("cat main.txt && test -e {object}"))).await;
+        assert!(said.starts_with("0 one"), "{state:?}: {said}");
+        for attempt in [
+            format!("rm -f {object}"),
+            format!("echo forged > {object}"),
+            format!("chmod u+w {object} && echo forged > {object}"),
+            "mv PROJECT/.git/objects PROJECT/.git/old".to_owned(),
+            "echo x > PROJECT/.git/objects/pack/x".to_owned(),
+            "mkdir -p PROJECT/.git/objects/info && echo /tmp > PROJECT/.git/objects/info/alternates"
+                .to_owned(),
+            "git -C PROJECT update-ref refs/heads/evil HEAD".to_owned(),
+        ] {
+            let said = lab.ask(2, &shell(&attempt)).await;
+            assert!(!said.starts_with("0 "), "{state:?}: {attempt}: {said}");
+        }
+        let commit = "echo secret > draft && git add draft && git commit -qm draft && git rev-parse HEAD:draft";
+        let said = lab.ask(2, &shell(commit)).await;
+        let draft = said.strip_prefix("0 ").unwrap_or_else(|| panic!("{state:?}: {said}")).trim();
+        // In another session.
+        for attempt in [
+            format!("git cat-file -e {draft}"),
+            format!("git -C PROJECT cat-file -e {draft}"),
+            "test $(ls DATA/worktrees | wc -l) != 1".to_owned(),
+            "ls DATA/workplace/*/git DATA/workplace/*/state DATA/workplace/*/index".to_owned(),
+            "git for-each-ref | grep .".to_owned(),
+            "grep -r secret DATA".to_owned(),
+        ] {
+            let said = lab.ask(2, &shell(&attempt)).await;
+            assert!(!said.starts_with("0 "), "{state:?}: {attempt}: {said}");
+        }
+        assert_eq!(contents(&lab.project().join(".git")), before, "{state:?}");
     }
 }
 
@@ -216,7 +278,7 @@ async fn without_a_box_the_channel_says_so_and_commands_do_not_run() {
     assert!(packets.iter().any(marked), "{packets:?}");
     // Nor where others work: it has to have a copy of its own.
     let home = Home::new();
-    let process = Process::start(&home, &boxed);
+    let process = Process::start(&home, &format!("{boxed}CODE_AI2_PLACE = \"shared\"\n"));
     let mut front = Frontend::open(process.addr, None).await;
     front.type_in("2", "hello").await;
     let failed = front.agents[1].until("output_text").await;

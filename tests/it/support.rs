@@ -3,6 +3,7 @@
 use crate::protocol::Witness;
 use futures_util::{SinkExt, StreamExt};
 use kakehashi::config::Config;
+use kakehashi::message::SettingValue;
 use kakehashi::server;
 use serde_json::{Value, json};
 use std::fs::Permissions;
@@ -79,6 +80,8 @@ impl Gateway {
         Self::start_at(Arc::new(Home::new()), change).await
     }
 
+    /// In a project without git agents work in the project itself, because most tests are about other things than
+    /// copies of it; see [`copies`].
     pub(crate) async fn start_at(home: Arc<Home>, change: impl FnOnce(&mut Config)) -> Self {
         // Reading the document takes a second; nobody should have to answer a ping meanwhile.
         crate::protocol::protocol();
@@ -86,6 +89,13 @@ impl Gateway {
         // This process is no gateway, so it cannot be started again as one.
         config.supervisor = env!("CARGO_BIN_EXE_kakehashi").into();
         config.box_rules.enabled = true;
+        if !home.project.path().join(".git").exists() {
+            let settings = Arc::make_mut(&mut config.settings);
+            for (name, value) in settings.iter_mut().filter(|(name, _)| name.ends_with("_PLACE")) {
+                assert!(name.starts_with("CODE_AI"));
+                *value = SettingValue::Text("shared".to_owned());
+            }
+        }
         change(&mut config);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
@@ -104,6 +114,14 @@ impl Gateway {
 
     pub(crate) fn project(&self) -> &Path {
         self.home.project.path()
+    }
+}
+
+/// Agents have copies of their own, as nobody has chosen anything else.
+pub(crate) fn copies(config: &mut Config) {
+    let settings = Arc::make_mut(&mut config.settings);
+    for (_, value) in settings.iter_mut().filter(|(name, _)| name.ends_with("_PLACE")) {
+        *value = SettingValue::Text("auto".to_owned());
     }
 }
 

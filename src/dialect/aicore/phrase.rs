@@ -227,11 +227,11 @@ pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String
             let agent = slot.number().to_string();
             let name = setting(&format!("CODE_AI{agent}_NAME"));
             let model = setting(&format!("CODE_AI{agent}_MODEL"));
-            Some(locale.say(
-                "welcome",
-                "agent_info",
-                &[("agent", &agent), ("name", &name), ("model", &model)],
-            ))
+            let values = [("agent", agent.as_str()), ("name", &name), ("model", &model)];
+            let info = locale.say("welcome", "agent_info", &values);
+            let is_shared = setting(&format!("CODE_AI{agent}_PLACE")) == "shared";
+            let risk = is_shared.then(|| locale.say("welcome", "shared_risk", &[]));
+            Some(risk.map_or(info.clone(), |risk| format!("{info}\n{risk}")))
         }
         Channel::Audio | Channel::File => None,
     }

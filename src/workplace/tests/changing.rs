@@ -6,6 +6,12 @@ fn snapshot(fixture: &Fixture) -> Snapshot {
     fixture.repository().snapshot(Place::Project).unwrap()
 }
 
+/// In our own git directory, without anything of the user's.
+#[track_caller]
+fn kept_git(fixture: &Fixture, args: &[&str]) -> String {
+    git(&fixture.repository().private().git_dir(), args)
+}
+
 #[track_caller]
 fn check(fixture: &Fixture, before: &Snapshot, expected: &[&str]) {
     let after = snapshot(fixture);
@@ -53,13 +59,12 @@ fn a_snapshot_leaves_no_trace_and_ignores_what_git_ignores() {
     let before = fixture.traces();
     let taken = snapshot(&fixture);
     assert_eq!(fixture.traces(), before);
-    let listed = fixture.git(&["ls-tree", "-r", "--name-only", taken.tree.as_str()]);
+    let listed = kept_git(&fixture, &["ls-tree", "-r", "--name-only", taken.tree.as_str()]);
     assert_eq!(listed, ".gitignore\na\nb\nkept.log\nsrc/deep/c\nstaged\n");
-    assert_eq!(fixture.git(&["cat-file", "-p", &format!("{}:staged", taken.tree)]), "2");
-    assert_eq!(
-        fixture.git(&["rev-parse", &format!("{}^", taken.commit)]),
-        fixture.git(&["rev-parse", "HEAD"])
-    );
+    assert_eq!(kept_git(&fixture, &["cat-file", "-p", &format!("{}:staged", taken.tree)]), "2");
+    // Nothing of it is in the user's repository.
+    let there = try_git(&fixture.top(), &["cat-file", "-e", taken.tree.as_str()]);
+    assert!(!there.status.success());
     assert!(files(&fixture.data()).iter().all(|path| !path.contains("index/once")));
 }
 
@@ -72,7 +77,7 @@ fn a_change_in_the_second_of_the_last_look_is_seen() {
         fixture.git(&["add", "racy"]);
         fixture.write("racy", text.replace('0', "x"));
         let taken = snapshot(&fixture);
-        let held = fixture.git(&["cat-file", "-p", &format!("{}:racy", taken.tree)]);
+        let held = kept_git(&fixture, &["cat-file", "-p", &format!("{}:racy", taken.tree)]);
         assert_eq!(held, text.replace('0', "x"));
     }
 }
@@ -128,13 +133,14 @@ fn modes_links_and_kinds_are_changes() {
             "A link/inside +1 -0",
         ],
     );
-    let held = fixture.git(&["cat-file", "-p", &format!("{}:link", before.tree)]);
+    let held = kept_git(&fixture, &["cat-file", "-p", &format!("{}:link", before.tree)]);
     assert_eq!(held, "/etc/passwd");
 }
 
 #[test]
 fn what_cannot_be_taken_is_told() {
     let fixture = Fixture::new();
+    let before = snapshot(&fixture).tree;
     fixture.write("other/file", "1");
     git(&fixture.top().join("other"), &["init", "-q"]);
     let large = fs::File::create(fixture.top().join("large")).unwrap();
@@ -142,7 +148,6 @@ fn what_cannot_be_taken_is_told() {
     fixture.remove("a");
     let pipe = Command::new("mkfifo").arg(fixture.top().join("a")).status().unwrap();
     assert!(pipe.success());
-    let before = fixture.repository().head().unwrap().unwrap().1;
     let mut taken = snapshot(&fixture);
     taken.left_out.sort();
     assert_eq!(taken.left_out, ["large", "other/"]);
@@ -194,7 +199,7 @@ fn a_conflict_in_progress_is_taken_as_it_is_on_disk() {
     let before = fixture.traces();
     let taken = snapshot(&fixture);
     assert_eq!(fixture.traces(), before);
-    let held = fixture.git(&["cat-file", "-p", &format!("{}:a", taken.tree)]);
+    let held = kept_git(&fixture, &["cat-file", "-p", &format!("{}:a", taken.tree)]);
     assert_eq!(Some(held), fixture.read("a"));
 }
 

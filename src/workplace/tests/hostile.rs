@@ -81,17 +81,16 @@ fn nothing_that_is_planted_in_a_worktree_is_run() {
     let fixture = Fixture::new();
     let trap = Trap::new(&fixture);
     let worktree = fixture.ensure(1);
-    let folder = worktree.writable_git_paths()[0].clone();
-    // An own repository in the place of the link, and another common directory behind it.
-    fs::remove_file(worktree.top().join(".git")).unwrap();
-    git(worktree.top(), &["init", "-q"]);
-    let evil = worktree.top().join(".git");
-    fs::write(evil.join("config"), trap.config()).unwrap();
-    trap.plant_hooks(&evil.join("hooks"));
-    fs::write(folder.join("commondir"), evil.as_os_str().as_bytes()).unwrap();
-    fs::write(folder.join("config"), trap.config()).unwrap();
-    fs::write(folder.join("config.worktree"), trap.config()).unwrap();
-    trap.plant_hooks(&folder.join("hooks"));
+    let own = worktree.top().join(".git");
+    // Another common directory behind its own.
+    let evil = worktree.top().join("evil");
+    git(worktree.top(), &["init", "-q", "--bare", "evil"]);
+    for directory in [&own, &evil] {
+        fs::write(directory.join("config"), trap.config()).unwrap();
+        fs::write(directory.join("config.worktree"), trap.config()).unwrap();
+        trap.plant_hooks(&directory.join("hooks"));
+    }
+    fs::write(own.join("commondir"), evil.as_os_str().as_bytes()).unwrap();
     write(worktree.top(), ".gitattributes", ATTRIBUTES);
     everything(&fixture, &worktree);
     trap.check();
@@ -161,19 +160,38 @@ fn a_submodule_of_the_user_is_left_as_it_is() {
 fn links_in_the_agents_own_folder_are_not_written_through() {
     let fixture = Fixture::new();
     let worktree = fixture.ensure(1);
-    let folder = worktree.writable_git_paths()[0].clone();
+    let own = worktree.top().join(".git");
     let victim = fixture.dir.path().join("victim");
     fs::write(&victim, "precious").unwrap();
-    for name in ["HEAD", "index", "gitdir", "commondir", ".HEAD.kakehashi"] {
-        let _ = fs::remove_file(folder.join(name));
-        symlink(&victim, folder.join(name)).unwrap();
+    let outside = fixture.dir.path().join("outside");
+    fs::create_dir_all(outside.join("info")).unwrap();
+    let check = || {
+        fixture.ensure(1);
+        worktree.discard().unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(files(&outside), Vec::<String>::new());
+        assert_eq!(git(worktree.top(), &["status", "--porcelain"]), "");
+    };
+    for name in ["HEAD", "index", "config", "commondir", "info/exclude", ".HEAD.kakehashi"] {
+        let _ = fs::remove_file(own.join(name));
+        symlink(&victim, own.join(name)).unwrap();
     }
-    fs::remove_file(worktree.top().join(".git")).unwrap();
-    symlink(&victim, worktree.top().join(".git")).unwrap();
-    fixture.ensure(1);
-    worktree.discard().unwrap();
-    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
-    assert_eq!(git(worktree.top(), &["status", "--porcelain"]), "");
+    check();
+    for name in ["objects", "objects/info", "refs", "refs/heads", "info"] {
+        fs::remove_dir_all(own.join(name)).unwrap();
+        symlink(&outside, own.join(name)).unwrap();
+        check();
+    }
+    for name in ["HEAD", "index", "config"] {
+        fs::remove_file(own.join(name)).unwrap();
+        write(&own.join(name), "inside", "a directory\n");
+        check();
+    }
+    for whole in [&victim, &outside] {
+        fs::remove_dir_all(&own).or_else(|_| fs::remove_file(&own)).unwrap();
+        symlink(whole, &own).unwrap();
+        check();
+    }
 }
 
 #[test]
@@ -210,4 +228,129 @@ fn the_environment_of_the_gateway_reaches_no_call() {
     let listed = output.word().unwrap();
     assert!(listed.contains("core.hookspath=/dev/null"), "{listed}");
     assert!(!listed.contains("core.editor"), "{listed}");
+}
+
+/// The loose object of a blob, and its name.
+fn blob(fixture: &Fixture, path: &str) -> (String, PathBuf) {
+    let id = fixture.git(&["rev-parse", &format!("HEAD:{path}")]).trim().to_owned();
+    let file = Path::new("objects").join(&id[..2]).join(&id[2..]);
+    (id, file)
+}
+
+/// Writes an object whose content is not what its name says; git does not look when it checks out.
+fn forge(fixture: &Fixture, git_dir: &Path, name: &Path, content: &str) {
+    let other = fixture.dir.path().canonicalize().unwrap().join("forge");
+    fs::create_dir_all(&other).unwrap();
+    git(&other, &["init", "-q"]);
+    fs::write(other.join("x"), content).unwrap();
+    let id = git(&other, &["hash-object", "-w", "x"]).trim().to_owned();
+    let made = other.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    let place = git_dir.join(name);
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    let _ = fs::remove_file(&place);
+    fs::copy(made, place).unwrap();
+}
+
+#[test]
+fn an_object_that_an_agent_has_forged_is_never_written_anywhere() {
+    let fixture = Fixture::new();
+    let worktree = fixture.ensure(1);
+    let (id, name) = blob(&fixture, "a");
+    forge(&fixture, &worktree.top().join(".git"), &name, "forged\n");
+    // Its own git believes it, and nobody else does.
+    write(worktree.top(), "a", "mine\n");
+    write(worktree.top(), "b", "mine\n");
+    let Accepted::Project { backup, .. } = worktree.accept(&Target::Project).unwrap() else {
+        panic!("not accepted");
+    };
+    let repository = fixture.repository();
+    repository.restore(Place::Project, &session(), &backup.name, None).unwrap();
+    assert_eq!(fixture.read("a").unwrap(), lines("a"));
+    fixture.git(&["checkout", "-q", "-f", "HEAD"]);
+    assert_eq!(fixture.git(&["cat-file", "-p", &id]), lines("a"));
+    worktree.discard().unwrap();
+    assert_eq!(read(worktree.top(), "a").unwrap(), lines("a"));
+}
+
+/// Earlier versions let agents write there.
+#[test]
+fn what_was_forged_in_the_users_repository_is_not_taken_over() {
+    for packed in [false, true] {
+        let fixture = Fixture::new();
+        let (_, name) = blob(&fixture, "a");
+        let objects = fixture.top().join(".git");
+        if packed {
+            fixture.git(&["gc", "-q"]);
+            // Without the pack, every object is one that anybody can write.
+            let pack = objects.join("objects/pack");
+            let away = fixture.dir.path().join("away");
+            fs::rename(&pack, &away).unwrap();
+            fs::create_dir(&pack).unwrap();
+            for entry in fs::read_dir(&away).unwrap().flatten() {
+                if entry.path().extension().is_some_and(|ending| ending == "pack") {
+                    let file = fs::File::open(entry.path()).unwrap();
+                    let mut unpack = Command::new("git");
+                    unpack.args(["unpack-objects", "-q"]).current_dir(fixture.top());
+                    assert!(unpack.stdin(file).status().unwrap().success());
+                }
+            }
+        }
+        forge(&fixture, &objects, &name, "forged\n");
+        let worktree = fixture.ensure(1);
+        assert_eq!(read(worktree.top(), "a").unwrap(), lines("a"), "{packed}");
+        write(worktree.top(), "a", "mine\n");
+        let accepted = worktree.accept(&Target::Project).unwrap();
+        let Accepted::Project { backup, .. } = accepted else { panic!("{accepted:?}") };
+        let repository = fixture.repository();
+        repository.restore(Place::Project, &session(), &backup.name, None).unwrap();
+        assert_eq!(fixture.read("a").unwrap(), lines("a"), "{packed}");
+        // Where only the repository knows what there was, it is refused and not believed.
+        write(worktree.top(), "b", "mine\n");
+        let name = Target::Branch { name: "result".to_owned(), message: "x".to_owned() };
+        fixture.remove("a");
+        let refused = worktree.accept(&name);
+        assert!(matches!(refused, Ok(_) | Err(GitError::Damaged { .. })), "{refused:?}");
+    }
+}
+
+#[test]
+fn sessions_do_not_see_each_others_drafts() {
+    let fixture = Fixture::new();
+    let repository = fixture.repository();
+    let other = SessionId::from_random(2);
+    let path = repository.worktree_path(&other, AgentSlot::new(1).unwrap());
+    let theirs = repository.ensure(&other, AgentSlot::new(1).unwrap(), &path).unwrap();
+    write(theirs.top(), "draft", "secret\n");
+    git(theirs.top(), &["add", "-A"]);
+    git(theirs.top(), &["commit", "-q", "-m", "draft"]);
+    repository.back_up(Place::Worktree(&theirs), &other, RunId(1)).unwrap();
+    let draft = git(theirs.top(), &["rev-parse", "HEAD:draft"]).trim().to_owned();
+    let mine = fixture.ensure(1);
+    for place in [mine.top(), &fixture.top()] {
+        assert!(!try_git(place, &["cat-file", "-e", &draft]).status.success());
+        assert_eq!(git(place, &["for-each-ref", "refs/kakehashi"]), "");
+    }
+    for borrowed in mine.borrowed_objects() {
+        assert!(!files(&borrowed).iter().any(|file| file.contains(other.as_str())));
+    }
+}
+
+#[test]
+fn a_result_makes_no_repository_of_a_directory() {
+    let fixture = Fixture::new();
+    let worktree = fixture.ensure(1);
+    git(worktree.top(), &["init", "-q", "--bare", "src/planted"]);
+    write(worktree.top(), "sly/HEAD", "ref: refs/heads/main\n");
+    write(worktree.top(), "sly/commondir", "../src/planted\n");
+    write(worktree.top(), "HEAD", "only a name\n");
+    let Accepted::Project { left_out, .. } = worktree.accept(&Target::Project).unwrap() else {
+        panic!("not accepted");
+    };
+    assert_eq!(left_out, ["sly/HEAD", "src/planted/HEAD"]);
+    assert!(fixture.top().join("src/planted/config").exists());
+    for planted in ["src/planted", "sly"] {
+        let found = git(&fixture.top().join(planted), &["rev-parse", "--show-toplevel"]);
+        assert_eq!(Path::new(found.trim()), fixture.top(), "{planted}");
+    }
+    assert_eq!(fixture.read("HEAD").unwrap(), "only a name\n");
 }

@@ -91,8 +91,7 @@ fn backups_are_kept_through_a_gc_and_listed_with_what_they_are() {
     repository.back_up(Place::Project, &SessionId::from_random(9), RunId(3)).unwrap();
     worktree.discard().unwrap();
     fs::remove_dir_all(fixture.top().join("only")).unwrap();
-    fixture.git(&["reflog", "expire", "--expire=now", "--all"]);
-    fixture.git(&["gc", "-q", "--prune=now"]);
+    rewrite_history(&fixture);
     let backups = repository.backups(&session()).unwrap();
     let seen: Vec<_> = backups.iter().map(|backup| (backup.reason, backup.slot)).collect();
     let two = AgentSlot::new(2);
@@ -106,6 +105,85 @@ fn backups_are_kept_through_a_gc_and_listed_with_what_they_are() {
     repository.restore(Place::Worktree(&worktree), &session(), &backups[1].name, None).unwrap();
     assert_eq!(fixture.read("only/here").unwrap(), "1\n");
     assert_eq!(read(worktree.top(), "only/there").unwrap(), "1\n");
+}
+
+/// The user's repository has nothing any more of what it had.
+fn rewrite_history(fixture: &Fixture) {
+    let earlier = fixture.git(&["rev-parse", "HEAD"]);
+    fixture.git(&["checkout", "-q", "--orphan", "other"]);
+    fixture.git(&["rm", "-r", "-f", "-q", "--cached", "."]);
+    fixture.write("another", "project\n");
+    fixture.git(&["add", "another"]);
+    fixture.git(&["commit", "-q", "-m", "another"]);
+    fixture.git(&["branch", "-q", "-D", "main"]);
+    fixture.git(&["reflog", "expire", "--expire=now", "--all"]);
+    fixture.git(&["gc", "-q", "--prune=now"]);
+    assert!(!try_git(&fixture.top(), &["cat-file", "-e", earlier.trim()]).status.success());
+}
+
+#[test]
+fn nothing_that_is_kept_needs_the_users_repository() {
+    let fixture = Fixture::new();
+    fixture.write("a", "before\n");
+    let repository = fixture.repository();
+    let (idle, worktree) = (fixture.ensure(2), fixture.ensure(1));
+    write(worktree.top(), "a", "mine\n");
+    let Accepted::Project { backup, .. } = worktree.accept(&Target::Project).unwrap() else {
+        panic!("not accepted");
+    };
+    write(worktree.top(), "b", "more\n");
+    rewrite_history(&fixture);
+    // What was not accepted, what is compared and what is undone.
+    assert_eq!(told(&worktree.changes().unwrap()), ["M b +1 -10"]);
+    let result = worktree.result().unwrap();
+    let diff = repository.diff(&worktree.base().unwrap().1, &result.tree, None).unwrap();
+    assert!(diff.text.contains("-b 1\n"), "{}", diff.text);
+    repository.restore(Place::Project, &session(), &backup.name, None).unwrap();
+    assert_eq!(fixture.read("a").unwrap(), "before\n");
+    assert_eq!(fixture.read("src/deep/c").unwrap(), lines("src/deep/c"));
+    // Git works in the copies again, whatever they were made of.
+    for top in [fixture.ensure(1).top(), fixture.ensure(2).top()] {
+        git(top, &["commit", "-q", "-a", "--allow-empty", "-m", "mine"]);
+        assert!(git(top, &["log", "-p"]).contains("mine"));
+        git(top, &["fsck", "--no-dangling"]);
+    }
+    assert_eq!(told(&worktree.changes().unwrap()), ["M b +1 -10"]);
+    worktree.discard().unwrap();
+    assert_eq!(read(worktree.top(), "b").unwrap(), lines("b"));
+    drop(idle);
+}
+
+#[test]
+fn what_nobody_needs_any_more_goes_and_the_rest_stays() {
+    let fixture = Fixture::new();
+    let (repository, worktree) = (fixture.repository(), fixture.ensure(1));
+    let objects = repository.private().objects();
+    for number in 0..2_100 {
+        write(worktree.top(), format!("many/{number}"), format!("{number}\n"));
+    }
+    worktree.result().unwrap();
+    fs::remove_dir_all(worktree.top().join("many")).unwrap();
+    write(worktree.top(), "a", "mine\n");
+    let (backup, _) = repository.back_up(Place::Worktree(&worktree), &session(), RunId(1)).unwrap();
+    let count = || files(&objects).len();
+    assert!(count() > 2_000);
+    // Young objects stay.
+    repository.prune(|_| true).unwrap();
+    assert!(count() > 2_000);
+    for path in files(&objects) {
+        let path = objects.join(path);
+        let mode = fs::metadata(&path).unwrap().permissions();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::File::open(&path).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+        fs::set_permissions(&path, mode).unwrap();
+    }
+    repository.prune(|_| true).unwrap();
+    assert!(count() < 30, "{:?}", files(&objects));
+    assert_eq!(told(&worktree.changes().unwrap()), ["M a +1 -10"]);
+    worktree.discard().unwrap();
+    let place = Place::Worktree(&worktree);
+    repository.restore(place, &session(), &backup.name, None).unwrap();
+    assert_eq!(read(worktree.top(), "a").unwrap(), "mine\n");
 }
 
 #[test]
@@ -207,10 +285,9 @@ fn a_session_goes_with_all_it_had_and_others_stay() {
     repository.remove_session(&session()).unwrap();
     assert!(!one.top().exists() && !two.top().exists());
     assert!(kept.top().join("a").exists());
-    assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 2);
-    let refs = fixture.git(&["for-each-ref", "--format=%(refname)", "refs/kakehashi"]);
-    assert_eq!(refs.lines().count(), 2);
-    assert!(!refs.contains(session().as_str()) && refs.contains(other.as_str()));
+    let refs: Vec<_> = repository.kept("").unwrap().into_iter().map(|kept| kept.name).collect();
+    assert_eq!(refs.iter().filter(|name| name.contains(other.as_str())).count(), 2);
+    assert!(!refs.iter().any(|name| name.contains(session().as_str())), "{refs:?}");
     let notes = files(&fixture.data().join("workplace"));
     assert!(!notes.iter().any(|path| path.contains(session().as_str())), "{notes:?}");
 }
@@ -241,7 +318,8 @@ fn only_this_gateways_lost_sessions_are_swept() {
 fn a_lock_of_somebody_else_is_waited_for_and_then_told() {
     let fixture = Fixture::new();
     let repository = fixture.repository();
-    let lock = fixture.top().join(format!(".git/refs/kakehashi/backup/{}-1.lock", session()));
+    let refs = repository.private().git_dir().join("refs/kakehashi/backup");
+    let lock = refs.join(format!("{}-1.lock", session()));
     fs::create_dir_all(lock.parent().unwrap()).unwrap();
     fs::write(&lock, "").unwrap();
     let refused = repository.back_up(Place::Project, &session(), RunId(1)).unwrap_err();

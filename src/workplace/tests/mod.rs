@@ -7,6 +7,7 @@ mod keeping;
 mod leaving_out;
 mod places;
 mod scratches;
+mod takeover;
 mod worktrees;
 
 use super::{

@@ -11,10 +11,11 @@ fn without_a_repository_there_is_none() {
     let fixture = Fixture::new();
     let plain = fixture.dir.path().join("plain");
     fs::create_dir_all(plain.join("sub/.git")).unwrap();
-    assert!(discover(&plain, &fixture).is_none());
-    assert!(discover(&plain.join("sub"), &fixture).is_none());
+    let has_git = |project: &Path| discover(project, &fixture).map(|found| found.has_git());
+    assert_eq!(has_git(&plain), Some(false));
+    assert_eq!(has_git(&plain.join("sub")), Some(false));
     fs::write(plain.join(".git"), "gitdir: /nowhere\n").unwrap();
-    assert!(discover(&plain, &fixture).is_none());
+    assert_eq!(has_git(&plain), Some(false));
     git(fixture.dir.path(), &["init", "-q", "--bare", "bare.git"]);
     assert!(discover(&fixture.dir.path().join("bare.git"), &fixture).is_none());
     assert!(discover(&fixture.top().join(".git"), &fixture).is_none());
@@ -102,8 +103,8 @@ fn emptying_a_project_below_the_top_leaves_its_directory() {
 fn a_directory_that_its_repository_does_not_know_is_no_part_of_it() {
     let fixture = Fixture::new();
     fixture.write("elsewhere/x", "1");
-    assert!(discover(&fixture.top().join("elsewhere"), &fixture).is_none());
-    assert!(discover(&fixture.top().join("src"), &fixture).is_some());
+    assert!(!discover(&fixture.top().join("elsewhere"), &fixture).unwrap().has_git());
+    assert!(discover(&fixture.top().join("src"), &fixture).unwrap().has_git());
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn a_linked_worktree_is_a_project_of_its_own() {
     write(&linked, "a", "side\n");
     let before = fixture.traces();
     let repository = discover(&linked, &fixture).unwrap();
-    assert_eq!(repository.common_dir(), fixture.top().join(".git"));
+    assert_eq!(repository.user().unwrap().common, fixture.top().join(".git"));
     let slot = AgentSlot::new(1).unwrap();
     let worktree = repository.ensure(&session(), slot, &fixture.path(1)).unwrap();
     assert_eq!(read(worktree.top(), "a").unwrap(), "side\n");
@@ -167,4 +168,50 @@ fn another_hash_works() {
     assert_eq!(worktree.base().unwrap().0.as_str().len(), 64);
     assert!(matches!(worktree.accept(&Target::Project), Ok(Accepted::Project { .. })));
     assert_eq!(fixture.read("a").unwrap(), "2\n");
+}
+
+#[test]
+fn a_project_without_a_repository_is_worked_on_by_its_files() {
+    let fixture = Fixture::new();
+    let plain = fixture.dir.path().canonicalize().unwrap().join("plain");
+    for (path, content) in [("a", "1\n"), ("node_modules/x", "1\n"), ("x.log", "1\n")] {
+        write(&plain, path, content);
+    }
+    write(&plain, ".gitignore", "*.log\n");
+    let repository = discover(&plain, &fixture).unwrap();
+    let slot = AgentSlot::new(1).unwrap();
+    let path = repository.worktree_path(&session(), slot);
+    let worktree = repository.ensure(&session(), slot, &path).unwrap();
+    assert_eq!(files(worktree.top()), [".gitignore", "a"]);
+    assert_eq!(git(worktree.top(), &["status", "--porcelain"]), "");
+    assert_eq!(git(worktree.top(), &["log", "--format=%s"]), "base\n");
+    write(worktree.top(), "a", "2\n");
+    write(worktree.top(), "node_modules/y", "installed\n");
+    assert_eq!(git(worktree.top(), &["status", "--porcelain"]), " M a\n");
+    assert_eq!(told(&worktree.changes().unwrap()), ["M a +1 -1"]);
+    let onto = Target::Branch { name: "one".to_owned(), message: "x".to_owned() };
+    assert_eq!(worktree.accept(&onto), Err(GitError::NoBranches));
+    let Accepted::Project { backup, .. } = worktree.accept(&Target::Project).unwrap() else {
+        panic!("not accepted");
+    };
+    assert_eq!(read(&plain, "a").unwrap(), "2\n");
+    repository.restore(Place::Project, &session(), &backup.name, None).unwrap();
+    assert_eq!(read(&plain, "a").unwrap(), "1\n");
+    assert!(!plain.join(".git").exists());
+    // The copy follows the project as long as nothing is changed in it.
+    let again = repository.ensure(&session(), slot, &path).unwrap();
+    assert_eq!(read(again.top(), "a").unwrap(), "1\n");
+    assert_eq!(git(again.top(), &["status", "--porcelain"]), "");
+    // Work that is under way when the project becomes a repository is still there.
+    write(worktree.top(), "a", "3\n");
+    git(&plain, &["init", "-q"]);
+    let repository = discover(&plain, &fixture).unwrap();
+    assert!(repository.has_git());
+    let worktree = repository.ensure(&session(), slot, &path).unwrap();
+    assert!(!worktree.is_fresh());
+    assert_eq!(told(&worktree.changes().unwrap()), ["M a +1 -1"]);
+    git(&plain, &["add", "-A"]);
+    git(&plain, &["commit", "-q", "-m", "first"]);
+    assert!(matches!(worktree.accept(&Target::Project), Ok(Accepted::Project { .. })));
+    assert_eq!(read(&plain, "a").unwrap(), "3\n");
 }

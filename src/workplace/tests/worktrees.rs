@@ -24,7 +24,9 @@ fn a_worktree_begins_with_the_project_as_it_is() {
     assert_eq!(told(&worktree.changes().unwrap()), Vec::<String>::new());
     assert_eq!(git(worktree.top(), &["status", "--porcelain"]), "");
     assert_eq!(git(worktree.top(), &["rev-parse", "HEAD~1"]), fixture.git(&["rev-parse", "HEAD"]));
-    assert!(fixture.git(&["worktree", "list"]).contains(&fixture.path(1).display().to_string()));
+    // Nothing of it is in the user's repository.
+    assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(fixture.git(&["for-each-ref", "refs/kakehashi"]), "");
 }
 
 #[test]
@@ -125,13 +127,11 @@ fn a_worktree_that_was_removed_or_pruned_is_made_anew() {
     let worktree = fixture.ensure(1);
     fs::remove_dir_all(worktree.top()).unwrap();
     assert_eq!(worktree.changes(), Err(GitError::WorktreeGone));
-    fixture.git(&["worktree", "prune"]);
     assert!(fixture.ensure(1).is_fresh() && !fixture.ensure(1).is_fresh());
     assert_eq!(git(worktree.top(), &["status", "--porcelain"]), "");
-    // Only the folder in the repository.
+    // Only its repository.
     write(worktree.top(), "a", "mine\n");
-    let folder = &worktree.writable_git_paths()[0];
-    fs::remove_dir_all(folder).unwrap();
+    fs::remove_dir_all(worktree.top().join(".git")).unwrap();
     let again = fixture.ensure(1);
     assert!(again.is_fresh());
     assert_eq!(told(&again.changes().unwrap()), ["M a +1 -10"]);
@@ -156,7 +156,7 @@ fn a_creation_that_was_cut_off_is_done_again() {
     write(worktree.top(), "half", "1");
     let lock = fixture.repository().private().index(&format!("{}.lock", worktree.name()));
     fs::write(lock, "").unwrap();
-    fs::write(worktree.writable_git_paths()[0].join("index.lock"), "").unwrap();
+    fs::write(worktree.top().join(".git/index.lock"), "").unwrap();
     assert!(fixture.repository().worktree(&session(), worktree.slot()).unwrap().is_none());
     fixture.ensure(1);
     assert_eq!(files(worktree.top()), ["a", "b", "src/deep/c"]);
@@ -193,7 +193,7 @@ fn many_at_once_get_their_own() {
             });
         }
     });
-    assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 9);
+    assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 1);
 }
 
 #[test]
@@ -293,4 +293,55 @@ fn a_session_that_changes_its_project_finds_its_work_again() {
     let first = place(&one);
     assert!(!first.is_fresh());
     assert_eq!(told(&first.changes().unwrap()), ["M a +1 -10"]);
+}
+
+#[test]
+fn an_agent_has_all_of_git_and_the_user_sees_nothing_of_it() {
+    let fixture = Fixture::new();
+    fixture.write("b", "not committed\n");
+    let before = fixture.traces();
+    let users = files(&fixture.top().join(".git"));
+    let worktree = fixture.ensure(1);
+    let top = worktree.top();
+    write(top, "a", "stashed\n");
+    git(top, &["stash", "-q"]);
+    assert_eq!(read(top, "a").unwrap(), lines("a"));
+    git(top, &["checkout", "-q", "-b", "idea"]);
+    write(top, "new", "1\n");
+    git(top, &["add", "-A"]);
+    git(top, &["commit", "-q", "-m", "an idea"]);
+    git(top, &["tag", "v1"]);
+    git(top, &["stash", "pop", "-q"]);
+    git(top, &["gc", "-q", "--prune=now"]);
+    git(top, &["fsck", "--no-dangling"]);
+    // The history of the project is there, and what was not committed is the last commit of it.
+    let log = git(top, &["log", "--format=%s"]);
+    assert_eq!(log, "an idea\nbase\nfirst\n");
+    assert_eq!(git(top, &["diff", "HEAD~2", "--stat", "--", "b"]).lines().count(), 2);
+    assert_eq!(told(&worktree.changes().unwrap()), ["M a +1 -10", "A new +1 -0"]);
+    // All of it is there in the next run.
+    assert!(!fixture.ensure(1).is_fresh());
+    assert_eq!(git(top, &["branch", "--show-current"]), "idea\n");
+    assert_eq!(fixture.traces(), before);
+    assert_eq!(files(&fixture.top().join(".git")), users);
+}
+
+/// A repository that borrows from others, as `git clone --shared` makes it.
+#[test]
+fn objects_of_a_shared_clone_are_found() {
+    let (origin, middle) = (Fixture::new(), Fixture::empty());
+    let clone = |from: &Path, to: &Path| {
+        fs::remove_dir_all(to).unwrap();
+        git(from, &["clone", "-q", "--shared", ".", to.to_str().unwrap()]);
+    };
+    clone(&origin.top(), &middle.top());
+    let fixture = Fixture::empty();
+    clone(&middle.top(), &fixture.top());
+    let worktree = fixture.ensure(1);
+    assert_eq!(read(worktree.top(), "a").unwrap(), lines("a"));
+    assert_eq!(git(worktree.top(), &["log", "--format=%s"]), "first\n");
+    let borrowed = worktree.borrowed_objects();
+    for project in [&origin, &middle, &fixture] {
+        assert!(borrowed.contains(&project.top().join(".git/objects")), "{borrowed:?}");
+    }
 }

@@ -1,0 +1,89 @@
+//! The user's own repository, as far as it is read: HEAD, branches and where its objects are. Nothing here starts git,
+//! so no setting of the repository has any effect.
+
+use super::refs::is_hash;
+use super::repository::small_file;
+use crate::regular;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Names that name names; git itself follows five.
+const MOST_NAMES: usize = 5;
+/// Repositories with more refs have them elsewhere.
+const MOST_PACKED: u64 = 256 << 20;
+/// Object directories that a repository borrows from.
+const MOST_BORROWED: usize = 32;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct UserGit {
+    /// Of the project's files: HEAD and the index are in it.
+    pub(super) git_dir: PathBuf,
+    /// Shared by all worktrees of the repository: objects, branches, settings.
+    pub(super) common: PathBuf,
+}
+
+impl UserGit {
+    pub(super) fn objects(&self) -> PathBuf {
+        self.common.join("objects")
+    }
+
+    /// The object directory and all that it borrows from.
+    pub(super) fn all_objects(&self) -> Vec<PathBuf> {
+        let mut found = BTreeSet::new();
+        let mut waiting = vec![self.objects()];
+        while let Some(objects) = waiting.pop() {
+            let Ok(real) = objects.canonicalize() else { continue };
+            if found.len() < MOST_BORROWED && found.insert(real) {
+                let named = small_file(&objects.join("info/alternates")).unwrap_or_default();
+                let lines = named.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+                let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+                waiting.extend(lines.map(|line| objects.join(OsStr::from_bytes(line))));
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// The hash that HEAD names in the end; `None`: there is no commit yet.
+    pub(super) fn head(&self) -> Option<String> {
+        self.resolve("HEAD")
+    }
+
+    pub(super) fn has_branch(&self, name: &str) -> bool {
+        self.resolve(&format!("refs/heads/{name}")).is_some()
+    }
+
+    fn resolve(&self, name: &str) -> Option<String> {
+        let mut name = name.to_owned();
+        for _ in 0..MOST_NAMES {
+            let directory = if name == "HEAD" { &self.git_dir } else { &self.common };
+            let Some(text) = small_file(&directory.join(&name)) else { return self.packed(&name) };
+            let text = String::from_utf8_lossy(text.trim_ascii()).into_owned();
+            match text.strip_prefix("ref:").map(str::trim) {
+                Some(next) if is_plain(next) => next.clone_into(&mut name),
+                Some(_) => return None,
+                None => return is_hash(&text).then_some(text),
+            }
+        }
+        None
+    }
+
+    fn packed(&self, name: &str) -> Option<String> {
+        let file = regular::open(&self.common.join("packed-refs")).ok()?;
+        let lines = BufReader::new(file.take(MOST_PACKED)).split(b'\n').map_while(Result::ok);
+        let mut hashes = lines.filter_map(|line| {
+            let line = String::from_utf8(line).ok()?;
+            let (hash, found) = line.split_once(' ')?;
+            (found == name && is_hash(hash)).then(|| hash.to_owned())
+        });
+        hashes.next()
+    }
+}
+
+/// A name below `refs`, and no way out of it.
+fn is_plain(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    name.starts_with("refs/") && parts.all(|part| matches!(part, Component::Normal(_)))
+}
