@@ -5,6 +5,7 @@ use super::Files;
 use super::backup::is_backup;
 use super::spelling::{self, Meaning};
 use crate::message::Principal;
+use crate::workplace::is_dot_git;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use rustix::fs::{Mode, OFlags, fstat, openat};
@@ -119,6 +120,10 @@ impl Files {
     /// more, so that the way that was judged is the way that was taken.
     fn open_below(&self, root: Dir, below: &Path, within: Within) -> io::Result<File> {
         let real = root.canonicalize(below)?;
+        // Settings and refs of a repository are nobody's files; also by the name of a link that leads there.
+        if is_gits(&real) {
+            return Err(ErrorKind::NotFound.into());
+        }
         let parent = real.parent().unwrap_or(Path::new(""));
         let name = real.file_name().ok_or(ErrorKind::NotFound)?;
         let data = std::fs::metadata(self.data())?;
@@ -145,6 +150,11 @@ impl Files {
         }
         Ok(file)
     }
+}
+
+/// Whether something is a `.git` or below one, however it is written.
+pub(super) fn is_gits(path: &Path) -> bool {
+    path.iter().any(is_dot_git)
 }
 
 /// By the names on disk, which may be no text.
@@ -207,6 +217,33 @@ mod tests {
         let found = fixture.files.read(&Principal::local(), shown);
         let found = found.map(|content| String::from_utf8(content.bytes).unwrap());
         assert_eq!(found, expected.map(str::to_owned), "{shown}");
+    }
+
+    #[test]
+    fn nothing_below_a_git_directory_is_handed_out() {
+        let fixture = Fixture::new();
+        for path in ["a.txt", ".git/config", "sub/.GiT/HEAD", ".gitignore", "x.git/file", "w/.git"]
+        {
+            fixture.add(path, "a");
+        }
+        let project = fixture.files.project().to_owned();
+        symlink(".git/config", project.join("window")).unwrap();
+        symlink("sub/.GiT", project.join("door")).unwrap();
+        let absolute = project.join(".git/config");
+        for shown in [
+            ".git/config",
+            "sub/.GiT/HEAD",
+            "w/.git",
+            "window",
+            "door/HEAD",
+            absolute.to_str().unwrap(),
+        ] {
+            check(&fixture, shown, Err(ContentError::NotFound));
+            assert!(fixture.files.read_in(&project, shown).is_err(), "{shown}");
+        }
+        for shown in ["a.txt", ".gitignore", "x.git/file"] {
+            check(&fixture, shown, Ok("a"));
+        }
     }
 
     #[test]

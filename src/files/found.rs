@@ -1,5 +1,6 @@
 //! Finds again what is there already: uploads by the path their user knows, and results below the project.
 
+use super::content::is_gits;
 use super::{Files, name, thumbnail};
 use crate::message::{FileNote, Principal};
 use crate::regular;
@@ -34,6 +35,9 @@ impl Files {
 
     fn read_picture(&self, path: &str) -> Option<Vec<u8>> {
         let project = Dir::open_ambient_dir(self.project(), ambient_authority()).ok()?;
+        if is_gits(&project.canonicalize(path).ok()?) {
+            return None;
+        }
         let file = regular::open_below(&project, Path::new(path)).ok()?;
         if file.metadata().ok()?.len() > LARGEST_PICTURE {
             return None;

@@ -537,3 +537,30 @@ async fn what_was_made_in_the_project_when_the_gateway_was_killed_is_moved_out_a
     let _next = crate::process::Process::start(&home, "");
     crate::support::eventually(|| !planted.exists()).await;
 }
+
+#[tokio::test]
+async fn nothing_below_a_git_directory_is_handed_out() {
+    let mut scene = Scene::new().await;
+    scene.work(1, "write a.txt x").await;
+    let session = scene.front.session().to_owned();
+    for name in [".git/config", ".git/HEAD", ".git/refs/heads/main", ".git/index", "./.git/config"]
+    {
+        for channel in [Value::Null, json!("1")] {
+            let mut body = json!({"ファイル名": name, SESSION: session});
+            if !channel.is_null() {
+                body[CHANNEL] = channel.clone();
+            }
+            let answer = post("/core/files/内容取得", &body).local().send(scene.gateway.addr).await;
+            assert_eq!(answer.json()["status"], "NG", "{name} {channel}");
+        }
+    }
+    for pane in ["1", "2"] {
+        scene.front.type_in(pane, "read .git/config").await;
+        let index = pane.parse::<usize>().unwrap() - 1;
+        let refused =
+            |packet: &Value| says(packet, "git のものです") || says(packet, "belongs to git");
+        let told = scene.panes[index].collect_until(refused).await;
+        assert!(!told.iter().any(|packet| says(packet, "[core]")), "{told:?}");
+    }
+    scene.gateway.stop().await;
+}

@@ -131,8 +131,9 @@ fn walk(
     depth: Option<usize>,
 ) -> impl Iterator<Item = DirEntry> + use<> {
     let judge = place.clone();
-    let wants =
-        move |entry: &DirEntry| entry.file_name() != ".git" && !judge.is_private(entry.path());
+    let wants = move |entry: &DirEntry| {
+        !entry.file_name().eq_ignore_ascii_case(".git") && !judge.is_private(entry.path())
+    };
     let mut walk = gitignore::walk(top(place), start, wants);
     walk.max_depth(depth).sort_by_file_name(Ord::cmp).build().filter_map(Result::ok)
 }

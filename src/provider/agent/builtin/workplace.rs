@@ -86,6 +86,7 @@ impl Workplace {
 
     fn bytes(&self, path: &str) -> Result<Vec<u8>, WorkplaceError> {
         let failed = |err: io::Error| failure(path, err);
+        check_git(path, &self.real(&self.open_root()?, path)?)?;
         let Some(spot) = self.spot(path, Make::Nothing)? else {
             return Err(WorkplaceError::Missing { path: path.to_owned() });
         };
@@ -127,15 +128,13 @@ impl Workplace {
         if self.is_private(&self.root.join(&real)) {
             return Err(WorkplaceError::Missing { path: path.to_owned() });
         }
-        if real.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
-            return Err(WorkplaceError::Git { path: path.to_owned() });
-        }
-        Ok(())
+        check_git(path, &real)
     }
 
     /// Where a listing or a search begins, without links.
     pub(super) fn start(&self, path: &str) -> Result<PathBuf, WorkplaceError> {
         let below = self.real(&self.open_root()?, path)?;
+        check_git(path, &below)?;
         let start = self.root.join(&below);
         if self.is_private(&start) || !start.exists() {
             return Err(WorkplaceError::Missing { path: path.to_owned() });
@@ -245,6 +244,14 @@ impl Spot {
 
 fn is_name(part: &Component<'_>) -> bool {
     matches!(part, Component::Normal(_))
+}
+
+/// Settings and refs of a repository are neither shown nor changed as files, however they are written.
+fn check_git(path: &str, real: &Path) -> Result<(), WorkplaceError> {
+    if real.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
+        return Err(WorkplaceError::Git { path: path.to_owned() });
+    }
+    Ok(())
 }
 
 fn open_at(directory: &impl AsFd, name: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {

@@ -19,6 +19,8 @@ pub(super) struct Workplace {
 pub(super) enum WorkplaceError {
     #[error("{path} leads outside the workplace")]
     Outside { path: String },
+    #[error("{path} belongs to git; use git itself")]
+    Git { path: String },
     #[error("{path} is not a regular file")]
     NotAFile { path: String },
     #[error("{path} is larger than 1 MiB")]
@@ -70,6 +72,7 @@ pub(super) fn picture() -> Result<Vec<u8>, ImageError> {
 
 fn write(root: &Dir, path: &str, bytes: &[u8]) -> Result<String, WorkplaceError> {
     let inside = |err| failed(path, err);
+    refuse_git(root, path)?;
     if let Some(parent) = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty()) {
         make_directories(root, parent).map_err(inside)?;
     }
@@ -88,6 +91,7 @@ fn make_directories(root: &Dir, path: &Path) -> io::Result<()> {
 }
 
 fn read(root: &Dir, path: &str) -> Result<Vec<u8>, WorkplaceError> {
+    refuse_git(root, path)?;
     refuse_special(root, path)?;
     let mut bytes = Vec::new();
     let file = root.open(path).map_err(|err| failed(path, err))?;
@@ -96,6 +100,17 @@ fn read(root: &Dir, path: &str) -> Result<Vec<u8>, WorkplaceError> {
         return Err(WorkplaceError::TooLarge { path: path.to_owned() });
     }
     Ok(bytes)
+}
+
+/// Whoever uses git next, outside of any box, uses what is in there; also by the name of a link that leads there.
+fn refuse_git(root: &Dir, path: &str) -> Result<(), WorkplaceError> {
+    let is_gits = |path: &Path| path.iter().any(|part| part.eq_ignore_ascii_case(".git"));
+    let existing = Path::new(path).ancestors().filter(|part| !part.as_os_str().is_empty());
+    let real = existing.into_iter().find_map(|part| root.canonicalize(part).ok());
+    if is_gits(Path::new(path)) || real.is_some_and(|real| is_gits(&real)) {
+        return Err(WorkplaceError::Git { path: path.to_owned() });
+    }
+    Ok(())
 }
 
 /// Opening a pipe would wait for its other end, on a thread that nobody can cancel.
@@ -173,6 +188,31 @@ mod tests {
         std::fs::create_dir(keep.path().join("real")).unwrap();
         symlink("real", keep.path().join("alias")).unwrap();
         assert_eq!(workplace.write("alias/x", b"1".to_vec()).await.unwrap(), "real/x");
+    }
+
+    #[tokio::test]
+    async fn what_is_gits_is_neither_read_nor_written() {
+        let (keep, workplace) = workplace();
+        std::fs::create_dir_all(keep.path().join(".git/hooks")).unwrap();
+        std::fs::write(keep.path().join(".git/config"), "[core]\n").unwrap();
+        symlink(".git", keep.path().join("alias")).unwrap();
+        for path in [
+            ".git/config",
+            "alias/config",
+            "x/../.git/config",
+            ".GIT/config",
+            "sub/.git",
+            "alias/hooks/new",
+        ] {
+            for outcome in [
+                workplace.read(path).await.map(drop),
+                workplace.write(path, vec![1]).await.map(drop),
+            ] {
+                assert!(matches!(outcome, Err(WorkplaceError::Git { .. })), "{path}: {outcome:?}");
+            }
+        }
+        assert_eq!(std::fs::read(keep.path().join(".git/config")).unwrap(), b"[core]\n");
+        assert_eq!(std::fs::read_dir(keep.path().join(".git/hooks")).unwrap().count(), 0);
     }
 
     #[tokio::test]
