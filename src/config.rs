@@ -137,6 +137,9 @@ pub struct Limits {
     pub connections_per_address: usize,
     pub queue_per_channel: usize,
     pub unload: Duration,
+    /// Sessions without sockets and work that stay in memory, by number and by bytes.
+    pub idle_sessions: usize,
+    pub idle_bytes: usize,
     /// How long an agent without work is kept.
     pub agent_idle: Duration,
     pub write: Duration,
@@ -571,6 +574,8 @@ fn limits(raw: &RawLimits) -> Limits {
         connections_per_address: raw.connections_per_address.count(),
         queue_per_channel: raw.queue_per_channel.count(),
         unload: raw.unload_minutes.seconds() * 60,
+        idle_sessions: raw.idle_sessions.count(),
+        idle_bytes: raw.idle_sessions_mib.kib() * 1024,
         agent_idle: raw.agent_idle_minutes.seconds() * 60,
         write: raw.write_seconds.seconds(),
         ping: raw.ping_seconds.seconds(),

@@ -8,6 +8,7 @@ use super::desk::Desk;
 use super::erase::Doom;
 use super::gate::Gate;
 use super::hearing::Hearing;
+use super::idle::Idleness;
 use super::job::{Asker, JobDone};
 use super::journal::{Diverged, Effect, Journal, Step};
 use super::lane::{self, LANES, Lane};
@@ -70,7 +71,7 @@ pub(super) struct Session {
     pub(super) recent: RecentFiles,
     pub(super) results: Results,
     pub(super) warming: Warming,
-    idle_since: Option<Instant>,
+    pub(super) idleness: Idleness,
     /// Set when the session is to be deleted.
     pub(super) doom: Option<Doom>,
     _counted: Held,
@@ -97,6 +98,8 @@ enum Alarm {
     Write,
     /// An agent had nothing to do for long.
     Rest,
+    /// Files were sent, and no text came after them.
+    Files,
     /// Nobody uses the session.
     Unload,
 }
@@ -155,7 +158,7 @@ impl Session {
             results: Results::restored(project_name(&env.files), record.summaries),
             warming: Warming::default(),
             jobs: JoinSet::new(),
-            idle_since: None,
+            idleness: Idleness::new(&env.idle),
             doom: None,
             env,
         };
@@ -180,7 +183,7 @@ impl Session {
                 })
             });
             let alarm = self.next_alarm();
-            let flowing = !self.journal.is_full();
+            let (flowing, is_attended) = (!self.journal.is_full(), !self.audience.is_empty());
             tokio::select! {
                 () = self.journal.progress() => match self.take_effect() {
                     Ok(()) => {}
@@ -216,7 +219,8 @@ impl Session {
                     Ok(done) => self.on_job(done),
                     Err(err) => self.on_lost_job(&err),
                 },
-                _ = self.presence.heartbeat.tick() => self.on_heartbeat(),
+                _ = self.presence.heartbeat.tick(), if is_attended => self.on_heartbeat(),
+                () = self.idleness.has_to_leave() => {}
                 told = told => {
                     let Some(mut told) = told else { return Ended::Stopped };
                     let reason = told.borrow_and_update().clone();
@@ -228,6 +232,7 @@ impl Session {
                     Alarm::Confirm => self.on_confirm_deadline(),
                     Alarm::Write => self.write_text(),
                     Alarm::Rest => self.on_rest(),
+                    Alarm::Files => self.recent.forget_old(),
                     Alarm::Unload => return Ended::Unloaded,
                 },
             }
@@ -247,6 +252,7 @@ impl Session {
             (self.gate.deadline(), Alarm::Confirm),
             (self.voice.unwritten.as_ref().map(|text| text.until), Alarm::Write),
             (self.next_rest(), Alarm::Rest),
+            (self.recent.end(), Alarm::Files),
             (self.idle_end(), Alarm::Unload),
         ];
         let set = alarms.into_iter().filter_map(|(moment, alarm)| Some((moment?, alarm)));
@@ -297,21 +303,6 @@ impl Session {
                 }
             }
         }
-    }
-
-    /// When an unused session leaves the memory.
-    fn idle_end(&mut self) -> Option<Instant> {
-        let busy = !self.audience.is_empty()
-            || !self.journal.is_empty()
-            || !self.jobs.is_empty()
-            || !self.desk.is_empty()
-            || self.lanes.iter().any(|lane| !lane.is_idle());
-        if busy {
-            self.idle_since = None;
-            return None;
-        }
-        let since = *self.idle_since.get_or_insert_with(Instant::now);
-        Some(since + self.env.config.limits.unload)
     }
 
     fn take_effect(&mut self) -> Result<(), Diverged> {

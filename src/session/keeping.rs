@@ -9,10 +9,13 @@ use crate::store::{Scope, SessionSummary, StoreError};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::oneshot;
+use tokio::time::{MissedTickBehavior, interval};
 use tracing::{info, warn};
 
 /// Archives that may be on their way at once; each holds a thread while its client takes it.
 pub(super) const EXPORTS: usize = 4;
+/// How often indexes of files that nobody uses are looked for.
+const INDEX_SWEEP: Duration = Duration::from_secs(60);
 /// A session may be unloaded or deleted by another in the very moment it is to be deleted.
 const TRIES: usize = 5;
 
@@ -132,6 +135,21 @@ impl Registry {
                 }
             }
             self.forget_unused(&id, &slot);
+        }
+    }
+
+    /// Gives up indexes of files that nobody asks for any more.
+    pub(super) async fn tidy_indexes(self: Arc<Self>) {
+        let mut ticks = interval(INDEX_SWEEP);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while self.stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            let others: Vec<_> = self.projects.iter().map(|files| files.value().clone()).collect();
+            for files in others.into_iter().chain([self.env.files.clone()]) {
+                if files.has_unused() {
+                    // A failed join means that the gateway stops.
+                    let _ = tokio::task::spawn_blocking(move || files.forget_unused()).await;
+                }
+            }
         }
     }
 

@@ -17,6 +17,7 @@ mod errand;
 mod follow;
 mod gate;
 mod hearing;
+mod idle;
 mod inspect;
 mod job;
 mod journal;
@@ -85,6 +86,7 @@ use audience::{Lanes, LogLane};
 use choice::Inquiry;
 use erase::Doom;
 use hearing::Hearing;
+use idle::IdleSessions;
 use microphone::{Fed, Heard, Microphone};
 use place_work::PlaceWork;
 use reader::{Source, Start};
@@ -110,6 +112,8 @@ pub(crate) struct Env {
     pub(crate) metrics: Metrics,
     /// Turns at work on agents' places.
     pub(crate) place_work: PlaceWork,
+    /// Sessions that nobody uses.
+    pub(crate) idle: IdleSessions,
     /// What agents may do.
     pub(crate) rules: Arc<Rules>,
     /// Why agents are not boxed, if they are not.

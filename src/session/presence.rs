@@ -108,6 +108,7 @@ impl Session {
             overview: None,
             setup: (attach.channel == Channel::Chat).then(|| self.env.config.setup_hint()),
         };
+        self.idleness.note_arrival();
         let lanes = self.audience.attach(attach);
         if attach.channel == Channel::Input {
             self.tell_trouble(attach.connection);
@@ -141,14 +142,10 @@ impl Session {
         }
     }
 
+    /// As long as there are sockets.
     pub(super) fn on_heartbeat(&mut self) {
         self.audience.sweep();
-        self.recent.forget_old();
         self.stop_following_alone();
-        if self.env.files.has_unused() {
-            let files = self.env.files.clone();
-            tokio::task::spawn_blocking(move || files.forget_unused());
-        }
         if !self.audience.is_empty() {
             self.note_use_every(OPEN_EVERY);
         }

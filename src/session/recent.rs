@@ -63,6 +63,17 @@ impl RecentFiles {
         self.files.retain(|file| file.at.elapsed() < ATTACH_WITHIN);
     }
 
+    /// When the oldest of them comes too late.
+    pub(super) fn end(&self) -> Option<Instant> {
+        self.files.iter().map(|file| file.at + ATTACH_WITHIN).min()
+    }
+
+    /// What is kept in memory for them.
+    pub(super) fn bytes(&self) -> usize {
+        let unseen = |file: &RecentFile| file.unseen.as_ref().map_or(0, Bytes::len);
+        self.files.iter().map(unseen).sum()
+    }
+
     fn keep_to_share(&mut self) {
         let mut bytes = 0;
         for file in self.files.iter_mut().rev() {

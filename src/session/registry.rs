@@ -3,6 +3,7 @@
 use super::actor::{Ended, Inboxes, Session};
 use super::erase;
 use super::hearing::Hearing;
+use super::idle::IdleSessions;
 use super::keeping::EXPORTS;
 use super::library::{HANDED_OUT, READS, file_limits};
 use super::microphone::Microphone;
@@ -100,6 +101,7 @@ impl Registry {
             files,
             metrics: metrics.clone(),
             place_work: PlaceWork::new(metrics),
+            idle: IdleSessions::new(&config.limits),
             chat: client,
             live: live::Client::default(),
             rules: Arc::new(rules),
@@ -117,6 +119,8 @@ impl Registry {
             handouts: Arc::new(Semaphore::new(HANDED_OUT)),
         });
         let (restoring, sweeping) = (Arc::clone(&registry), Arc::clone(&registry));
+        let tidying = Arc::clone(&registry);
+        registry.tasks.spawn("indexes", async move { tidying.tidy_indexes().await });
         registry.tasks.spawn("restore", async move { restoring.restore().await });
         registry.tasks.spawn("sweep", async move { sweeping.sweep().await });
         Ok(registry)
@@ -375,6 +379,28 @@ mod tests {
     fn registry(home: &tempfile::TempDir) -> Arc<Registry> {
         let config = Arc::new(Config::for_test(home.path(), home.path().join("data")));
         Registry::start(&config, &Metrics::new(), Tasks::default()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_session_without_sockets_is_not_woken() {
+        let home = tempfile::tempdir().unwrap();
+        let registry = registry(&home);
+        let owner = Principal::new("owner");
+        for _ in 0..20 {
+            registry.open(&owner, None).await.unwrap();
+        }
+        // Not before: the store has a thread of its own, for which paused time does not wait.
+        tokio::time::pause();
+        let wakes = || tokio::runtime::Handle::current().metrics().worker_park_count(0);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let before = wakes();
+        tokio::time::sleep(Duration::from_secs(1200)).await;
+        assert_eq!(registry.sessions.len(), 20);
+        // The gateway's own sweeps; a heartbeat of each session would make it thousands.
+        let woken = wakes() - before;
+        assert!(woken < 200, "{woken}");
+        tokio::time::sleep(Duration::from_secs(1800)).await;
+        assert_eq!(registry.sessions.len(), 0);
     }
 
     #[tokio::test]

@@ -8,6 +8,9 @@ use std::collections::{BTreeSet, HashMap};
 /// Comparisons, diffs and lists of one session at the same time; the next one is refused.
 const MOST_LOOKING: usize = 4;
 
+/// What a path takes in memory beside its letters.
+const ENTRY_BYTES: usize = 64;
+
 /// What is known of each agent's work, in the session's project and in those that it has worked on before.
 #[derive(Debug)]
 pub(super) struct Results {
@@ -41,6 +44,16 @@ impl Results {
             results.note(slot, summary);
         }
         results
+    }
+
+    /// What it takes in memory, mostly paths.
+    pub(super) fn bytes(&self) -> usize {
+        let summary = |summary: &RunSummary| -> usize {
+            summary.files.iter().map(|file| ENTRY_BYTES + file.path.len()).sum()
+        };
+        let touched = self.works.values().flat_map(|work| work.touched.iter().flatten());
+        let last = self.works.values().flat_map(|work| work.last.iter().flatten());
+        touched.map(|path| ENTRY_BYTES + path.len()).chain(last.map(summary)).sum()
     }
 
     /// The session works on another project; what is known of this one is kept.

@@ -44,6 +44,7 @@ mod golden;
 mod goose;
 mod handshake;
 mod http;
+mod idle;
 mod isolation;
 mod live_gemini;
 mod live_openai;

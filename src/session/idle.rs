@@ -1,0 +1,218 @@
+//! Sessions without sockets and work: how long they stay in memory, how many of them, and how much they may hold
+//! together. Whatever is too much leaves by itself, the one that has waited longest first. Nothing is looked for from
+//! time to time: a session that nobody uses is woken once, when it has to leave.
+
+use super::actor::Session;
+use crate::config::Limits;
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// What a session takes by itself, as measured, beside what it holds for its user.
+const OWN_BYTES: usize = 160 * 1024;
+/// A session that was just brought to life waits so long for whoever wanted it.
+const ARRIVAL: Duration = Duration::from_secs(10);
+
+/// Those of all sessions that nobody uses.
+#[derive(Debug, Clone)]
+pub(crate) struct IdleSessions(Arc<Mutex<Books>>);
+
+#[derive(Debug)]
+struct Books {
+    most: usize,
+    most_bytes: usize,
+    bytes: usize,
+    last: u64,
+    /// By the order in which they became idle.
+    places: BTreeMap<u64, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    bytes: usize,
+    /// Dropped when the session has to leave.
+    _stays: oneshot::Sender<()>,
+}
+
+/// Among the idle sessions, until it is dropped or told to leave.
+#[derive(Debug)]
+struct Place {
+    sessions: IdleSessions,
+    number: u64,
+    stays: oneshot::Receiver<()>,
+}
+
+/// Whether one session is idle, and since when.
+#[derive(Debug)]
+pub(super) struct Idleness {
+    sessions: IdleSessions,
+    idle: Option<Idle>,
+    /// Somebody has come since it was brought to life.
+    was_used: bool,
+}
+
+#[derive(Debug)]
+struct Idle {
+    since: Instant,
+    place: Place,
+    has_to_leave: bool,
+}
+
+impl IdleSessions {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let (most, most_bytes) = (limits.idle_sessions, limits.idle_bytes);
+        let books = Books { most, most_bytes, bytes: 0, last: 0, places: BTreeMap::new() };
+        Self(Arc::new(Mutex::new(books)))
+    }
+
+    fn enter(&self, bytes: usize) -> Place {
+        let (sender, stays) = oneshot::channel();
+        let mut books = self.lock();
+        books.last += 1;
+        let number = books.last;
+        books.bytes += bytes;
+        books.places.insert(number, Entry { bytes, _stays: sender });
+        while books.places.len() > books.most || books.bytes > books.most_bytes {
+            let Some((_, oldest)) = books.places.pop_first() else { break };
+            books.bytes -= oldest.bytes;
+        }
+        drop(books);
+        Place { sessions: self.clone(), number, stays }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Books> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut books = self.sessions.lock();
+        if let Some(entry) = books.places.remove(&self.number) {
+            books.bytes -= entry.bytes;
+        }
+    }
+}
+
+impl Idleness {
+    pub(super) fn new(sessions: &IdleSessions) -> Self {
+        Self { sessions: sessions.clone(), idle: None, was_used: false }
+    }
+
+    pub(super) fn note_arrival(&mut self) {
+        self.was_used = true;
+    }
+
+    /// When the session leaves the memory, if it goes on as now.
+    fn end(&mut self, unload: Duration, bytes: impl FnOnce() -> usize) -> Instant {
+        let begin = || Idle {
+            since: Instant::now(),
+            place: self.sessions.enter(bytes()),
+            has_to_leave: false,
+        };
+        let idle = self.idle.get_or_insert_with(begin);
+        let patience = match (idle.has_to_leave, self.was_used) {
+            (false, _) => unload,
+            (true, false) => unload.min(ARRIVAL),
+            (true, true) => Duration::ZERO,
+        };
+        idle.since + patience
+    }
+
+    /// Returns when there are too many idle sessions and this is the oldest of them. Dropping the future loses nothing.
+    pub(super) async fn has_to_leave(&mut self) {
+        match &mut self.idle {
+            Some(idle) if !idle.has_to_leave => {
+                // Nothing is ever sent.
+                let _ = (&mut idle.place.stays).await;
+                idle.has_to_leave = true;
+            }
+            Some(_) | None => pending().await,
+        }
+    }
+}
+
+impl Session {
+    /// When an unused session leaves the memory.
+    pub(super) fn idle_end(&mut self) -> Option<Instant> {
+        let busy = !self.audience.is_empty()
+            || !self.journal.is_empty()
+            || !self.jobs.is_empty()
+            || !self.desk.is_empty()
+            || self.lanes.iter().any(|lane| !lane.is_idle());
+        if busy {
+            self.idleness.idle = None;
+            return None;
+        }
+        let held = || OWN_BYTES + self.recent.bytes() + self.results.bytes();
+        Some(self.idleness.end(self.env.config.limits.unload, held))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use futures_util::FutureExt;
+
+    fn idle(sessions: &IdleSessions, bytes: usize) -> Idleness {
+        let mut idleness = Idleness::new(sessions);
+        idleness.note_arrival();
+        idleness.end(UNLOAD, || bytes);
+        idleness
+    }
+
+    fn leaves(idleness: &mut Idleness) -> bool {
+        idleness.has_to_leave().now_or_never().is_some()
+    }
+
+    const UNLOAD: Duration = Duration::from_secs(1800);
+
+    fn sessions(most: usize, most_bytes: usize) -> IdleSessions {
+        let mut limits = Config::for_test("/tmp", "/tmp").limits;
+        (limits.idle_sessions, limits.idle_bytes) = (most, most_bytes);
+        IdleSessions::new(&limits)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_leaves_when_there_are_too_many() {
+        let sessions = sessions(2, usize::MAX);
+        let mut first = idle(&sessions, 1);
+        let mut second = idle(&sessions, 1);
+        assert!(!leaves(&mut first));
+        // Used again, so it is not the oldest any more.
+        first.idle = None;
+        first.end(UNLOAD, || 1);
+        let mut third = idle(&sessions, 1);
+        assert!(leaves(&mut second) && !leaves(&mut first) && !leaves(&mut third));
+        assert!(second.end(UNLOAD, || 1) <= Instant::now());
+        assert!(first.end(UNLOAD, || 1) > Instant::now());
+        drop((first, second, third));
+        assert!(sessions.lock().places.is_empty() && sessions.lock().bytes == 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_that_hold_much_leave_room_for_fewer() {
+        let sessions = sessions(100, 10);
+        let mut small = [idle(&sessions, 3), idle(&sessions, 3), idle(&sessions, 3)];
+        let mut large = idle(&sessions, 7);
+        assert_eq!(small.each_mut().map(leaves), [true, true, false]);
+        assert!(!leaves(&mut large));
+        assert!(leaves(&mut idle(&sessions, 11)));
+        assert!(leaves(&mut large));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_brought_a_session_to_life_finds_it() {
+        let sessions = sessions(1, usize::MAX);
+        let mut awaited = Idleness::new(&sessions);
+        awaited.end(UNLOAD, || 1);
+        let other = idle(&sessions, 1);
+        assert!(leaves(&mut awaited));
+        assert_eq!(awaited.end(UNLOAD, || 1), Instant::now() + ARRIVAL);
+        drop(other);
+    }
+}
