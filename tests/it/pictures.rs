@@ -1,7 +1,7 @@
 //! Large pictures: many of them at once cost no more memory than one.
 
 use crate::process::Process;
-use crate::support::{BODY, CHANNEL, Frontend, Home, KIND};
+use crate::support::{BODY, CHANNEL, Client, Home, KIND};
 use serde_json::{Value, json};
 use std::iter::once;
 
@@ -22,12 +22,19 @@ async fn many_large_pictures_at_once_take_the_memory_of_one() {
         .map(|number| {
             let (body, addr) = (body.clone(), process.addr);
             tokio::spawn(async move {
-                let mut front = Frontend::open(addr, None).await;
+                let mut input = Client::open(addr, "input", None).await;
+                let mut pane = Client::open(addr, "1", Some(input.session())).await;
                 let name = format!("{number}.png");
                 let packet =
                     json!({CHANNEL: "1", KIND: "input_file", BODY: body, "ファイル名": name});
-                front.input.send(&packet).await;
-                front.agents[0].until("input_file").await
+                input.send(&packet).await;
+                // Heartbeats come meanwhile: a busy machine may take long for this.
+                loop {
+                    let packet = pane.next_of_any_kind().await;
+                    if packet[KIND] == "input_file" {
+                        break packet;
+                    }
+                }
             })
         })
         .collect();
