@@ -23,6 +23,22 @@ impl Locale {
         }
     }
 
+    /// What the environment of a program says, by the first of these that is set.
+    pub fn of_environment(value: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let set = |name: &&str| value(name).filter(|value| !value.is_empty());
+        let tag = ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(set)?;
+        let tag = tag.split(['.', '@']).next().unwrap_or_default();
+        // Programs without a language of their own speak English.
+        if matches!(tag, "C" | "POSIX") { Some(Self::En) } else { Self::parse(tag) }
+    }
+
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::Ja => "ja",
+            Self::En => "en",
+        }
+    }
+
     /// The text under `section` and `name` with its `{names}` filled in.
     pub fn say(self, section: &str, name: &str, values: &[(&str, &str)]) -> String {
         match self.texts().get(section).and_then(|texts| texts.get(name)) {
@@ -173,9 +189,12 @@ mod tests {
     fn quoted(source: &str, before: &str) -> Vec<String> {
         let source = source.split("#[cfg(test)]").next().unwrap();
         let text = |part: &str| {
-            let text = part.trim_start().strip_prefix('"')?.split_once('"')?.0;
+            let text = part.trim_start().strip_prefix('"')?;
+            let mut ends = text.match_indices('"').map(|(at, _)| at);
+            let text = &text[..ends.find(|at| !text[..*at].ends_with('\\'))?];
             // A long one goes on in the next line.
-            Some(text.split("\\\n").map(str::trim_start).collect::<String>())
+            let text: String = text.split("\\\n").map(str::trim_start).collect();
+            Some(text.replace("\\\"", "\""))
         };
         source.split(before).skip(1).filter_map(text).collect()
     }
@@ -228,6 +247,106 @@ mod tests {
         found
     }
 
+    /// Errors that no user of a session reads: they are in the log, on the command line, or said at the start.
+    const FOR_OPERATORS: [&str; 20] = [
+        "auth/token_file.rs",
+        "command/backup.rs",
+        "command/session.rs",
+        "command/talk.rs",
+        "command/user.rs",
+        "config.rs",
+        "config/confine.rs",
+        "config/exposure.rs",
+        "data_dir.rs",
+        "dialect/aicore/client.rs",
+        "policy/rules.rs",
+        "server/control.rs",
+        "server/mod.rs",
+        "server/socket.rs",
+        "server/tls.rs",
+        "session/reader.rs",
+        "session/registry.rs",
+        "store/mod.rs",
+        "talk/error.rs",
+        "task/runtime.rs",
+    ];
+    /// Errors that people read by their name: their texts are in sections of their own.
+    const SAID_BY_NAME: [&str; 5] = [
+        "auth/mod.rs",
+        "dialect/aicore/reject.rs",
+        "dialect/mod.rs",
+        "files/content.rs",
+        "message/setting.rs",
+    ];
+    /// Phrases of the built-in agent and of `kakehashi talk`, by where they are and what stands before them.
+    const SAID: [(&str, &str); 16] = [
+        ("provider/agent/builtin/turn.rs", "REFUSED: &str ="),
+        ("provider/agent/builtin/turn.rs", "say_line("),
+        ("provider/agent/builtin/turn.rs", "say_line(&format!("),
+        ("provider/agent/builtin/turn.rs", "let hint = format!("),
+        ("provider/agent/builtin/command.rs", "EXPECTED: &str ="),
+        ("provider/agent/builtin/command.rs", "format!("),
+        ("provider/agent/builtin/command.rs", "wanted(rest,"),
+        ("provider/agent/builtin/command.rs", "script.ok_or("),
+        ("provider/agent/builtin/edit.rs", "format!("),
+        ("provider/agent/builtin/edit.rs", "Err("),
+        ("provider/agent/builtin/look.rs", "Err(format!("),
+        ("provider/agent/builtin/model.rs", "let reason ="),
+        ("provider/agent/builtin/model.rs", "None => return Err(Halt::Failed("),
+        ("provider/agent/supervised.rs", "=> format!("),
+        ("talk/conversation.rs", "notice("),
+        ("talk/line.rs", "Over::lost("),
+    ];
+
+    /// Every source file below `src`, by its path there. Tests have files of their own or are at the end.
+    fn sources() -> BTreeMap<String, String> {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut found = BTreeMap::new();
+        let mut open = vec![root.clone()];
+        while let Some(directory) = open.pop() {
+            for entry in std::fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+                if path.is_dir() {
+                    open.push(path);
+                } else if name.ends_with(".rs") && !name.contains("tests") {
+                    found.insert(name, std::fs::read_to_string(path).unwrap());
+                }
+            }
+        }
+        found
+    }
+
+    fn says_something(phrase: &str) -> bool {
+        let fixed = phrase.split(['{', '}']).step_by(2);
+        fixed.into_iter().any(|part| part.contains(char::is_alphabetic))
+    }
+
+    #[test]
+    fn every_error_that_people_read_has_its_japanese_word() {
+        let sources = sources();
+        let words = &Locale::Ja.texts()["words"];
+        for listed in FOR_OPERATORS.iter().chain(&SAID_BY_NAME) {
+            let source = sources.get(*listed).unwrap_or_else(|| panic!("there is no {listed}"));
+            assert!(source.contains("#[error("), "{listed} has no errors");
+        }
+        let read = sources.iter().filter(|(name, _)| {
+            !FOR_OPERATORS.contains(&name.as_str()) && !SAID_BY_NAME.contains(&name.as_str())
+        });
+        for (name, source) in read {
+            for phrase in quoted(source, "#[error(").into_iter().filter(|one| says_something(one)) {
+                assert!(words.contains_key(&phrase), "{name}: no Japanese for: {phrase}");
+            }
+        }
+        for (name, before) in SAID {
+            let here = quoted(&sources[name], before);
+            assert!(!here.is_empty(), "{name}: nothing behind `{before}`");
+            for phrase in here.into_iter().filter(|one| says_something(one)) {
+                assert!(words.contains_key(&phrase), "{name}: no Japanese for: {phrase}");
+            }
+        }
+    }
+
     #[test]
     fn every_phrase_has_its_japanese_word() {
         let phrases = phrases();
@@ -272,6 +391,23 @@ mod tests {
             assert_eq!(told(foreign), foreign);
         }
         assert_eq!(Locale::En.word("there is no backup of run 12"), "there is no backup of run 12");
+    }
+
+    #[test]
+    fn the_first_variable_that_is_set_counts() {
+        let of = |set: &[(&str, &str)]| {
+            Locale::of_environment(|name| {
+                set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(of(&[("LANG", "ja_JP.UTF-8")]), Some(Locale::Ja));
+        assert_eq!(of(&[("LANG", "ja_JP.UTF-8"), ("LC_ALL", "en_US.UTF-8")]), Some(Locale::En));
+        assert_eq!(
+            of(&[("LANG", "ja_JP"), ("LC_ALL", ""), ("LC_MESSAGES", "C.UTF-8")]),
+            Some(Locale::En)
+        );
+        assert_eq!(of(&[("LANG", "fr_FR@euro")]), None);
+        assert_eq!(of(&[]), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::auth::{self, TokenError};
 use crate::config::{self, Config, ConfigError, Overrides};
+use crate::locale::Locale;
 use crate::talk::{self, Address, Card, Files, Plan, Sound, TalkError};
 use clap::Args;
 use std::io::{self, Write, stdout};
@@ -19,6 +20,9 @@ pub struct TalkCommand {
     /// File with the token or the login of another gateway [default: the token in the data directory, for this machine]
     #[arg(long, env = "KAKEHASHI_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Language of what is shown, ja or en [default: that of LC_ALL, LC_MESSAGES or LANG, else en]
+    #[arg(long, value_name = "LANG", value_parser = spoken)]
+    lang: Option<Locale>,
     /// Go on with this session instead of a new one
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -92,6 +96,15 @@ impl TalkCommandError {
 }
 
 /// Talks until somebody ends it.
+fn spoken(text: &str) -> Result<Locale, String> {
+    Locale::parse(text).ok_or_else(|| "ja or en".to_owned())
+}
+
+fn language(wanted: Option<Locale>) -> Locale {
+    let of_environment = || Locale::of_environment(|name| std::env::var(name).ok());
+    wanted.or_else(of_environment).unwrap_or(Locale::En)
+}
+
 pub fn run(command: TalkCommand, overrides: Overrides) -> Result<(), TalkCommandError> {
     if command.list_devices {
         let mut out = stdout().lock();
@@ -113,7 +126,7 @@ pub fn run(command: TalkCommand, overrides: Overrides) -> Result<(), TalkCommand
         address,
         token: Some(token),
         session: command.session,
-        language: None,
+        language: language(command.lang),
         push_to_talk: command.push_to_talk,
         half_duplex: command.no_aec,
     };

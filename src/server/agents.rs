@@ -4,6 +4,7 @@
 use super::AppState;
 use super::body::{BadRequest, Object, Parameters};
 use super::caller::Caller;
+use super::language;
 use crate::message::{
     AgentSet, AgentSlot, BackupNote, BackupReason, Branch, CheckWish, Choice, Chosen,
     ChosenOutcome, ComparisonRow, Cost, FileChange, Overlap, Problem, RestorePoint, RunId,
@@ -304,6 +305,7 @@ impl IntoResponse for Refused {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", text.to_owned())
             }
         };
+        let error = language::spoken().word(&error);
         (status, Json(json!({"error": error, "code": code}))).into_response()
     }
 }

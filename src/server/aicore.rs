@@ -209,6 +209,7 @@ async fn accept(
         cursor: connect.cursor,
         history: connect.history,
         features: connect.features,
+        language: connect.locale,
     };
     // A store that does not answer must not leave a client without a word.
     let opened = timeout(limits.handshake, open(state, &principal, connect, &attach)).await;

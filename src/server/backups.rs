@@ -4,6 +4,7 @@
 use super::AppState;
 use super::body::{BadRequest, Object, Parameters};
 use super::caller::Caller;
+use super::language;
 use crate::session::{Backup, FileError, LibraryError, Moment, Restored};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -104,6 +105,7 @@ impl IntoResponse for Refused {
                 (status, code, why.to_string())
             }
         };
+        let error = language::spoken().word(&error);
         (status, Json(json!({"error": error, "code": code}))).into_response()
     }
 }

@@ -2,6 +2,7 @@
 //! are JSON objects, and what is wrong with one is told to people.
 
 use super::AppState;
+use super::language;
 use crate::dialect::{BodyError, Fields};
 use crate::locale::Locale;
 use axum::Json;
@@ -49,7 +50,7 @@ impl FromRequest<AppState> for Object {
     type Rejection = Infallible;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Infallible> {
-        let locale = state.config.language;
+        let locale = language::spoken();
         let announced = is_json(request.headers());
         let bytes = Bytes::from_request(request, state).await.unwrap_or_default();
         let read = match announced {
@@ -94,7 +95,7 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for Parameters<T> {
             Ok(Query(parameters)) => Ok(Self(parameters)),
             Err(_) => Err(BadRequest {
                 status: StatusCode::BAD_REQUEST,
-                text: state.config.language.say("body", "bad_query", &[]),
+                text: language::spoken().say("body", "bad_query", &[]),
             }),
         }
     }

@@ -3,6 +3,7 @@
 
 use super::AppState;
 use super::caller::Visitor;
+use super::language;
 use super::transport::Transport;
 use crate::auth::{Grant, LoginError};
 use crate::dialect::aicore::http::{self, Answer, Endpoint, OwnSession, Restart};
@@ -55,7 +56,7 @@ async fn dispatch(
         let allowed = HeaderValue::from_static(endpoint.method());
         return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, allowed)]).into_response();
     }
-    let ask = Ask { locale: state.config.language, state, transport, body };
+    let ask = Ask { locale: language::spoken(), state, transport, body };
     match (endpoint, visitor) {
         (Endpoint::Login, _) => ask.login().await,
         (Endpoint::State, _) => respond(ask.state()),
@@ -240,7 +241,9 @@ impl Ask {
 
     fn no_content(&self, err: &HandoutError) -> Answer {
         let (code, limit) = match *err {
-            HandoutError::Busy => return http::unavailable(self.locale, &err.to_string()),
+            HandoutError::Busy => {
+                return http::unavailable(self.locale, &self.locale.word(&err.to_string()));
+            }
             HandoutError::Content(ContentError::Invalid) => ("INVALID_FILE_NAME", 0),
             HandoutError::Content(ContentError::NotFound) => ("FILE_NOT_FOUND", 0),
             HandoutError::Content(ContentError::TooLarge { limit }) => ("FILE_TOO_LARGE", limit),
@@ -267,12 +270,12 @@ impl Ask {
 
     fn trouble(&self, err: &dyn std::error::Error) -> Answer {
         error!(%err, "a request cannot be answered");
-        http::unavailable(self.locale, &err.to_string())
+        http::unavailable(self.locale, &self.locale.word(&err.to_string()))
     }
 
     fn stalled(&self) -> Answer {
         let reason = self.state.registry.store_health().err().unwrap_or_default();
-        http::unavailable(self.locale, &reason)
+        http::unavailable(self.locale, &self.locale.word(&reason))
     }
 }
 

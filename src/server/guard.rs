@@ -2,6 +2,7 @@
 //! rebinding), is stopped here, before any route sees the request.
 
 use super::core_api::respond;
+use super::language;
 use super::refusals::Refusals;
 use super::transport::Transport;
 use crate::config::{self, Config};
@@ -56,7 +57,7 @@ impl Guard {
             Refusal::Origin(name) => self.refused_origins.note(name, config::may_be_origin(name)),
             Refusal::NoHost | Refusal::Origins => {}
         }
-        let text = refusal.text(self.locale);
+        let text = refusal.text(language::preferred_or(self.locale));
         // Existing clients show what an envelope says. Behind a development server their browser lets them read it.
         if uri.path().starts_with("/core/") {
             return respond(http::foreign(refusal.code(), text));

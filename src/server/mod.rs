@@ -15,6 +15,7 @@ mod core_api;
 mod cors;
 mod guard;
 mod health;
+mod language;
 mod metrics;
 mod page;
 mod refusals;
@@ -140,6 +141,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .layer(middleware::from_fn_with_state(state.clone(), body::collect))
         .layer(middleware::from_fn_with_state(state.clone(), cors::share))
         .layer(middleware::from_fn_with_state(guard, guard::check))
+        .layer(middleware::from_fn_with_state(state.clone(), language::speak))
         .layer(middleware::from_fn_with_state(state.clone(), transport::identify))
         .layer(middleware::map_response(assets::harden))
 }

@@ -4,6 +4,7 @@
 use super::AppState;
 use super::assets;
 use super::caller::Visitor;
+use super::language;
 use super::transport::Transport;
 use axum::extract::{Extension, Query, RawQuery, State};
 use axum::http::header::{CACHE_CONTROL, HeaderMap, SET_COOKIE};
@@ -79,7 +80,8 @@ async fn me(State(state): State<AppState>, Visitor(visitor): Visitor) -> Respons
         }
         Err(refusal) => {
             let mut response = refusal.into_response();
-            let body = json!({"error": "not logged in", "code": "unauthorized", "users": users});
+            let error = language::spoken().word("not logged in");
+            let body = json!({"error": error, "code": "unauthorized", "users": users});
             *response.body_mut() = body.to_string().into();
             response
         }

@@ -2,6 +2,7 @@
 
 use super::AppState;
 use super::caller::Caller;
+use super::language;
 use crate::message::SessionId;
 use crate::session::{Archive, KeepingError, Scope, SessionSummary};
 use axum::body::{Body, Bytes};
@@ -168,6 +169,7 @@ impl IntoResponse for Refused {
             | KeepingError::Stalled { .. }
             | KeepingError::Stopping) => told.to_string(),
         };
+        let error = language::spoken().word(&error);
         let mut response = (status, Json(Problem { error, code })).into_response();
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(RETRY_AFTER, axum::http::HeaderValue::from_static("5"));

@@ -12,6 +12,7 @@ use super::idle::Idleness;
 use super::job::{Asker, JobDone};
 use super::journal::{Diverged, Effect, Journal, Step};
 use super::lane::{self, LANES, Lane};
+use super::language::Language;
 use super::microphone::Microphone;
 use super::models::{self, Providers};
 use super::presence::Presence;
@@ -126,6 +127,7 @@ impl Session {
         workplace: watch::Sender<Files>,
         inboxes: Inboxes,
     ) -> Self {
+        let env = Env { language: Language::new(env.config.language), ..env };
         let Inboxes { commands, urgent, microphone, hearing, speaker } = inboxes;
         let providers = Providers::of(&env, &settled.settings);
         let agent = |slot| {

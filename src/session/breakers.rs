@@ -77,7 +77,7 @@ impl Session {
         let (confirmed, by) = (Confirmed::Approved, DecidedBy::Nobody);
         self.audit(step, slot, run, &gate::call(tool), confirmed, by, ungated.reason());
         if let Some(alarm) = ungated.alarm() {
-            let why = self.env.config.language.say("ungated", alarm, &[]);
+            let why = self.env.language.get().say("ungated", alarm, &[]);
             self.tell_line(step, index, format!("[tool] CRITICAL {}: {why}", gate::title(tool)));
         }
     }
@@ -93,7 +93,7 @@ impl Session {
             let why = if calls.is_declined(&tool) { "declined" } else { "unfinished" };
             calls.abandon(&tool);
             let ungated = calls.ungated(&tool).is_some();
-            tool.error = Some(self.env.config.language.say("ungated", why, &[]));
+            tool.error = Some(self.env.language.get().say("ungated", why, &[]));
             self.tell(step, index, Event::Tool(activity::note(&tool, ungated)));
             self.audit_ungated(step, index, slot, run, &tool);
         }
@@ -124,7 +124,7 @@ impl Session {
     pub(super) fn why_ended(&mut self, index: usize, ending: Ending) -> Ending {
         let Channel::Agent(slot) = self.lanes[index].channel else { return ending };
         match self.gate.watch(slot).tripped {
-            Some(tripped) => Ending::Failed(reason(self.env.config.language, tripped)),
+            Some(tripped) => Ending::Failed(reason(self.env.language.get(), tripped)),
             None => ending,
         }
     }

@@ -255,7 +255,7 @@ impl Session {
             return shown.to_owned();
         }
         let missing = missing.to_string();
-        let mark = self.env.config.language.say("confirm", "shortened", &[("bytes", &missing)]);
+        let mark = self.env.language.get().say("confirm", "shortened", &[("bytes", &missing)]);
         format!("{shown}\n{mark}")
     }
 

@@ -105,7 +105,7 @@ impl Session {
         self.answer_agent(step, slot, asked, confirmed, DecidedBy::Rule);
         self.audit(step, slot, run, &call, confirmed, DecidedBy::Rule, &reason);
         if confirmed == Confirmed::Refused {
-            let reason = self.env.config.language.word(&reason);
+            let reason = self.env.language.get().word(&reason);
             self.tell_line(step, index, format!("[tool] {}: {reason}", call.tool));
         }
     }

@@ -198,6 +198,7 @@ mod tests {
 
     fn attach(connection: u64) -> Attach {
         Attach {
+            language: None,
             channel: Channel::Chat,
             connection: ConnectionId(connection),
             role: Role::Participant,

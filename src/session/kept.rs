@@ -26,7 +26,7 @@ impl Session {
     /// Said when it is chosen, and in the welcome.
     fn tell_shared_risk(&mut self, agent: AgentSlot) {
         let mut step = Step::default();
-        let line = self.env.config.language.say("welcome", "shared_risk", &[]);
+        let line = self.env.language.get().say("welcome", "shared_risk", &[]);
         self.append(&mut step, Channel::Agent(agent), Event::RunLine(line));
         self.journal.record(step);
     }

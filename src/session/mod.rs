@@ -25,6 +25,7 @@ mod judging;
 mod keeping;
 mod kept;
 mod lane;
+mod language;
 mod library;
 mod meter;
 mod microphone;
@@ -71,8 +72,10 @@ pub use settings::SettingsError;
 
 pub use crate::store::{Scope, SessionSummary};
 
+use self::language::Language;
 use crate::config::Config;
 use crate::files::Files;
+use crate::locale::Locale;
 use crate::message::{
     Channel, Command, ConnectionId, Epoch, Features, Greeting, Inbound, Principal, Recorded, Seq,
     SessionId, SettingProblem, SystemNotice,
@@ -126,6 +129,8 @@ pub(crate) struct Env {
     pub(crate) live: live::Client,
     /// `None`: nobody wants to be called.
     pub(crate) webhook: Option<webhook::Caller>,
+    /// The session's own.
+    pub(crate) language: Language,
 }
 
 /// Cheap handle; the only way to reach a running session.
@@ -164,6 +169,8 @@ pub struct Attach {
     /// How much it wants if that cannot be continued; `None` is everything.
     pub history: Option<usize>,
     pub features: Features,
+    /// What the client asked to be spoken to in; from now on the language of the session.
+    pub language: Option<Locale>,
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! Which providers a session talks to, as the operator chose, and which it could choose.
 
+use super::language::Language;
 use super::{Env, Registry, talk};
 use crate::config::{self, Models};
 use crate::locale::Locale;
@@ -7,7 +8,7 @@ use crate::message::{
     AgentRow, AgentSlot, LiveModel, ModelOffer, Offered, Principal, SessionId, SettingValue,
     Settings,
 };
-use crate::provider::agent::{self, AgentConfig, Asking, BuiltIn, Program, Texts};
+use crate::provider::agent::{self, AgentConfig, Asking, BuiltIn, Program, Said, Texts};
 use crate::provider::chat::ChatConfig;
 use crate::provider::live::{self, LiveConfig, Remote};
 use std::path::{Path, PathBuf};
@@ -117,7 +118,7 @@ pub(super) fn live(env: &Env, settings: &Settings) -> LiveConfig {
     if models.is_empty() {
         return LiveConfig::Scripted;
     }
-    let instructions = match env.config.language {
+    let instructions = match env.language.get() {
         Locale::Ja => include_str!("../../config/prompts/live.ja.txt"),
         Locale::En => include_str!("../../config/prompts/live.en.txt"),
     };
@@ -158,7 +159,7 @@ pub(super) fn agent(
             let hidden = env.hidden.iter().cloned();
             let private = hidden.chain([config.data.clone()]).chain(config.private_files());
             let agent =
-                BuiltIn::new(config.supervisor.clone(), owner, memory, texts(config.language))
+                BuiltIn::new(config.supervisor.clone(), owner, memory, texts(&env.language))
                     .with_chat(chat(env, settings))
                     .with_asking(asking(env, principal))
                     .with_private(private.collect())
@@ -191,10 +192,17 @@ pub(super) fn conversations(data: &Path, session: &SessionId) -> PathBuf {
     data.join(CONVERSATIONS).join(session.as_str())
 }
 
-fn texts(locale: Locale) -> Texts {
-    let help = match locale {
-        Locale::Ja => include_str!("../../config/prompts/agent_help.ja.txt"),
-        Locale::En => include_str!("../../config/prompts/agent_help.en.txt"),
-    };
-    Texts { help: help.to_owned(), no_model: locale.say("agent", "no_model", &[]) }
+/// What the built-in agent says, in the language that the session has then.
+fn texts(language: &Language) -> Texts {
+    let language = language.clone();
+    Texts::new(move |said| match (said, language.get()) {
+        (Said::Help, Locale::Ja) => {
+            include_str!("../../config/prompts/agent_help.ja.txt").to_owned()
+        }
+        (Said::Help, Locale::En) => {
+            include_str!("../../config/prompts/agent_help.en.txt").to_owned()
+        }
+        (Said::NoModel, locale) => locale.say("agent", "no_model", &[]),
+        (Said::Phrase(english), locale) => locale.word(english),
+    })
 }

@@ -54,7 +54,7 @@ impl Session {
         for SetAside { path, place } in moved {
             let place = place.display().to_string();
             let values = [("path", path.as_str()), ("place", &place)];
-            let line = self.env.config.language.say("notice", "repository_set_aside", &values);
+            let line = self.env.language.get().say("notice", "repository_set_aside", &values);
             self.append(&mut step, channel, Event::RunLine(line));
         }
         if !step.changes.is_empty() {

@@ -3,7 +3,7 @@
 use super::actor::Session;
 use super::journal::Step;
 use super::reader::Start;
-use super::{Attach, AttachError, Attached, Urgent};
+use super::{Attach, AttachError, Attached, Role, Urgent};
 use crate::message::{Channel, ConnectionId, Greeting, Problem, SessionId, Signal, SystemNotice};
 use crate::store::Change;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -83,6 +83,9 @@ impl Session {
         let limit = self.env.config.limits.sockets_per_channel;
         if self.audience.count(attach.channel) >= limit {
             return Err(AttachError::TooMany { limit });
+        }
+        if let Some(locale) = attach.language.filter(|_| attach.role == Role::Participant) {
+            self.speak(locale);
         }
         let only_input =
             attach.channel == Channel::Input && self.audience.count(Channel::Input) == 0;

@@ -5,6 +5,7 @@ use super::erase;
 use super::hearing::Hearing;
 use super::idle::IdleSessions;
 use super::keeping::EXPORTS;
+use super::language::Language;
 use super::library::{HANDED_OUT, READS, file_limits};
 use super::microphone::Microphone;
 use super::place_work::PlaceWork;
@@ -107,6 +108,7 @@ impl Registry {
             rules: Arc::new(rules),
             no_box: quarters::no_box(config),
             hidden: quarters::hidden(config),
+            language: Language::new(config.language),
         };
         let registry = Arc::new(Self {
             sessions: DashMap::new(),

@@ -82,7 +82,7 @@ impl Session {
         let mut step = Step::default();
         for LeftCall { agent, run, mut note, decided } in calls {
             note.state = ToolState::Failed;
-            note.error = Some(self.env.config.language.say("ungated", "interrupted", &[]));
+            note.error = Some(self.env.language.get().say("ungated", "interrupted", &[]));
             note.ungated |= decided.is_none() && !calls::is_harmless(&note.kind);
             let allowed = decided.filter(|(confirmed, _)| *confirmed == Confirmed::Approved);
             if note.ungated || allowed.is_some() {

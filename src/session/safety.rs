@@ -72,13 +72,13 @@ impl Session {
     }
 
     fn tell_unguarded(&mut self, channel: Channel, reason: &str) {
-        let reason = self.env.config.language.word(reason);
+        let reason = self.env.language.get().word(reason);
         self.tell_backup(channel, "not_backed_up", &[("reason", &reason)]);
     }
 
     fn tell_backup(&mut self, channel: Channel, text: &str, values: &[(&str, &str)]) {
         let mut step = Step::default();
-        let line = self.env.config.language.say("notice", text, values);
+        let line = self.env.language.get().say("notice", text, values);
         self.append(&mut step, channel, Event::RunLine(line));
         self.journal.record(step);
     }
@@ -116,7 +116,7 @@ impl Session {
                 }
                 if !asks {
                     let mut step = Step::default();
-                    self.tell_line(&mut step, index, self.env.config.language.word(UNASKED));
+                    self.tell_line(&mut step, index, self.env.language.get().word(UNASKED));
                     self.journal.record(step);
                 }
                 self.tell_lacking(channel, lacks);

@@ -8,6 +8,7 @@ use super::results::project_name;
 use super::{Registry, SessionClosed, SessionHandle, Urgent};
 use crate::config::{self, Config};
 use crate::files::Files;
+use crate::locale::Locale;
 use crate::message::{AgentSlot, Channel, SettingProblem, SettingValue, Settings};
 use crate::provider::agent::Place;
 use crate::store::Change;
@@ -179,6 +180,17 @@ impl Session {
         let (changes, effects) = (vec![Change::Settings(stored)], vec![Effect::Settled(done)]);
         self.journal.record(Step { changes, effects });
         Ok(self.taken(written))
+    }
+
+    /// A live model that is talking goes on as it was told to.
+    pub(super) fn speak(&mut self, locale: Locale) {
+        if self.env.language.get() == locale {
+            return;
+        }
+        self.env.language.set(locale);
+        if !self.voice.is_open() {
+            self.voice.choose(models::live(&self.env, &self.settings));
+        }
     }
 
     /// An agent that is at work finishes first: its successor is chosen when the channel is free.

@@ -150,7 +150,7 @@ impl Turn {
     }
 
     async fn prepare(&self, request: &mut ChatRequest) -> Result<(), ChatError> {
-        request.system = Some(prompt(self.purse.env.config.language).to_owned());
+        request.system = Some(prompt(self.purse.env.language.get()).to_owned());
         let said = self.said().await.map_err(unavailable)?;
         request.history = fitting(without(said, &request.text), self.room(request));
         Ok(())

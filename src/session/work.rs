@@ -213,7 +213,7 @@ impl Session {
             AgentOutput::WholeAnswer(text) => self.take_answer(step, index, &text),
             AgentOutput::Line(line) => self.tell_line(step, index, line),
             AgentOutput::Note(text) => {
-                self.tell_line(step, index, self.env.config.language.word(&text));
+                self.tell_line(step, index, self.env.language.get().word(&text));
             }
             AgentOutput::Thought(text) => {
                 if let Some(current) = &mut self.lanes[index].current {
@@ -409,7 +409,7 @@ impl Session {
         let report = AgentReport { agent, stage };
         // A model with too much to read misses a remark; the report itself is in the log.
         if self.voice.is_open() && self.voice.has_room() {
-            let told = self.env.config.language.report_to_model(&report);
+            let told = self.env.language.get().report_to_model(&report);
             step.effects.push(Effect::Show(LiveInput::Report(told)));
         }
         self.append(step, Channel::Input, Event::AgentReport(report));

@@ -64,7 +64,7 @@ pub(super) async fn hold(
 ) -> Result<(), TalkError> {
     let (news, mut heard) = mpsc::channel(NEWS_CAPACITY);
     let no_thread = |err: std::io::Error| TalkError::NoThread(err.to_string());
-    let screen = Screen::open().map_err(no_thread)?;
+    let screen = Screen::open(plan.language).map_err(no_thread)?;
     let mut keys = screen.is_terminal().then(terminal::keys).transpose().map_err(no_thread)?;
     let lines = stop.child_token();
     let mut talk = Conversation::new(plan, Arc::clone(&speaker), screen, news, lines);
@@ -147,7 +147,7 @@ impl Conversation {
             channel,
             address: self.plan.address.clone(),
             token: self.plan.token.clone(),
-            language: self.plan.language.clone(),
+            language: self.plan.language,
             session: self.session.clone(),
             outbox: (channel == Channel::Audio).then(|| Arc::clone(&self.outbox)),
             news: self.news.clone(),

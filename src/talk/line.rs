@@ -7,6 +7,7 @@ use super::dial::{Socket, dial};
 use super::outbox::{Outbox, Outgoing};
 use super::playout::RATE;
 use crate::dialect::aicore::client::{self, Hello, What};
+use crate::locale::Locale;
 use crate::message::Channel;
 use futures_util::{SinkExt, StreamExt};
 use std::io::ErrorKind;
@@ -55,7 +56,7 @@ pub(super) struct Line {
     pub(super) channel: Channel,
     pub(super) address: Address,
     pub(super) token: Option<String>,
-    pub(super) language: Option<String>,
+    pub(super) language: Locale,
     pub(super) session: Option<String>,
     /// What goes out here, if anything.
     pub(super) outbox: Option<Arc<Outbox>>,
@@ -141,7 +142,7 @@ impl Line {
         let hello = Hello {
             session: self.session.as_deref(),
             channel: self.channel,
-            language: self.language.as_deref(),
+            language: Some(self.language.tag()),
             features: FEATURES,
             history: HISTORY,
             cursor: self.cursor.as_ref().map(|(epoch, seq)| (epoch.as_str(), *seq)),

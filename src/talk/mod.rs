@@ -25,6 +25,7 @@ pub use address::Address;
 pub use error::TalkError;
 pub use wav::Files;
 
+use crate::locale::Locale;
 use speaker::Speaker;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -39,8 +40,8 @@ pub struct Plan {
     pub token: Option<String>,
     /// `None` begins a new session.
     pub session: Option<String>,
-    /// Language of the gateway's own texts.
-    pub language: Option<String>,
+    /// Language of the gateway's own texts, and of ours.
+    pub language: Locale,
     /// Nothing is sent but while the key is held.
     pub push_to_talk: bool,
     /// The microphone is silent while the speaker is not: for whoever would hear himself.

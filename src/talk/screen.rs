@@ -3,6 +3,7 @@
 
 use super::level::bar;
 use super::terminal::Terminal;
+use crate::locale::Locale;
 use std::io::{self, IsTerminal, Write, stdin, stdout};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -39,10 +40,11 @@ pub(super) struct Screen {
     shown: Option<SyncSender<Shown>>,
     done: Receiver<()>,
     terminal: bool,
+    locale: Locale,
 }
 
 impl Screen {
-    pub(super) fn open() -> io::Result<Self> {
+    pub(super) fn open(locale: Locale) -> io::Result<Self> {
         let terminal = (stdin().is_terminal() && stdout().is_terminal())
             .then(|| Terminal::take().ok())
             .flatten();
@@ -50,11 +52,11 @@ impl Screen {
         let (ending, done) = sync_channel(1);
         let is_terminal = terminal.is_some();
         thread::Builder::new().name("talk-screen".to_owned()).spawn(move || {
-            show(&lines, terminal);
+            show(&lines, terminal, locale);
             // Nobody may be left to wait for it.
             let _ = ending.try_send(());
         })?;
-        Ok(Self { shown: Some(shown), done, terminal: is_terminal })
+        Ok(Self { shown: Some(shown), done, terminal: is_terminal, locale })
     }
 
     /// Whether there are keys to be read.
@@ -63,11 +65,16 @@ impl Screen {
     }
 
     pub(super) fn caption(&self, who: &str, text: &str) {
-        self.show(Shown::Line(format!("{who}: {}", harmless(text))));
+        self.show(Shown::Line(format!(
+            "{}: {}",
+            self.locale.say("talk", who, &[]),
+            harmless(text)
+        )));
     }
 
+    /// In the language of the person, if it is a phrase of ours.
     pub(super) fn notice(&self, text: &str) {
-        self.show(Shown::Line(format!("-- {}", harmless(text))));
+        self.show(Shown::Line(format!("-- {}", harmless(&self.locale.word(text)))));
     }
 
     pub(super) fn status(&self, status: Status) {
@@ -96,7 +103,7 @@ impl Drop for Screen {
     }
 }
 
-fn show(lines: &Receiver<Shown>, mut terminal: Option<Terminal>) {
+fn show(lines: &Receiver<Shown>, mut terminal: Option<Terminal>, locale: Locale) {
     let mut status = String::new();
     for shown in lines {
         let written = match (&mut terminal, shown) {
@@ -104,7 +111,7 @@ fn show(lines: &Receiver<Shown>, mut terminal: Option<Terminal>) {
                 terminal.line(&text).and_then(|()| terminal.status(&status))
             }
             (Some(terminal), Shown::Status(now)) => {
-                status = now.to_string();
+                status = now.said(locale);
                 terminal.status(&status)
             }
             (Some(terminal), Shown::TellRelease) => terminal.tell_release(),
@@ -120,24 +127,25 @@ fn show(lines: &Receiver<Shown>, mut terminal: Option<Terminal>) {
     }
 }
 
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Status {
+    fn said(&self, locale: Locale) -> String {
         let (microphone, speaker) = (bar(self.microphone, BAR), bar(self.speaker, BAR));
+        let say = |name: &str, values: &[(&str, &str)]| locale.say("talk", name, values);
         let state = match (self.connected, self.muted, self.talking) {
             (false, _, _) => "connecting",
             (true, true, _) => "muted",
             (true, false, None | Some(true)) => "listening",
-            (true, false, Some(false)) => "space to talk",
+            (true, false, Some(false)) => "waiting",
         };
-        write!(f, "mic [{microphone}]  speaker [{speaker}]  {state}")?;
+        let values =
+            [("microphone", &*microphone), ("speaker", &*speaker), ("state", &say(state, &[]))];
+        let mut line = say("levels", &values);
         if !self.lost.is_zero() {
-            write!(f, "  lost {:.1} s", self.lost.as_secs_f64())?;
+            let seconds = format!("{:.1}", self.lost.as_secs_f64());
+            line += &format!("  {}", say("lost", &[("seconds", &seconds)]));
         }
-        write!(f, "  |  m mute")?;
-        if self.talking.is_some() {
-            write!(f, "  space talk")?;
-        }
-        write!(f, "  q quit")
+        let keys = if self.talking.is_some() { "keys_to_talk" } else { "keys" };
+        format!("{line}  |  {}", say(keys, &[]))
     }
 }
 
@@ -159,14 +167,15 @@ mod tests {
     fn the_status_says_what_can_be_done() {
         let status = Status { connected: true, talking: Some(false), ..Status::default() };
         assert_eq!(
-            status.to_string(),
+            status.said(Locale::En),
             "mic [------------]  speaker [------------]  space to talk  |  m mute  space talk  q quit"
         );
         let muted = Status { muted: true, connected: true, ..Status::default() };
-        assert!(muted.to_string().contains("muted"));
-        assert!(!muted.to_string().contains("space"));
+        assert!(muted.said(Locale::En).contains("muted"));
+        assert!(!muted.said(Locale::En).contains("space"));
         let behind = Status { lost: Duration::from_millis(520), ..muted };
-        assert!(behind.to_string().contains("muted  lost 0.5 s  |"), "{behind}");
-        assert!(!muted.to_string().contains("lost"));
+        let behind = behind.said(Locale::En);
+        assert!(behind.contains("muted  lost 0.5 s  |"), "{behind}");
+        assert!(!muted.said(Locale::En).contains("lost"));
     }
 }

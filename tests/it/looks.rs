@@ -64,7 +64,7 @@ async fn what_the_box_hides_is_not_there_for_the_built_in_agent_either() {
         ["/read keys/id", "/read plan.txt", "/read alias/id", "/list keys", "/write keys/new\nx"]
     {
         let (_, answer) = ask(&mut front, &mut pane, command).await;
-        assert!(answer.contains("there is no "), "{command}: {answer}");
+        assert!(answer.contains(" does not exist"), "{command}: {answer}");
     }
     let (_, found) = ask(&mut front, &mut pane, "/search needle").await;
     assert_eq!(found.trim(), "open.txt:1: needle");

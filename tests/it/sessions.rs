@@ -351,7 +351,10 @@ async fn an_old_cursor_finds_an_empty_session_after_a_deletion() {
 
 #[tokio::test]
 async fn an_unknown_and_a_malformed_id_are_answered_alike() {
-    let gateway = Gateway::start().await;
+    let english = |config: &mut kakehashi::config::Config| {
+        config.language = kakehashi::locale::Locale::En;
+    };
+    let gateway = Gateway::start_with(english).await;
     let session = Client::open(gateway.addr, "0", None).await.session().to_owned();
     let unknown = format!("ws-{}", "0".repeat(32));
     let expected = json!({"error": "there is no such session", "code": "unknown_session"});

@@ -39,7 +39,7 @@ impl Talk {
     pub(crate) fn command(&self, addr: SocketAddr) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
         command.args(["talk", "--url", &format!("ws://{addr}"), "--token-file"]);
-        command.arg(self.path("token"));
+        command.arg(self.path("token")).env("LC_ALL", "en_US.UTF-8");
         command
     }
 
@@ -166,6 +166,29 @@ async fn what_is_spoken_to_the_echo_is_played_and_both_sides_are_told() {
     let told = talk.told();
     for part in ["-- connected, session ws-", "you: heard 1.", "model: played 1."] {
         assert!(told.contains(part), "no {part:?} in {told}");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn it_speaks_the_language_of_its_flag_or_of_the_environment() {
+    let gateway = Gateway::start().await;
+    for (variable, flag, expected) in [
+        ("ja_JP.UTF-8", None, "接続しました。セッション ws-"),
+        ("en_GB.UTF-8", None, "connected, session ws-"),
+        ("C.UTF-8", Some("ja"), "接続しました。セッション ws-"),
+        ("ja_JP.UTF-8", Some("en"), "connected, session ws-"),
+    ] {
+        let mut talk = Talk::new(&noise(2_400));
+        let mut command = talk.command(gateway.addr);
+        command.arg("--wav").arg(talk.path("in.wav")).arg("--out").arg(talk.path("out.wav"));
+        command.args(["--tail", "0.1"]).env("LC_ALL", variable);
+        command.args(flag.map(|flag| ["--lang", flag]).into_iter().flatten());
+        talk.spawn(&mut command);
+        let waited = tokio::task::spawn_blocking(move || (talk.wait(), talk));
+        let (status, talk) = waited.await.unwrap();
+        assert!(status.success(), "{}", talk.errors());
+        assert!(talk.told().contains(expected), "{variable} {flag:?}: {}", talk.told());
     }
     gateway.stop().await;
 }

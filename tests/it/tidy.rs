@@ -26,7 +26,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("files", &["message", "regular", "gitignore", "picture", "workplace", "files"]),
     ("store", &["message", "store"]),
     ("workplace", &["message", "regular", "workplace"]),
-    ("talk", &["message", "task", "audio", "dialect", "talk"]),
+    ("talk", &["message", "locale", "task", "audio", "dialect", "talk"]),
     (
         "session",
         &[
@@ -49,6 +49,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "command",
         &[
             "message",
+            "locale",
             "config",
             "data_dir",
             "files",

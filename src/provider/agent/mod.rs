@@ -17,7 +17,7 @@ mod supervisor;
 mod tool;
 
 pub use crate::message::{AgentState, Cost, PlanStep, PlanStepState, Usage};
-pub use builtin::{Asking, BuiltIn, Texts};
+pub use builtin::{Asking, BuiltIn, Said, Texts};
 pub use check::Checker;
 pub use home::AgentHome;
 pub use place::Place;

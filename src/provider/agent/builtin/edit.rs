@@ -20,8 +20,11 @@ pub(super) fn plan(place: &Workplace, call: &Call) -> Result<Option<Edit>, Strin
         Call::Write { path, content } => {
             place.check_change(path).map_err(told)?;
             let before = place.text_if_there(path).map_err(told)?;
-            let verb = if before.is_some() { "rewritten" } else { "written" };
-            let done = format!("{path} is {verb}: {} bytes", content.len());
+            let size = content.len();
+            let done = match before {
+                Some(_) => format!("{path} is rewritten: {size} bytes"),
+                None => format!("{path} is written: {size} bytes"),
+            };
             Some(Edit { path: path.clone(), before, after: content.clone(), done })
         }
         Call::Replace { path, old, new, all } => {
@@ -29,8 +32,10 @@ pub(super) fn plan(place: &Workplace, call: &Call) -> Result<Option<Edit>, Strin
             let before = place.text(path).map_err(told)?;
             let count = occurrences(path, &before, old, *all)?;
             let after = before.replace(old, new);
-            let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
-            let done = format!("replaced {times} in {path}");
+            let done = match count {
+                1 => format!("replaced once in {path}"),
+                count => format!("replaced {count} times in {path}"),
+            };
             Some(Edit { path: path.clone(), before: Some(before), after, done })
         }
         Call::Read { .. } | Call::List { .. } | Call::Search { .. } | Call::Run { .. } => None,

@@ -78,7 +78,7 @@ fn list(place: &Workplace, path: &str, stop: &CancellationToken) -> Result<Strin
         entries.push(format!("{}{slash}", shown(place, entry.path())));
     }
     if entries.is_empty() {
-        return Ok("[nothing]".to_owned());
+        return Ok("[an empty directory]".to_owned());
     }
     if more {
         entries.push(format!("[more than {MOST_ENTRIES}; list a directory below]"));
@@ -225,7 +225,9 @@ mod tests {
         let wrong = fixture.look("search", r#"{"pattern":"("}"#).unwrap_err();
         assert!(wrong.contains("no regular expression"), "{wrong}");
         assert!(fixture.look("list", r#"{"path":".."}"#).unwrap_err().contains("outside"));
-        assert!(fixture.look("list", r#"{"path":"private"}"#).unwrap_err().contains("there is no"));
+        assert!(
+            fixture.look("list", r#"{"path":"private"}"#).unwrap_err().contains("does not exist")
+        );
     }
 
     #[test]

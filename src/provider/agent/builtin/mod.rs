@@ -86,13 +86,50 @@ impl PartialEq for Asking {
 
 impl Eq for Asking {}
 
-/// What it says by itself, in the user's language.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Texts {
-    pub help: String,
+/// What the agent says by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said<'a> {
+    Help,
     /// The answer to a request that needs a model.
-    pub no_model: String,
+    NoModel,
+    /// A phrase of our own code, in English.
+    Phrase(&'a str),
 }
+
+type Say = dyn Fn(Said<'_>) -> String + Send + Sync;
+
+/// The same in the user's language. Models are told everything in English.
+#[derive(Clone)]
+pub struct Texts(Arc<Say>);
+
+impl Texts {
+    pub fn new(say: impl Fn(Said<'_>) -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(say))
+    }
+
+    fn say(&self, said: Said<'_>) -> String {
+        (self.0)(said)
+    }
+
+    fn word(&self, english: &str) -> String {
+        self.say(Said::Phrase(english))
+    }
+}
+
+impl fmt::Debug for Texts {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Texts")
+    }
+}
+
+/// Other words do not make another agent.
+impl PartialEq for Texts {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Texts {}
 
 impl BuiltIn {
     /// `supervisor` is our own binary, `owner` marks every process.

@@ -3,7 +3,7 @@
 
 use super::prompt::Prompt;
 use super::tool::{self, Call};
-use super::turn::{Halt, Turn, blocking};
+use super::turn::{Halt, REFUSED, Turn, blocking};
 use crate::provider::chat::{
     self, ChatConfig, ChatMessage, ChatOutput, ChatRequest, DoneReason, ToolCall, ToolResult,
 };
@@ -130,11 +130,16 @@ impl Turn {
             };
             let outcome = outcome
                 .map(|text| shortened(text, longest))
-                .map_err(|reason| shortened(reason, longest));
+                .map_err(|reason| shortened(for_model(reason), longest));
             self.conversation.push(ChatMessage::Tool(ToolResult { id, name, outcome }));
         }
         Ok(())
     }
+}
+
+/// People know what to do after a refusal; a model has to be told.
+fn for_model(reason: String) -> String {
+    if reason == REFUSED { format!("{reason}; do not try it again") } else { reason }
 }
 
 fn context(chat: &ChatConfig) -> u32 {

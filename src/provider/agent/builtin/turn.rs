@@ -10,7 +10,7 @@ use super::shell::Shell;
 use super::speaker::{Permission, Speaker, Unheard};
 use super::tool::Call;
 use super::workplace::Workplace;
-use super::{BuiltIn, Guest};
+use super::{BuiltIn, Guest, Said, Texts};
 use crate::message::fenced;
 use crate::provider::chat::ChatMessage;
 use agent_client_protocol_schema::v1::{Diff, StopReason};
@@ -21,9 +21,8 @@ use tracing::warn;
 
 /// So much of what a command came to is remembered for the model.
 const LONGEST_NOTE: usize = 8 * 1024;
-/// What a model is told about a refusal.
-const REFUSED: &str =
-    "this was not allowed, by the user or by the rules of the gateway; do not try it again";
+/// What people are told about a refusal. A model is told more.
+pub(super) const REFUSED: &str = "this was not allowed, by the user or by the rules of the gateway";
 
 /// Work on one prompt, and all that it needs.
 #[derive(Debug)]
@@ -74,7 +73,7 @@ impl Turn {
         match self.agent.chat.clone() {
             Some(chat) => self.converse(&chat, prompt).await,
             None => {
-                self.speaker.say(&self.agent.texts.no_model).await?;
+                self.speaker.say(&self.agent.texts.say(Said::NoModel)).await?;
                 Ok(StopReason::EndTurn)
             }
         }
@@ -85,8 +84,8 @@ impl Turn {
         let commands = match command::parse(text) {
             Ok(commands) => commands,
             Err(wrong) => {
-                let hint = format!("{wrong}\n/help tells all of them.");
-                self.speaker.say(&hint).await?;
+                let hint = format!("{wrong}; /help tells all of them");
+                self.speaker.say(&self.agent.texts.word(&hint)).await?;
                 return Ok(StopReason::EndTurn);
             }
         };
@@ -95,12 +94,12 @@ impl Turn {
             let left = count - at - 1;
             let call = match command {
                 Command::Help => {
-                    self.speaker.say(&self.agent.texts.help).await?;
+                    self.speaker.say(&self.agent.texts.say(Said::Help)).await?;
                     continue;
                 }
                 Command::New => {
                     self.conversation.clear();
-                    self.speaker.say("What was said before is forgotten.\n").await?;
+                    self.say_line("what was said before is forgotten").await?;
                     continue;
                 }
                 Command::Tool(call) => call,
@@ -109,8 +108,8 @@ impl Turn {
             self.answer_command(&call, &outcome, count > 1).await?;
             if outcome.is_err() {
                 if left > 0 {
-                    let skipped = format!("The {left} commands after it were not carried out.\n");
-                    self.speaker.say(&skipped).await?;
+                    self.say_line(&format!("commands after it that were not carried out: {left}"))
+                        .await?;
                 }
                 break;
             }
@@ -125,8 +124,9 @@ impl Turn {
         with_title: bool,
     ) -> Result<(), Halt> {
         let (Ok(text) | Err(text)) = outcome;
+        let (Ok(shown) | Err(shown)) = &self.shown(call, outcome);
         let title = if with_title { format!("[{}]\n", call.title()) } else { String::new() };
-        self.speaker.say(&format!("{title}{}\n", text.trim_end_matches('\n'))).await?;
+        self.speaker.say(&format!("{title}{}\n", shown.trim_end_matches('\n'))).await?;
         let short: String = text.chars().take(LONGEST_NOTE).collect();
         let input: String = call.input().to_string().chars().take(LONGEST_NOTE).collect();
         let used = format!("[I used {}; what it was given and what came of it:]", call.name());
@@ -142,7 +142,8 @@ impl Turn {
             Ok(edit) => edit,
             // What cannot be done is not asked about.
             Err(reason) => {
-                self.speaker.fail(&id, call, self.workplace.root(), &reason).await?;
+                let shown = self.agent.texts.word(&reason);
+                self.speaker.fail(&id, call, self.workplace.root(), &shown).await?;
                 return Ok(Err(reason));
             }
         };
@@ -152,8 +153,24 @@ impl Turn {
             Permission::Refused => Err(REFUSED.to_owned()),
             Permission::Cancelled => return Err(Halt::Cancelled),
         };
-        self.speaker.finish(&id, &outcome).await?;
+        self.speaker.finish(&id, &self.shown(call, &outcome)).await?;
         if self.stop.is_cancelled() { Err(Halt::Cancelled) } else { Ok(outcome) }
+    }
+
+    async fn say_line(&self, phrase: &str) -> Result<(), Halt> {
+        let line = format!("{}\n", self.agent.texts.word(phrase));
+        Ok(self.speaker.say(&line).await?)
+    }
+
+    /// What people read of it: our own words in their language, and what files and commands say as it is.
+    fn shown(&self, call: &Call, outcome: &Outcome) -> Outcome {
+        let texts = &self.agent.texts;
+        match (call, outcome) {
+            (Call::Write { .. } | Call::Replace { .. }, Ok(text)) => Ok(texts.word(text)),
+            (Call::Run { .. }, Err(text)) if text.ends_with('\n') => Err(noted(texts, text)),
+            (_, Err(reason)) => Err(texts.word(reason)),
+            (_, Ok(text)) => Ok(noted(texts, text)),
+        }
     }
 
     async fn carry_out(&self, id: &str, call: &Call, edit: Option<Edit>) -> Result<Outcome, Halt> {
@@ -207,6 +224,17 @@ impl Turn {
             warn!(%err, "the conversation of the built-in agent is not kept over a restart");
         }
     }
+}
+
+/// A text whose last line is a remark of ours.
+fn noted(texts: &Texts, text: &str) -> String {
+    let body = text.trim_end_matches('\n');
+    let (before, last) = body.rsplit_once('\n').unwrap_or(("", body));
+    let Some(note) = last.strip_prefix('[').and_then(|last| last.strip_suffix(']')) else {
+        return text.to_owned();
+    };
+    let (line, end) = (if before.is_empty() { "" } else { "\n" }, &text[body.len()..]);
+    format!("{before}{line}[{}]{end}", texts.word(note))
 }
 
 /// A failed join means that the runtime is ending.

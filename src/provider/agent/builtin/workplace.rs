@@ -29,7 +29,7 @@ pub(super) enum WorkplaceError {
     Git { path: String },
     #[error("{path} is not a file")]
     NotAFile { path: String },
-    #[error("there is no {path}")]
+    #[error("{path} does not exist")]
     Missing { path: String },
     #[error("{path} is larger than {} MiB", LARGEST_FILE / (1024 * 1024))]
     TooLarge { path: String },

@@ -1,0 +1,72 @@
+//! In which language a request is answered: what `Accept-Language` wants most of those that we speak, else the
+//! gateway's own.
+
+use super::AppState;
+use crate::locale::Locale;
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT_LANGUAGE;
+use axum::middleware::Next;
+use axum::response::Response;
+
+tokio::task_local! {
+    static SPOKEN: Locale;
+}
+
+/// Everything within answers in the language of its request.
+pub(super) async fn speak(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let locale = preferred(request.headers()).unwrap_or(state.config.language);
+    SPOKEN.scope(locale, next.run(request)).await
+}
+
+/// The language of the request that is being answered.
+pub(super) fn spoken() -> Locale {
+    SPOKEN.try_with(|locale| *locale).unwrap_or_default()
+}
+
+/// The same where nobody may have looked at the request.
+pub(super) fn preferred_or(otherwise: Locale) -> Locale {
+    SPOKEN.try_with(|locale| *locale).unwrap_or(otherwise)
+}
+
+/// `None`: it wants none of ours, or does not say.
+pub(super) fn preferred(headers: &HeaderMap) -> Option<Locale> {
+    let mut best: Option<(f32, Locale)> = None;
+    for value in headers.get_all(ACCEPT_LANGUAGE) {
+        for wanted in value.to_str().unwrap_or_default().split(',') {
+            let (tag, weight) = wanted.split_once(';').unwrap_or((wanted, ""));
+            let weight = weight.trim().strip_prefix("q=").map_or(Some(1.0), |q| q.parse().ok());
+            let (Some(locale), Some(weight)) = (Locale::parse(tag.trim()), weight) else {
+                continue;
+            };
+            if weight > best.map_or(0.0, |(best, _)| best) {
+                best = Some((weight, locale));
+            }
+        }
+    }
+    best.map(|(_, locale)| locale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_that_is_wanted_most_is_spoken() {
+        for (wanted, expected) in [
+            ("en", Some(Locale::En)),
+            ("ja-JP,ja;q=0.9,en-US;q=0.8,en;q=0.7", Some(Locale::Ja)),
+            ("fr, en;q=0.3, ja;q=0.5", Some(Locale::Ja)),
+            ("fr;q=0.9, en-GB;q=0.1", Some(Locale::En)),
+            ("ja;q=0, en;q=0.1", Some(Locale::En)),
+            ("ja;q=x", None),
+            ("fr, *", None),
+            ("", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_LANGUAGE, wanted.parse().unwrap());
+            assert_eq!(preferred(&headers), expected, "{wanted}");
+        }
+        assert_eq!(preferred(&HeaderMap::new()), None);
+    }
+}
