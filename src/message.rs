@@ -814,6 +814,10 @@ pub enum Problem {
     NotCarriedOut { reason: String },
     #[error("this session was deleted; connect without its id to start a new one")]
     SessionDeleted,
+    #[error(
+        "the database is damaged, so nothing can be read or stored; the operator learns from `kakehashi doctor` what to do"
+    )]
+    StorageDamaged,
 }
 
 impl Problem {
@@ -831,6 +835,7 @@ impl Problem {
             Self::NoChoice { .. } => "no_choice",
             Self::NotCarriedOut { .. } => "not_carried_out",
             Self::SessionDeleted => "session_deleted",
+            Self::StorageDamaged => "storage_damaged",
         }
     }
 }

@@ -92,11 +92,9 @@ fn database(path: &Path) -> Finding {
     }
     let file = path.display();
     match store::inspect(path) {
-        Ok(store::Inspection { damage: Some(damage), .. }) => Finding::fail(
-            CHECK,
-            format!("{file} is damaged: {damage}"),
-            "stop the gateway and put a backup in its place",
-        ),
+        Ok(store::Inspection { damage: Some(damage), .. }) => {
+            Finding::fail(CHECK, format!("{file} is damaged: {damage}"), store::repair(path))
+        }
         Ok(found) if found.schema > found.known => Finding::fail(
             CHECK,
             format!("schema {} is newer than this version's {}", found.schema, found.known),

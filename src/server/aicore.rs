@@ -167,6 +167,13 @@ async fn first_text(
     }
 }
 
+impl AppState {
+    /// Nobody comes in while the database is damaged.
+    fn damaged(&self) -> Option<Rejection> {
+        self.damage.borrow().is_some().then_some(Rejection::Damaged)
+    }
+}
+
 struct Accepted {
     session: SessionHandle,
     greeting: Greeting,
@@ -184,6 +191,7 @@ async fn accept(
     locale: Locale,
     heard: Heard,
 ) -> Result<Accepted, Rejection> {
+    state.damaged().map_or(Ok(()), Err)?;
     let visitor = match &connect.token {
         Some(token) => state.auth.recognise(token),
         None => visitor,
@@ -215,7 +223,10 @@ async fn accept(
     let opened = timeout(limits.handshake, open(state, &principal, connect, &attach)).await;
     let stalled =
         || Rejection::Stalled { reason: state.registry.store_health().err().unwrap_or_default() };
-    let (session, mut greeting, reader) = opened.unwrap_or_else(|_| Err(stalled()))?;
+    let opened = opened.unwrap_or_else(|_| Err(stalled()));
+    // Opening may be what has found the damage.
+    let opened = opened.map_err(|rejection| state.damaged().unwrap_or(rejection));
+    let (session, mut greeting, reader) = opened?;
     if connect.channel == Channel::Input && !greeting.resumed {
         greeting.overview = state.registry.overview().await;
     }
@@ -233,6 +244,7 @@ async fn accept(
         heard,
         over,
         stop: state.sockets_stop.clone(),
+        damage: state.damage.clone(),
         metrics,
     };
     let features = connect.features;

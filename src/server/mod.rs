@@ -22,6 +22,7 @@ mod refusals;
 mod sessions;
 mod socket;
 mod sockets;
+mod stall;
 pub mod tls;
 mod transport;
 
@@ -32,7 +33,7 @@ use crate::auth::Auth;
 use crate::config::Config;
 use crate::message::SystemNotice;
 use crate::metrics::Metrics;
-use crate::session::Registry;
+use crate::session::{Registry, StartError, StoreError};
 use crate::task::Tasks;
 use accept::Acceptor;
 use axum::extract::DefaultBodyLimit;
@@ -41,11 +42,12 @@ use axum::routing::get;
 use axum::{Router, middleware};
 use guard::Guard;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tls::{Tls, TlsError};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -66,6 +68,8 @@ pub struct AppState {
     pub stop: CancellationToken,
     /// Cancelled a moment later, when every session has been told: sockets close now.
     pub sockets_stop: CancellationToken,
+    /// What is wrong with the database for good.
+    pub damage: watch::Receiver<Option<String>>,
 }
 
 /// Why the gateway could not start.
@@ -79,6 +83,22 @@ pub enum RunError {
     Tls(#[from] TlsError),
     #[error("cannot use the data in {}: {reason}; move it away or choose another --data", data.display())]
     Registry { data: PathBuf, reason: String },
+    #[error("cannot start: {0}")]
+    Damaged(String),
+}
+
+impl RunError {
+    fn of(err: StartError, data: &Path) -> Self {
+        match err {
+            // It says itself what to do.
+            StartError::Store(damaged @ StoreError::Damaged { .. }) => {
+                Self::Damaged(damaged.to_string())
+            }
+            other @ (StartError::Store(_) | StartError::Files(_) | StartError::Rules(_)) => {
+                Self::Registry { data: data.to_owned(), reason: other.to_string() }
+            }
+        }
+    }
 }
 
 /// Serves until `stop` is cancelled, and returns at most `limits.shutdown` later. Calls `ready` once everything that
@@ -98,11 +118,14 @@ pub async fn run(
     let tls = config.tls.as_ref().map(Tls::load).transpose()?;
     let (metrics, tasks) = (Metrics::new(), Tasks::default());
     let registry = Registry::start(&config, &metrics, tasks.clone())
-        .map_err(|err| RunError::Registry { data: config.data.clone(), reason: err.to_string() })?;
+        .map_err(|err| RunError::of(err, &config.data))?;
     let sockets_stop = CancellationToken::new();
-    let auth = Auth::open(&config, registry.store(), &sockets_stop)
+    // Who is let in may stay until the gateway ends, or until the database is damaged.
+    let grants_stop = sockets_stop.child_token();
+    let auth = Auth::open(&config, registry.store(), &grants_stop)
         .await
         .map_err(|err| RunError::Login { data: config.data.clone(), reason: err.to_string() })?;
+    let damage = registry.store().watch_damage();
     let state = AppState {
         config,
         registry,
@@ -112,9 +135,11 @@ pub async fn run(
         cookie: Cookie::new(port),
         stop,
         sockets_stop,
+        damage,
     };
     control::start(&state, tasks.clone());
     tasks.spawn("logins", tidy_logins(state.clone()));
+    tasks.spawn("damage", close_when_damaged(state.clone(), grants_stop));
     ready(&state.auth);
     let acceptor = Acceptor::new(router(&state, port), &state, tls, tasks.clone());
     acceptor.run(listener).await;
@@ -138,6 +163,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .fallback(async || (StatusCode::NOT_FOUND, "There is nothing at this address.\n"))
         .with_state(state.clone())
         .layer(DefaultBodyLimit::max(body::LIMIT))
+        .layer(middleware::from_fn_with_state(state.clone(), stall::give_up))
         .layer(middleware::from_fn_with_state(state.clone(), body::collect))
         .layer(middleware::from_fn_with_state(state.clone(), cors::share))
         .layer(middleware::from_fn_with_state(guard, guard::check))
@@ -154,6 +180,15 @@ async fn tidy_logins(state: AppState) {
         if let Err(err) = state.auth.tidy().await {
             warn!(%err, "expired logins are still stored; the next round tries again");
         }
+    }
+}
+
+/// Clients must not come back again and again to a database that cannot be read.
+async fn close_when_damaged(state: AppState, grants_stop: CancellationToken) {
+    let mut damage = state.damage.clone();
+    let damaged = async { damage.wait_for(Option::is_some).await.is_ok() };
+    if state.stop.run_until_cancelled(damaged).await == Some(true) {
+        grants_stop.cancel();
     }
 }
 

@@ -14,6 +14,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 use tungstenite::error::{CapacityError, Error as WsError};
@@ -44,10 +45,11 @@ pub(super) struct Terms {
     pub(super) frame_limit: usize,
     pub(super) ping: Duration,
     pub(super) heard: Heard,
-    /// Cancelled when the login that let it in ends, and with the gateway.
+    /// Cancelled when the login that let it in ends, when the database is damaged, and with the gateway.
     pub(super) over: CancellationToken,
     /// Cancelled with the gateway alone.
     pub(super) stop: CancellationToken,
+    pub(super) damage: watch::Receiver<Option<String>>,
     pub(super) metrics: Metrics,
 }
 
@@ -58,6 +60,8 @@ pub(super) enum End {
     Peer,
     #[error("the gateway stops")]
     Stopping,
+    #[error("the database is damaged")]
+    Damaged,
     #[error("the login has ended")]
     LoggedOut,
     #[error("the peer is silent")]
@@ -71,7 +75,13 @@ pub(super) enum End {
 impl Terms {
     /// Why it is over.
     fn end(&self) -> End {
-        if self.stop.is_cancelled() { End::Stopping } else { End::LoggedOut }
+        if self.damage.borrow().is_some() {
+            End::Damaged
+        } else if self.stop.is_cancelled() {
+            End::Stopping
+        } else {
+            End::LoggedOut
+        }
     }
 }
 
@@ -93,10 +103,19 @@ impl<D: Dialect> Connection<D> {
         async move {
             let end = match self.talk().await {
                 Ok(never) => match never {},
+                // Whatever else it looks like from here.
+                Err(End::Reader(_)) if self.terms.damage.borrow().is_some() => End::Damaged,
                 Err(end) => end,
             };
             if matches!(end, End::Stopping) {
                 self.last_words().await;
+            }
+            if matches!(end, End::Damaged) {
+                let problem = Problem::StorageDamaged;
+                let told = Delivery::Passing(Signal::Failed { problem, request: None });
+                let mut frames = Vec::new();
+                self.dialect.encode(&told, &mut frames);
+                let _ = self.write(&mut frames).await;
             }
             // The place in the session is free as soon as nothing is read any more.
             drop(self.reader);
@@ -327,6 +346,7 @@ fn close_code(end: &End) -> Option<(u16, String)> {
     match end {
         End::Peer => None,
         End::Stopping => Some((3001, retry_hint())),
+        End::Damaged => Some((3507, Problem::StorageDamaged.code().to_owned())),
         End::LoggedOut => Some((3506, "the login has ended".to_owned())),
         End::Silent => Some((3003, "no sign of life".to_owned())),
         End::Reader(ReaderEnd::Slow) => Some((3002, "too slow; reconnect and resume".to_owned())),

@@ -70,7 +70,7 @@ pub use reader::{Reader, ReaderEnd, Step};
 pub use registry::{OpenError, Registry, StartError};
 pub use settings::SettingsError;
 
-pub use crate::store::{Scope, SessionSummary};
+pub use crate::store::{Scope, SessionSummary, StoreError};
 
 use self::language::Language;
 use crate::config::Config;

@@ -182,6 +182,11 @@ impl Registry {
         self.env.store.trouble().map_or(Ok(()), Err)
     }
 
+    /// Returns when writing has not worked for so long, with the reason.
+    pub async fn stalled(&self, patience: Duration) -> String {
+        self.env.store.stalled(patience).await
+    }
+
     /// The database, for those who keep something else in it.
     pub fn store(&self) -> Store {
         self.env.store.clone()

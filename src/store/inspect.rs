@@ -1,13 +1,10 @@
 //! A look at a database that may be in use, without leaving a trace beside it.
 
-use super::{StoreError, schema};
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use super::{StoreError, damage, schema};
+use rusqlite::{Connection, OpenFlags};
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-/// A larger one takes too long to check.
-const CHECKED_KIB: u64 = 64 * 1024;
 
 /// What was found in a database.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,16 +22,16 @@ pub struct Inspection {
 pub fn inspect(path: &Path) -> Result<Inspection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(address(path), flags)?;
-    let schema = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let kib = path.metadata().map_or(0, |about| about.len() / 1024);
-    let damage = if kib <= CHECKED_KIB { check(&connection)? } else { None };
-    Ok(Inspection {
-        schema,
-        known: schema::newest(),
-        sessions: if schema == 0 { 0 } else { count(&connection)? },
-        kib,
-        damage,
-    })
+    let mut found =
+        Inspection { schema: 0, known: schema::newest(), sessions: 0, kib, damage: None };
+    // What is damaged may answer anything, so it is asked nothing else.
+    found.damage = damage::check(&connection)?;
+    if found.damage.is_none() {
+        found.schema = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        found.sessions = if found.schema == 0 { 0 } else { count(&connection)? };
+    }
+    Ok(found)
 }
 
 /// Without a log there is nothing to wait for, and SQLite must not make one; with a log it is read as it is.
@@ -66,12 +63,6 @@ fn uri(path: &Path, manner: &str) -> String {
         };
     }
     address + "?mode=ro&" + manner
-}
-
-fn check(connection: &Connection) -> Result<Option<String>, StoreError> {
-    let found: Option<String> =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).optional()?;
-    Ok(found.filter(|found| found != "ok"))
 }
 
 fn count(connection: &Connection) -> Result<i64, StoreError> {

@@ -3,6 +3,7 @@
 
 mod audit;
 mod conversation;
+mod damage;
 mod export;
 mod inspect;
 mod left;
@@ -21,6 +22,7 @@ mod writer;
 
 pub use audit::AuditRow;
 pub use conversation::Conversation;
+pub use damage::repair;
 pub use export::Exported;
 pub use inspect::{Inspection, inspect};
 pub use left::LeftCall;
@@ -31,14 +33,17 @@ pub use token::TokenRow;
 pub use writer::{Change, Progress, RunState, SessionWriter};
 
 use crate::message::{Channel, Epoch, Principal, RequestNo, Seq, SessionId};
+use damage::Damage;
 use place::Place;
 use reader::Readers;
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::time::timeout;
+use tracing::warn;
 use writer::{Job, Jobs};
 
 /// Name of the database in the data directory.
@@ -55,6 +60,8 @@ pub enum StoreError {
     Sqlite(#[from] rusqlite::Error),
     #[error("the database was written by a newer version (schema {found}, this one knows {known})")]
     TooNew { found: i64, known: i64 },
+    #[error("{} is damaged ({what}); {}", path.display(), repair(path))]
+    Damaged { path: PathBuf, what: String },
     #[error("database: {0}")]
     File(#[from] std::io::Error),
     #[error("the writer has stopped")]
@@ -71,6 +78,7 @@ pub struct Store {
     places: Arc<Semaphore>,
     readers: Arc<Readers>,
     health: watch::Receiver<Option<String>>,
+    damage: watch::Receiver<Option<String>>,
 }
 
 impl Store {
@@ -79,15 +87,27 @@ impl Store {
         path: &Path,
         observe: impl Fn(usize, Duration) + Send + 'static,
     ) -> Result<Self, StoreError> {
-        let connection = schema::open(path)?;
-        let readers = Arc::new(Readers::new(path));
-        let (jobs, health) = writer::start(connection, Place::of(path)?, observe)?;
-        Ok(Self { jobs, places: Arc::new(Semaphore::new(READERS)), readers, health })
+        let connection = schema::open(path).map_err(|err| damaged(err, path))?;
+        let seen = Damage::default();
+        let damage = seen.watch();
+        let readers = Arc::new(Readers::new(path, seen.clone()));
+        check_later(path, &readers);
+        let (jobs, health) = writer::start(connection, Place::of(path)?, seen, observe)?;
+        Ok(Self { jobs, places: Arc::new(Semaphore::new(READERS)), readers, health, damage })
     }
 
     /// Why writing does not work at the moment, if it does not.
     pub fn trouble(&self) -> Option<String> {
-        self.health.borrow().clone()
+        let damaged = |what: &String| {
+            format!("the database is damaged: {what}; `kakehashi doctor` says what to do")
+        };
+        let damage = self.damage.borrow().as_ref().map(damaged);
+        damage.or_else(|| self.health.borrow().clone())
+    }
+
+    /// Tells when the database is found to be damaged. That does not pass.
+    pub fn watch_damage(&self) -> watch::Receiver<Option<String>> {
+        self.damage.clone()
     }
 
     /// Tells when writing stops or starts working again.
@@ -289,6 +309,20 @@ impl Store {
         }
     }
 
+    /// Returns when writing has not worked for so long, with the reason.
+    pub async fn stalled(&self, patience: Duration) -> String {
+        let mut health = self.health.clone();
+        loop {
+            if health.wait_for(Option::is_some).await.is_err() {
+                // The writer is gone, and with it whoever would wait for it.
+                return self.trouble().unwrap_or_default();
+            }
+            if timeout(patience, health.wait_for(Option::is_none)).await.is_err() {
+                return self.trouble().unwrap_or_default();
+            }
+        }
+    }
+
     async fn read<T, F>(&self, query: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -299,5 +333,31 @@ impl Store {
         tokio::task::spawn_blocking(move || readers.with(query))
             .await
             .map_err(|_| StoreError::Stopped)?
+    }
+}
+
+fn damaged(err: StoreError, path: &Path) -> StoreError {
+    if let StoreError::Sqlite(sqlite) = &err
+        && damage::is_damage(sqlite)
+    {
+        return StoreError::Damaged { path: path.to_owned(), what: sqlite.to_string() };
+    }
+    err
+}
+
+/// A large database is looked at while the gateway works already; [`schema::open`] has looked at a smaller one.
+fn check_later(path: &Path, readers: &Arc<Readers>) {
+    if path.metadata().is_ok_and(|about| about.len() <= schema::CHECKED_AT_START) {
+        return;
+    }
+    let readers = Arc::clone(readers);
+    let check = move || {
+        if let Err(err) = readers.check() {
+            warn!(%err, "the database could not be checked");
+        }
+    };
+    let started = std::thread::Builder::new().name("database-check".to_owned()).spawn(check);
+    if let Err(err) = started {
+        warn!(%err, "the database is not checked");
     }
 }

@@ -1,5 +1,6 @@
 //! Queries. Each runs on a connection of its own, so that a long history never waits for the writer or holds it up.
 
+use super::damage::{self, Damage};
 use super::writer::now_millis;
 use super::{Conversation, LeftCall, SessionKey, StoreError, conversation, left, record};
 use crate::message::{
@@ -64,15 +65,35 @@ pub struct Page {
 #[derive(Debug)]
 pub(super) struct Readers {
     path: PathBuf,
+    damage: Damage,
     spare: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
-    pub(super) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), spare: Mutex::new(Vec::new()) }
+    pub(super) fn new(path: &Path, damage: Damage) -> Self {
+        Self { path: path.to_owned(), damage, spare: Mutex::new(Vec::new()) }
+    }
+
+    /// Reads the whole database, and tells if it is damaged. Takes as long as the disk does.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        if let Some(what) = damage::check(&self.open()?)? {
+            self.damage.tell(what);
+        }
+        Ok(())
     }
 
     pub(super) fn with<T>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.ask(query).inspect_err(|err| {
+            if let StoreError::Sqlite(err) = err {
+                self.damage.see(err);
+            }
+        })
+    }
+
+    fn ask<T>(
         &self,
         query: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {

@@ -1,6 +1,6 @@
 //! Tables, migrations, and the decision whether handed-out cursors can still be trusted.
 
-use super::StoreError;
+use super::{StoreError, damage};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::fs::{OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -116,6 +116,9 @@ ALTER TABLE audit ADD COLUMN call TEXT NOT NULL DEFAULT '';
 ",
 ];
 
+/// Up to this many bytes a database is read as a whole before it is used: about a second. A larger one is checked later.
+pub(super) const CHECKED_AT_START: u64 = 256 * 1024 * 1024;
+
 /// The schema that this version writes.
 pub(super) fn newest() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
@@ -132,6 +135,11 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
          PRAGMA busy_timeout = 5000; PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = ON;",
     )?;
+    if path.metadata().is_ok_and(|about| about.len() <= CHECKED_AT_START)
+        && let Some(what) = damage::check(&connection)?
+    {
+        return Err(StoreError::Damaged { path: path.to_owned(), what });
+    }
     migrate(&mut connection)?;
     distrust_cursors(&mut connection)?;
     Ok(connection)

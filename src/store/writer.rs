@@ -2,6 +2,7 @@
 //! session how far it got. A disk that does not take the batch is asked again until it does: nothing is dropped.
 
 use super::conversation::{self, Conversation};
+use super::damage::Damage;
 use super::place::Place;
 use super::token::{self, TokenRow};
 use super::{SessionKey, audit, record, removal, schema, usage};
@@ -172,13 +173,14 @@ impl SessionWriter {
 pub(super) fn start(
     connection: Connection,
     place: Place,
+    damage: Damage,
     observe: impl Fn(usize, Duration) + Send + 'static,
 ) -> io::Result<(Jobs, watch::Receiver<Option<String>>)> {
     let (jobs, queue) = mpsc::channel(QUEUE_CAPACITY);
     let (trouble, health) = watch::channel(None);
     let lost = trouble.clone();
     thread::Builder::new().name("store-writer".to_owned()).spawn(move || {
-        let writer = Writer { connection, place, queue, trouble };
+        let writer = Writer { connection, place, damage, queue, trouble };
         if catch_unwind(AssertUnwindSafe(|| writer.run(observe))).is_err() {
             error!("the thread that writes to the database has panicked; restart the gateway");
             lost.send_replace(Some("the writer has failed".to_owned()));
@@ -190,6 +192,7 @@ pub(super) fn start(
 struct Writer {
     connection: Connection,
     place: Place,
+    damage: Damage,
     queue: mpsc::Receiver<Job>,
     trouble: watch::Sender<Option<String>>,
 }
@@ -209,29 +212,37 @@ impl Writer {
                     // `take_writes` has taken them all.
                     Job::Write(_) => {}
                     Job::Create { id, principal, epoch, done } => {
-                        let _ = done.send(self.create(&id, &principal, epoch));
+                        let result = self.create(&id, &principal, epoch);
+                        let _ = done.send(self.seen(result));
                     }
                     Job::ForgetRequests { age } => self.forget_requests(age),
                     Job::KeepToken { token, done } => {
-                        let _ = done.send(token::keep(&self.connection, &token));
+                        let result = token::keep(&self.connection, &token);
+                        let _ = done.send(self.seen(result));
                     }
                     Job::AddTokens { principal, tokens, done } => {
-                        let _ = done.send(usage::add(&self.connection, &principal, tokens));
+                        let result = usage::add(&self.connection, &principal, tokens);
+                        let _ = done.send(self.seen(result));
                     }
                     Job::DropTokens { digests, done } => {
-                        let _ = done.send(token::forget(&mut self.connection, &digests));
+                        let result = token::forget(&mut self.connection, &digests);
+                        let _ = done.send(self.seen(result));
                     }
                     Job::PruneAudit { before, done } => {
-                        let _ = done.send(audit::prune(&self.connection, before));
+                        let result = audit::prune(&self.connection, before);
+                        let _ = done.send(self.seen(result));
                     }
                     Job::BlankAudit { key, done } => {
-                        let _ = done.send(audit::blank(&self.connection, key));
+                        let result = audit::blank(&self.connection, key);
+                        let _ = done.send(self.seen(result));
                     }
                     Job::Remove { key, done } => {
-                        let _ = done.send(removal::remove(&mut self.connection, key));
+                        let result = removal::remove(&mut self.connection, key);
+                        let _ = done.send(self.seen(result));
                     }
                     Job::Purge { done } => {
-                        let _ = done.send(removal::purge(&mut self.connection));
+                        let result = removal::purge(&mut self.connection);
+                        let _ = done.send(self.seen(result));
                     }
                     Job::Barrier { done } => drop(done.send(())),
                     Job::Close { done } => return self.close(done),
@@ -275,7 +286,7 @@ impl Writer {
                     writes.iter().for_each(Write::tell_committed);
                     break;
                 }
-                Err(err) if may_pass(&err) => self.wait_out(&err),
+                Err(err) if self.may_pass(&err) => self.wait_out(&err),
                 Err(err) => {
                     error!(?err, "a batch was refused; writing its parts one by one");
                     self.commit_one_by_one(writes);
@@ -289,6 +300,19 @@ impl Writer {
         }
     }
 
+    fn seen<T>(&self, result: Result<T, rusqlite::Error>) -> Result<T, rusqlite::Error> {
+        if let Err(err) = &result {
+            self.damage.see(err);
+        }
+        result
+    }
+
+    /// A damaged database does not become whole by another try. Nothing can be written to it nor dropped, and everybody
+    /// is told to stop.
+    fn may_pass(&self, err: &rusqlite::Error) -> bool {
+        may_pass(err) || self.damage.see(err)
+    }
+
     /// One session's bad write must not take the others with it.
     fn commit_one_by_one(&mut self, writes: &[Write]) {
         for write in writes {
@@ -298,7 +322,7 @@ impl Writer {
             loop {
                 match commit(&mut self.connection, std::slice::from_ref(write)) {
                     Ok(()) => break write.tell_committed(),
-                    Err(err) if may_pass(&err) => self.wait_out(&err),
+                    Err(err) if self.may_pass(&err) => self.wait_out(&err),
                     Err(err) => break self.give_up(write, &err),
                 }
             }

@@ -297,5 +297,5 @@ fn a_damaged_or_foreign_database_is_a_failure() {
     std::fs::write(home.data.path().join("kakehashi.db"), "not a database, whatever it says")
         .unwrap();
     let found = report(&home, &["--listen", "127.0.0.1:0"], 1);
-    check(&found, "database", "fail", "cannot be opened");
+    check(&found, "database", "fail", "is damaged");
 }

@@ -303,11 +303,11 @@ async fn the_project_is_backed_up_before_and_after_every_run() {
 }
 
 /// A small disk over a directory, for as long as it lives.
-struct SmallDisk<'a>(&'a Path);
+pub(crate) struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
     /// `None`, and a word about it, where that is not allowed.
-    fn mount(path: &'a Path, size: &str) -> Option<Self> {
+    pub(crate) fn mount(path: &'a Path, size: &str) -> Option<Self> {
         fs::create_dir_all(path).unwrap();
         let mut mount = std::process::Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(path);

@@ -27,6 +27,7 @@ mod core_api;
 mod cors;
 mod crash;
 mod discovery;
+mod disks;
 mod docs;
 mod doctor;
 mod edge;

@@ -99,7 +99,8 @@ pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
         Problem::ReadOnly
         | Problem::NotHolder
         | Problem::NothingToConfirm
-        | Problem::SessionDeleted => say(&[]),
+        | Problem::SessionDeleted
+        | Problem::StorageDamaged => say(&[]),
     }
 }
 

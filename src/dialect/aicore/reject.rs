@@ -24,6 +24,8 @@ pub enum Rejection {
     TooManySockets { scope: &'static str, limit: usize },
     #[error("storage does not answer: {reason}")]
     Stalled { reason: String },
+    #[error("the database is damaged")]
+    Damaged,
     #[error("the gateway stops")]
     Stopping,
     #[error("internal error")]
@@ -39,6 +41,7 @@ impl Rejection {
             Self::UnknownSocket(_) => 3503,
             Self::SessionRefused => 3504,
             Self::Unauthorized => 3506,
+            Self::Damaged => 3507,
             // Half-open sockets of the same client may hold the places; they go by themselves.
             Self::TooManySockets { .. } => 3005,
             Self::Stalled { .. } => 3006,
@@ -56,6 +59,7 @@ impl Rejection {
             Self::Unauthorized => "unauthorized",
             Self::TooManySockets { .. } => "too_many_sockets",
             Self::Stalled { .. } => "store_stalled",
+            Self::Damaged => "storage_damaged",
             Self::Stopping => "stopping",
             Self::Internal => "internal",
         }
@@ -85,7 +89,11 @@ impl Rejection {
             Self::TooManySockets { scope, limit } => {
                 say(&[("scope", scope), ("limit", &limit.to_string())])
             }
-            Self::SessionRefused | Self::Unauthorized | Self::Stopping | Self::Internal => say(&[]),
+            Self::SessionRefused
+            | Self::Unauthorized
+            | Self::Damaged
+            | Self::Stopping
+            | Self::Internal => say(&[]),
         }
     }
 }

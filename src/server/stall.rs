@@ -1,0 +1,65 @@
+//! Requests that wait for a disk that takes nothing are answered instead of being left to wait.
+
+use super::AppState;
+use super::core_api::respond;
+use crate::dialect::aicore::http;
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{HeaderValue, RETRY_AFTER};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use std::time::Duration;
+
+/// How long a request may wait for a disk that refuses. Whatever needs no write is done by then.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Middleware before all routes. What a request has begun goes on or not as if its client had left.
+pub(super) async fn give_up(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let path = request.uri().path();
+    let kind = if path.starts_with("/core/") {
+        Kind::Envelope
+    } else if path.starts_with("/api/") {
+        Kind::Problem
+    } else {
+        Kind::Text
+    };
+    if state.damage.borrow().is_some() && kind != Kind::Text && !path.starts_with("/core/ws/") {
+        return kind.refuse(&state, &state.registry.store_health().err().unwrap_or_default());
+    }
+    tokio::select! {
+        biased;
+        response = next.run(request) => response,
+        reason = state.registry.stalled(PATIENCE) => kind.refuse(&state, &reason),
+    }
+}
+
+/// How the routes of this part tell what is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Envelope,
+    Problem,
+    Text,
+}
+
+impl Kind {
+    fn refuse(self, state: &AppState, reason: &str) -> Response {
+        let locale = state.config.language;
+        let text = locale.say("http", "unavailable", &[("reason", reason)]);
+        let mut response = match self {
+            Self::Envelope => respond(http::unavailable(locale, reason)),
+            Self::Problem => {
+                let body = json!({"error": text, "code": "store_stalled"});
+                (StatusCode::SERVICE_UNAVAILABLE, Json(body)).into_response()
+            }
+            Self::Text => (StatusCode::SERVICE_UNAVAILABLE, text + "\n").into_response(),
+        };
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+        response
+    }
+}

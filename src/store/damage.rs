@@ -1,0 +1,104 @@
+//! Whether the database is damaged. Looked for at the start, and seen by every query afterwards. It stays damaged until
+//! the gateway starts with a sound one: what it says cannot be trusted, and what is written may be lost.
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tracing::error;
+
+/// What was seen, for all who use the database.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Damage(Arc<watch::Sender<Option<String>>>);
+
+impl Damage {
+    /// Whether this error says so; then everybody knows it.
+    pub(super) fn see(&self, err: &rusqlite::Error) -> bool {
+        let is_damage = is_damage(err);
+        if is_damage {
+            self.tell(err.to_string());
+        }
+        is_damage
+    }
+
+    pub(super) fn tell(&self, what: String) {
+        self.0.send_if_modified(|known| {
+            let news = known.is_none();
+            if news {
+                error!(what, "the database is damaged; see `kakehashi doctor`");
+                *known = Some(what);
+            }
+            news
+        });
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<Option<String>> {
+        self.0.subscribe()
+    }
+}
+
+pub(super) fn is_damage(err: &rusqlite::Error) -> bool {
+    let code = err.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// Reads every page; `None`: it is sound.
+pub(super) fn check(connection: &Connection) -> Result<Option<String>, rusqlite::Error> {
+    let found: Result<Option<String>, _> =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).optional();
+    match found {
+        Ok(found) => Ok(found.filter(|found| found != "ok").map(|found| found.replace('\n', " "))),
+        Err(err) if is_damage(&err) => Ok(Some(err.to_string())),
+        Err(err) => Err(err),
+    }
+}
+
+/// What an operator can do about it, to be pasted into a shell.
+pub fn repair(path: &Path) -> String {
+    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
+    let directory = path.parent().unwrap_or(path);
+    let aside = directory.join("damaged");
+    let moved = path.file_name().map_or_else(|| aside.clone(), |name| aside.join(name));
+    let (file, aside, moved) = (quoted(path), quoted(&aside), quoted(&moved));
+    format!(
+        "stop the gateway and put a copy of it back, or begin without its history: \
+         `mkdir {aside} && mv {file}* {aside}/`; after that \
+         `sqlite3 {moved} .recover | sqlite3 {file}` brings back what can still be read"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_damage_is_damage_and_the_first_is_told() {
+        let damage = Damage::default();
+        let of = |code| rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+        for code in
+            [rusqlite::ffi::SQLITE_FULL, rusqlite::ffi::SQLITE_BUSY, rusqlite::ffi::SQLITE_IOERR]
+        {
+            assert!(!damage.see(&of(code)));
+        }
+        assert_eq!(*damage.watch().borrow(), None);
+        assert!(damage.see(&of(rusqlite::ffi::SQLITE_CORRUPT)));
+        assert!(damage.see(&of(rusqlite::ffi::SQLITE_NOTADB)));
+        assert!(damage.watch().borrow().as_ref().unwrap().contains("malformed"));
+    }
+
+    #[test]
+    fn the_commands_move_the_file_with_its_log_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("it's data");
+        std::fs::create_dir(&data).unwrap();
+        for name in ["kakehashi.db", "kakehashi.db-wal", "other"] {
+            std::fs::write(data.join(name), name).unwrap();
+        }
+        let text = repair(&data.join("kakehashi.db"));
+        let command = text.split('`').nth(1).unwrap();
+        let done = std::process::Command::new("sh").args(["-c", command]).status().unwrap();
+        assert!(done.success(), "{command}");
+        assert!(!data.join("kakehashi.db").exists() && data.join("other").exists());
+        assert!(data.join("damaged/kakehashi.db-wal").exists());
+    }
+}
