@@ -21,8 +21,9 @@ use tungstenite::error::{CapacityError, Error as WsError};
 
 /// Packets that are ready together share one write to the network, up to so many.
 const WRITE_BATCH: usize = 64;
-/// The same in bytes: the buffer they are written from stays as large as it once had to be.
-const WRITE_BYTES: usize = 8 * 1024;
+/// The same in bytes: the buffer they are written from stays as large as it once had to be. Two packets of an existing
+/// client's sound share one all the same: each is 8.4 KB when it comes back at 24 kHz.
+const WRITE_BYTES: usize = 12 * 1024;
 /// The longest packet there is, a file list of a very large project, has to fit into what may wait to be written.
 pub(super) const LONGEST_WRITE: usize = 64 * 1024 * 1024;
 /// Longer packets are told to be so; what else waits with one has to fit, too.
