@@ -530,7 +530,8 @@ async fn what_was_made_in_the_project_when_the_gateway_was_killed_is_moved_out_a
     let process = crate::process::Process::start(&home, "");
     let mut front = Frontend::open(process.addr, None).await;
     front.type_in("1", "sleep 600").await;
-    front.agents[0].until_where(|packet| packet[BODY] == "<<< 処理開始 >>>").await;
+    let note = home.data.path().join("set-aside").join(front.session()).join("known-1");
+    crate::support::eventually(|| note.exists()).await;
     process.kill();
     let planted = home.project.path().join("sub/.git");
     std::fs::create_dir_all(&planted).unwrap();

@@ -202,6 +202,8 @@ fn a_project_without_a_repository_is_worked_on_by_its_files() {
     let again = repository.ensure(&session(), slot, &path).unwrap();
     assert_eq!(read(again.top(), "a").unwrap(), "1\n");
     assert_eq!(git(again.top(), &["status", "--porcelain"]), "");
+    // What is ignored is up to the repository, once there is one.
+    fs::remove_dir_all(worktree.top().join("node_modules")).unwrap();
     // Work that is under way when the project becomes a repository is still there.
     write(worktree.top(), "a", "3\n");
     git(&plain, &["init", "-q"]);

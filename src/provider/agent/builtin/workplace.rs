@@ -370,12 +370,14 @@ mod tests {
             "settings",
             &absolute,
         ] {
-            let before = place.text_if_there(path).unwrap();
-            let refused = place.write(path, before.as_deref(), "x");
+            let read = place.text_if_there(path);
+            assert!(matches!(read, Err(WorkplaceError::Git { .. })), "{path}: {read:?}");
+            let refused = place.write(path, None, "x");
             assert!(matches!(refused, Err(WorkplaceError::Git { .. })), "{path}: {refused:?}");
         }
         assert_eq!(std::fs::read_dir(root.join(".git/hooks")).unwrap().count(), 0);
-        assert_eq!(place.text(".git/config").unwrap(), "[core]\n");
+        let config = std::fs::read_to_string(root.join(".git/config")).unwrap();
+        assert_eq!(config, "[core]\n");
         place.write(".gitignore", None, "target\n").unwrap();
     }
 
