@@ -156,7 +156,8 @@ async fn no_file_name_leads_out_of_the_uploads() {
 
 fn is_our_own(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_str().unwrap();
-    name.starts_with("kakehashi.") || name == "token" || name == ".project"
+    let of_workplaces = path.components().any(|part| part.as_os_str() == "workplace");
+    name.starts_with("kakehashi.") || name == "token" || name == ".project" || of_workplaces
 }
 
 #[tokio::test]

@@ -42,7 +42,8 @@ async fn chains_of_forks_end_with_a_cancel() {
             let slot = pane.parse::<usize>().unwrap() - 1;
             front.agents[slot].until_where(|packet| packet[KIND] == "output_text").await;
             assert!(began.elapsed() < LIMIT, "{state:?}: {:?}", began.elapsed());
-            assert_eq!(count(&word), 0, "{state:?}");
+            // Bubblewrap is gone a moment before the kernel has ended all of its namespace.
+            wait_for(LIMIT, || count(&word) == 0).await;
         }
         // The agents go on.
         assert_eq!(lab.ask(2, "say('there')").await, "there");

@@ -206,7 +206,7 @@ async fn it_answers_and_writes_and_runs_what_is_approved() {
     assert!(told.answer.starts_with("the tool said: Created"), "{told:?}");
     assert_eq!(std::fs::read_to_string(place.join("a.txt")).unwrap(), "written by goose\n");
     let changed = front.pane(1).until("update_info").await;
-    assert_eq!(changed[BODY]["update_files"], json!(["a.txt"]));
+    assert_eq!(changed[BODY]["update_files"], json!(["agent-1:a.txt"]));
 
     front.type_in(1, "SHELL echo made > b.txt; pwd").await;
     let told = approve(&mut front, 1).await;

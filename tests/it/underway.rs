@@ -107,7 +107,9 @@ async fn a_choice_that_is_sent_again_meanwhile_is_carried_out_once() {
     assert_eq!(told(&process, &session, "accept").await.0, 1);
     let project = still.home.project.path();
     assert_eq!(read(project, "main.txt"), "better");
-    let refs = git(project, "for-each-ref --format=%(refname) refs/kakehashi/backup");
+    let ours = std::fs::read_dir(still.home.data.path().join("workplace")).unwrap();
+    let ours = ours.flatten().next().unwrap().path().join("git");
+    let refs = git(&ours, "for-each-ref --format=%(refname) refs/kakehashi/backup");
     assert_eq!(refs.matches("-accept-").count(), 2, "of the project and of the place: {refs}");
 }
 

@@ -480,17 +480,16 @@ fn read_confirm(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     Ok(Command::Confirm { id: ConfirmId::new(&body.id), confirmed, always: body.always })
 }
 
-/// Existing clients send an empty text where there may be an object. Anything else says something that is not understood.
+/// Existing clients send an empty text where there may be an object; whatever is not an object counts as none.
 pub(super) fn optional_object<T: Default + serde::de::DeserializeOwned>(
     packet: &CommandPacket<'_>,
     expected: &'static str,
 ) -> Result<T, DecodeError> {
     match packet.body {
-        Some(body) if body.get().starts_with('"') || body.get() == "null" => Ok(T::default()),
-        Some(body) => {
+        Some(body) if body.get().starts_with('{') => {
             value::object(body).ok_or(DecodeError::BadField { field: field::BODY, expected })
         }
-        None => Ok(T::default()),
+        Some(_) | None => Ok(T::default()),
     }
 }
 
