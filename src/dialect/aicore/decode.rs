@@ -480,13 +480,14 @@ fn read_confirm(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     Ok(Command::Confirm { id: ConfirmId::new(&body.id), confirmed, always: body.always })
 }
 
-/// Existing clients send an empty text where there may be an object; whatever is not an object counts as none.
+/// Existing clients send an empty text where an object may be: texts, numbers and null count as no content. A list is
+/// refused, because it says something that would not be done.
 pub(super) fn optional_object<T: Default + serde::de::DeserializeOwned>(
     packet: &CommandPacket<'_>,
     expected: &'static str,
 ) -> Result<T, DecodeError> {
     match packet.body {
-        Some(body) if body.get().starts_with('{') => {
+        Some(body) if body.get().starts_with(['{', '[']) => {
             value::object(body).ok_or(DecodeError::BadField { field: field::BODY, expected })
         }
         Some(_) | None => Ok(T::default()),
