@@ -48,12 +48,15 @@ use std::time::Duration;
 use tls::{Tls, TlsError};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 /// How long a login may outlive its time.
 const TIDY_LOGINS: Duration = Duration::from_secs(5);
+/// How long the gateway stays for processes of agents that are being killed. Usually they are gone in two seconds, and
+/// then the gateway ends at once; a busy machine may need longer.
+const AGENTS_END: Duration = Duration::from_secs(60);
 
 /// What every request may need; cheap to clone.
 #[derive(Debug, Clone)]
@@ -101,8 +104,8 @@ impl RunError {
     }
 }
 
-/// Serves until `stop` is cancelled, and returns at most `limits.shutdown` later. Calls `ready` once everything that
-/// can go wrong at the start has gone right.
+/// Serves until `stop` is cancelled, and returns at most `limits.shutdown` later; where agents have to be killed, it waits
+/// for their end, [`AGENTS_END`] at most. Calls `ready` once everything that can go wrong at the start has gone right.
 pub async fn run(
     listener: TcpListener,
     config: Arc<Config>,
@@ -208,5 +211,9 @@ async fn finish(state: &AppState, acceptor: &Acceptor, tasks: &Tasks) {
         warn!("sessions did not end in time");
     } else if timeout_at(end, tasks.finish()).await.is_err() {
         warn!("some tasks did not end in time");
+    }
+    if timeout(AGENTS_END, state.registry.agents_gone()).await.is_err() {
+        let limit = AGENTS_END.as_secs();
+        warn!(limit, "processes of agents are still there; their supervisors go on ending them");
     }
 }

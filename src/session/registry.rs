@@ -209,6 +209,11 @@ impl Registry {
         self.env.store.close().await;
     }
 
+    /// Waits until no process of an agent is left.
+    pub async fn agents_gone(&self) {
+        agent::all_gone(&agent::owner(&self.env.config.data)).await;
+    }
+
     async fn bring_up(
         self: &Arc<Self>,
         principal: &Principal,

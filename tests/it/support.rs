@@ -132,6 +132,8 @@ pub(crate) struct Client {
     pub(crate) init: Value,
     /// Whatever goes over this socket is held against the protocol document.
     witness: Witness,
+    /// How long a packet may take.
+    pub(crate) patience: Duration,
 }
 
 impl Client {
@@ -152,7 +154,7 @@ impl Client {
             request.headers_mut().insert(name, value.parse().unwrap());
         }
         let (ws, _) = tokio_tungstenite::connect_async(request).await.unwrap();
-        Self { ws, init: Value::Null, witness: Witness::default() }
+        Self { ws, init: Value::Null, witness: Witness::default(), patience: PATIENCE }
     }
 
     /// Connects as the existing client does, and takes `init`.
@@ -193,6 +195,7 @@ impl Client {
 
     /// The next packet; heartbeats are passed over.
     pub(crate) async fn next(&mut self) -> Value {
+        let patience = self.patience;
         let next = async {
             loop {
                 let packet = self.next_of_any_kind().await;
@@ -201,12 +204,12 @@ impl Client {
                 }
             }
         };
-        timeout(PATIENCE, next).await.expect("nothing but heartbeats")
+        timeout(patience, next).await.expect("nothing but heartbeats")
     }
 
     pub(crate) async fn next_of_any_kind(&mut self) -> Value {
         loop {
-            match timeout(PATIENCE, self.ws.next()).await.expect("no packet in time") {
+            match timeout(self.patience, self.ws.next()).await.expect("no packet in time") {
                 Some(Ok(Message::Text(text))) => {
                     let packet = serde_json::from_str(&text).unwrap();
                     self.witness.heard(&packet);

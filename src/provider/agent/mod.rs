@@ -187,6 +187,11 @@ pub fn end_all(owner: &str) -> usize {
     process::end_all(owner)
 }
 
+/// Returns when no process of this owner's agents is left.
+pub async fn all_gone(owner: &str) {
+    process::all_gone(owner).await;
+}
+
 /// Starts an agent that works at this place. Returns at once; trouble arrives as a failed prompt.
 pub fn start(config: &AgentConfig, place: &Place) -> AgentLink {
     match config {

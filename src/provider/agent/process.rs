@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::io;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 use tree::{Process, Search};
@@ -36,6 +36,9 @@ struct Running {
     /// The supervisor ends with it, so it stays open until then.
     _stdin: ChildStdin,
 }
+
+/// How often the gateway looks whether everything is gone while it ends.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The machine, or a limit of the service, refuses another process.
 const NO_PROCESS: &str = "the server may not start another process now; try again, and ask the operator to raise its \
@@ -74,7 +77,7 @@ impl Processes {
         Ok(status)
     }
 
-    /// Asks everything to leave, waits a little, then kills what is left. Takes about three seconds at most.
+    /// Asks everything to leave, waits a little, then kills what is left. Returns when it is gone.
     pub(super) async fn end(&mut self) {
         if let Some(running) = &mut self.running {
             running.supervised.end();
@@ -110,6 +113,20 @@ pub(super) fn end_all(owner: &str) -> usize {
     let found = tree::living(&search);
     signal_all(None, &found, Signal::KILL);
     found.len()
+}
+
+/// Returns when no agent of this owner has a process any more. A supervisor has the mark itself and stays until everybody
+/// below it is gone, also those who have thrown their environment away.
+pub(super) async fn all_gone(owner: &str) {
+    let search = Search { variable: format!("{MARK}={owner}."), group: None, known: Vec::new() };
+    loop {
+        let search = search.clone();
+        // A failed join means that the runtime is ending.
+        match tokio::task::spawn_blocking(move || tree::any_root(&search)).await {
+            Ok(true) => tokio::time::sleep(LOOK_EVERY).await,
+            Ok(false) | Err(_) => return,
+        }
+    }
 }
 
 /// Not a secret, only different from every other agent on this machine. It begins with the owner, and no mark

@@ -11,10 +11,16 @@ use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
+use tracing::warn;
 
-/// A supervisor needs two seconds for those who do not leave by themselves; one that needs this long is broken.
-const END_LIMIT: Duration = Duration::from_secs(4);
+/// A supervisor needs two seconds for those who do not leave by themselves, and longer on a busy machine. It must not be
+/// killed while it works, because then nobody knows when the rest is gone; one that needs this long is broken.
+const END_LIMIT: Duration = Duration::from_secs(60);
+/// How long a killed process may take to be gone.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
+/// How often one looks for it.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Longer lines on stderr are not shown.
 const LONGEST_COMPLAINT: usize = 64 * 1024;
 /// How much of stderr is remembered.
@@ -75,12 +81,19 @@ impl Supervised {
     pub(super) fn end(&mut self) {
         self.end_by.get_or_insert_with(|| Instant::now() + END_LIMIT);
         self.signal(Signal::TERM);
+        self.wake_up();
     }
 
     /// Everything is killed now.
     pub(super) fn kill(&mut self) {
         self.end_by.get_or_insert_with(|| Instant::now() + END_LIMIT);
         self.signal(Signal::QUIT);
+        self.wake_up();
+    }
+
+    /// An agent without a box may have stopped its supervisor.
+    fn wake_up(&self) {
+        self.signal(Signal::CONT);
     }
 
     pub(super) fn interrupt(&self) {
@@ -114,19 +127,44 @@ impl Supervised {
     /// future loses nothing.
     pub(super) async fn gone(&mut self) -> Option<ExitStatus> {
         let status = match self.end_by {
-            Some(limit) => timeout_at(limit, self.child.wait()).await.ok().and_then(Result::ok),
+            Some(limit) => match timeout_at(limit, self.child.wait()).await {
+                Ok(status) => status.ok(),
+                Err(_) => {
+                    let limit = END_LIMIT.as_secs();
+                    warn!(pid = ?self.pid, limit, "a supervisor did not end its agent in time and is killed");
+                    None
+                }
+            },
             None => self.child.wait().await.ok(),
         };
-        // Empty, unless somebody killed the supervisor.
+        self.sweep().await;
+        status
+    }
+
+    /// Kills what a supervisor has left that was killed itself; usually there is nothing.
+    async fn sweep(&self) {
         let variable = format!("{MARK}={}", self.mark);
         let group = self.child.id().and(self.pid);
         let search = tree::Search { variable, group, known: Vec::new() };
-        let swept = tokio::task::spawn_blocking(move || {
-            process::signal_all(None, &tree::living(&search), Signal::KILL);
-        });
-        // A failed join means that the runtime is ending; the next gateway looks again.
-        let _ = swept.await;
-        status
+        let limit = Instant::now() + KILL_LIMIT;
+        loop {
+            let search = search.clone();
+            let swept = tokio::task::spawn_blocking(move || {
+                let left = tree::living(&search);
+                process::signal_all(None, &left, Signal::KILL);
+                left.len()
+            });
+            match swept.await {
+                Ok(left) if left > 0 && Instant::now() < limit => sleep(LOOK_EVERY).await,
+                Ok(0) => return,
+                Ok(processes) => {
+                    warn!(processes, "killed processes of an agent are still there");
+                    return;
+                }
+                // The runtime is ending; the next gateway looks again.
+                Err(_) => return,
+            }
+        }
     }
 }
 

@@ -23,6 +23,9 @@ use tokio::time::{Instant, sleep_until};
 const GRACE: Duration = Duration::from_secs(2);
 /// What forks while it is killed is killed again.
 const AGAIN: Duration = Duration::from_millis(20);
+/// The kernel ends a process namespace by itself, and looking for processes would take time from it. This is for the
+/// case that somebody is left nevertheless.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// What a shell says about a command that it cannot start.
 pub(super) const NOT_STARTED: u8 = 127;
 /// We ourselves could not do our work.
@@ -116,7 +119,7 @@ fn run(command: &[OsString], stdin: AgentStdin, confinement: Option<&str>) -> io
         let mut signals = Signals::listen()?;
         let gateway = watch_gateway()?;
         let agent = spawn(command, stdin, confinement)?;
-        let mut family = Family { agent, bounds: bounds(confinement), status: None, kill_at: None };
+        let mut family = Family::new(agent, bounds(confinement));
         release_output()?;
         family.watch(&mut signals, gateway).await;
         Ok(family.exit_code())
@@ -212,13 +215,19 @@ enum Bounds {
     None,
     /// Through the holder of their process namespace, which hands signals on and whose end is theirs.
     Namespace,
+    /// The end of bubblewrap is the end of their process namespace, but it hands no signals on.
+    Bwrap,
 }
 
 /// A text that cannot be read makes no box; then there is nobody.
 fn bounds(confinement: Option<&str>) -> Bounds {
-    match confinement.map(Confinement::from_text) {
-        Some(Ok(confinement)) if confinement.means.way == Way::Own => Bounds::Namespace,
-        Some(_) | None => Bounds::None,
+    let Some(Ok(confinement)) = confinement.map(Confinement::from_text) else {
+        return Bounds::None;
+    };
+    match confinement.means.way {
+        Way::Own => Bounds::Namespace,
+        Way::Bwrap(_) => Bounds::Bwrap,
+        Way::SharedPids | Way::First(_) | Way::Made(_) => Bounds::None,
     }
 }
 
@@ -230,9 +239,15 @@ struct Family {
     status: Option<WaitStatus>,
     /// Set once everything was asked to leave.
     kill_at: Option<Instant>,
+    /// The namespace was left to the kernel.
+    left_to_kernel: bool,
 }
 
 impl Family {
+    fn new(agent: Pid, bounds: Bounds) -> Self {
+        Self { agent, bounds, status: None, kill_at: None, left_to_kernel: false }
+    }
+
     async fn watch(&mut self, signals: &mut Signals, mut gateway: oneshot::Receiver<()>) {
         let mut gateway_lives = true;
         while self.reap() {
@@ -273,16 +288,21 @@ impl Family {
     }
 
     fn end(&mut self) {
-        if self.kill_at.is_none() {
-            self.signal(Signal::TERM);
-            self.kill_at = Some(Instant::now() + GRACE);
+        match self.kill_at {
+            Some(_) => (),
+            // Without its holder the namespace is ending already, and nobody in it can be asked any more.
+            None if self.bounds != Bounds::None && self.status.is_some() => self.kill(),
+            None => {
+                self.signal(Signal::TERM);
+                self.kill_at = Some(Instant::now() + GRACE);
+            }
         }
     }
 
     fn signal(&self, signal: Signal) {
         match self.bounds {
             Bounds::Namespace if self.status.is_none() => self.signal_agent(signal),
-            Bounds::Namespace | Bounds::None => signal_all(signal),
+            Bounds::Namespace | Bounds::Bwrap | Bounds::None => signal_all(signal),
         }
     }
 
@@ -293,11 +313,17 @@ impl Family {
         }
     }
 
+    /// The first process of a namespace whose holder is gone becomes our child, and is not reaped before the kernel has
+    /// ended everybody in it. So waiting for our children is waiting for all of them.
     fn kill(&mut self) {
-        // Bubblewrap, too, takes everybody along, and finding the others takes long where they are many.
         self.signal_agent(Signal::KILL);
-        self.signal(Signal::KILL);
-        self.kill_at = Some(Instant::now() + AGAIN);
+        let has_namespace = self.bounds != Bounds::None;
+        let again = if has_namespace { LOOK_AGAIN } else { AGAIN };
+        if self.left_to_kernel || !has_namespace {
+            signal_all(Signal::KILL);
+        }
+        self.left_to_kernel = has_namespace;
+        self.kill_at = Some(Instant::now() + again);
     }
 
     fn exit_code(&self) -> ExitCode {

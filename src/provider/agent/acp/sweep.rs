@@ -8,6 +8,7 @@
 use super::peer::Said;
 use super::{Agent, Halt, Happening};
 use crate::provider::agent::AgentInput;
+use crate::provider::agent::process::tree::Process;
 use rustix::process::Signal;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -33,12 +34,14 @@ impl Agent {
         let limit = kill_at + LAST_WAIT;
         let mut asked = false;
         loop {
-            let Some(peer) = &self.peer else { return Ok(()) };
-            let mut left = peer.host.family().await;
-            left.retain(|process| !self.family.iter().any(|known| known.is(process)));
+            let mut left = self.newcomers().await;
             if left.is_empty() {
-                return Ok(());
+                // Whoever forked and exited during the look was not seen; the next look finds what came out of it.
+                left = self.newcomers().await;
             }
+            let Some(peer) = self.peer.as_ref().filter(|_| !left.is_empty()) else {
+                return Ok(());
+            };
             let now = Instant::now();
             if now > limit {
                 // They had their time to leave, and fork faster than they are found: their end is that of the box.
@@ -57,6 +60,14 @@ impl Agent {
                 kill_at = Instant::now();
             }
         }
+    }
+
+    /// Processes of the agent that were not there before the prompt.
+    async fn newcomers(&self) -> Vec<Process> {
+        let Some(peer) = &self.peer else { return Vec::new() };
+        let mut family = peer.host.family().await;
+        family.retain(|process| !self.family.iter().any(|known| known.is(process)));
+        family
     }
 
     /// True: somebody does not want to wait.

@@ -6,6 +6,9 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
+/// A process whose new parent is gone again, too, is looked at so often.
+const LOOKS_AT_ORPHANS: usize = 3;
+
 /// A number alone may be given to another process later; with its start it is unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in super::super) struct Process {
@@ -37,6 +40,11 @@ pub(in super::super) fn living(search: &Search) -> Vec<Process> {
     let roots = entries.iter().filter(|entry| entry.is_root(search));
     let roots = roots.map(|entry| entry.process.pid).collect();
     family(&entries, roots)
+}
+
+/// Whether a process that is searched for is alive.
+pub(in super::super) fn any_root(search: &Search) -> bool {
+    entries().iter().any(|entry| entry.is_alive && entry.is_root(search))
 }
 
 /// The same for everything that came out of this process, without itself.
@@ -78,7 +86,30 @@ impl Entry {
 
 fn entries() -> Vec<Entry> {
     let Ok(directory) = fs::read_dir("/proc") else { return Vec::new() };
-    directory.filter_map(|entry| read_entry(&entry.ok()?.path())).collect()
+    let paths = directory.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut entries: Vec<Entry> = paths.filter_map(|path| read_entry(&path)).collect();
+    for _ in 0..LOOKS_AT_ORPHANS {
+        if !adopt_orphans(&mut entries) {
+            break;
+        }
+    }
+    entries
+}
+
+/// Reads a process again whose parent ended while the others were read: it has another parent by now, which says whose
+/// it is. Without this a chain of forks would be in nobody's family. False: there was none.
+fn adopt_orphans(entries: &mut Vec<Entry>) -> bool {
+    let known: HashSet<Pid> = entries.iter().map(|entry| entry.process.pid).collect();
+    let mut orphans = false;
+    entries.retain_mut(|entry| {
+        if entry.parent.is_none_or(|parent| known.contains(&parent)) {
+            return true;
+        }
+        orphans = true;
+        let path = format!("/proc/{}", entry.process.pid.as_raw_nonzero());
+        read_entry(Path::new(&path)).map(|again| *entry = again).is_some()
+    });
+    orphans
 }
 
 fn read_entry(path: &Path) -> Option<Entry> {
