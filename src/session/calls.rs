@@ -110,7 +110,10 @@ impl Calls {
             }
             (ToolStatus::Completed, None) if tool.asked => Some(Ungated::Unanswered),
             (ToolStatus::Completed, None) => unasked(tool),
-            // What it says has failed was not carried out: nobody had to be asked about it.
+            // A command that ends with an error has been carried out all the same.
+            (ToolStatus::Failed, None) if tool.ran && tool.asked => Some(Ungated::Unanswered),
+            (ToolStatus::Failed, None) if tool.ran => unasked(tool),
+            // What failed before it began was not carried out: nobody had to be asked about it.
             (ToolStatus::Failed, None) => None,
         }
     }

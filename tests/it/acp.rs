@@ -1064,7 +1064,7 @@ async fn an_agent_works_in_its_channel_and_its_user_decides() {
     let packets = front.agents[0].collect_until(ends).await;
     for line in [
         "hmm",
-        "[tool] Write a.txt: failed",
+        "[tool] Write a.txt: failed (ungated)",
         "[tool] Write a.txt: /a.txt is outside the place of work",
     ] {
         assert!(packets.iter().any(|packet| packet[BODY] == line), "no {line:?} in {packets:?}");

@@ -82,6 +82,21 @@ async fn a_call_that_failed_without_asking_is_not_ungated() {
 }
 
 #[tokio::test]
+async fn a_command_that_ran_unasked_is_ungated_however_it_ended() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    let mut watcher = watcher(&front, process.addr).await;
+    for (count, word) in [(1, "run-failure"), (2, "exit-failure"), (3, "output-failure")] {
+        front.ask(1, word).await;
+        let (state, ungated, _) = tool_failed(&mut watcher).await;
+        assert_eq!((state, ungated), (json!("failed"), json!(true)), "{word}");
+        let rows = audit(&home);
+        assert_eq!((rows.len(), &rows[0]), (count, &decided("allowed", "nobody")), "{word}");
+    }
+}
+
+#[tokio::test]
 async fn a_refused_call_without_an_end_is_told_as_refused() {
     for (language, refused) in
         [("en", "it was refused"), ("ja", "許可されなかったため、実行されていません")]

@@ -25,6 +25,8 @@ pub struct Tool {
     pub diffs: Vec<FileDiff>,
     /// The agent asked before it went on.
     pub asked: bool,
+    /// Something shows that it was begun: its status, output before its end, or an exit code.
+    pub ran: bool,
 }
 
 impl Tool {
@@ -43,6 +45,7 @@ impl Tool {
             locations: Vec::new(),
             diffs: Vec::new(),
             asked: false,
+            ran: false,
         }
     }
 }

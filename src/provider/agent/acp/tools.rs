@@ -19,6 +19,8 @@ const LARGEST_INPUT: usize = 1024 * 1024;
 const LARGEST_DIFFED: usize = 256 * 1024;
 /// What all calls of a prompt may keep whole; further ones are treated as too large.
 const KEPT_WHOLE: usize = 16 * 1024 * 1024;
+/// Where agents put the exit code of a command.
+const EXIT_CODES: [&str; 3] = ["exit_code", "exitCode", "code"];
 /// So much new output of a tool that still runs is worth telling.
 const WORTH_TELLING: usize = 4 * 1024;
 
@@ -180,6 +182,7 @@ impl Entry {
         if !diffs.is_empty() {
             tool.diffs = diffs;
         }
+        tool.ran |= has_run(fields.status.as_ref(), said.is_some(), fields.raw_output.as_ref());
         let said = said.or_else(|| fields.raw_output.as_ref().map(plain));
         tool.output = said.map(cut).or(tool.output.take());
         match fields.status {
@@ -213,6 +216,7 @@ impl Entry {
     }
 
     fn lengthen(&mut self, more: &str) {
+        self.tool.ran = true;
         let output = self.tool.output.get_or_insert_default();
         output.push_str(more);
         if output.len() > LONGEST_TEXT {
@@ -226,7 +230,9 @@ impl Entry {
         let size = self.output_size();
         let known = self.told.as_ref().is_some_and(|told| {
             let grown = size.abs_diff(told.output);
-            let same = Tool { output: told.tool.output.clone(), ..self.tool.clone() } == told.tool;
+            // That it was begun is told with its end.
+            let (output, ran) = (told.tool.output.clone(), told.tool.ran);
+            let same = Tool { output, ran, ..self.tool.clone() } == told.tool;
             same && (self.printing.is_some() || grown < WORTH_TELLING)
         });
         if known {
@@ -264,6 +270,19 @@ impl Entry {
 
     fn output_size(&self) -> usize {
         self.tool.output.as_ref().map_or(0, String::len)
+    }
+}
+
+/// Output that comes together with a failure may be the reason why nothing was begun, so it shows nothing. An exit code
+/// is there only after something has run.
+fn has_run(status: Option<&ToolCallStatus>, speaks: bool, raw_output: Option<&Value>) -> bool {
+    let has_code = raw_output.is_some_and(|output| {
+        EXIT_CODES.into_iter().any(|key| output.get(key).is_some_and(Value::is_number))
+    });
+    match status {
+        Some(ToolCallStatus::InProgress | ToolCallStatus::Completed) => true,
+        Some(ToolCallStatus::Failed) => has_code,
+        Some(_) | None => has_code || speaks || raw_output.is_some(),
     }
 }
 
