@@ -298,6 +298,8 @@ pub enum Command {
         confirmed: Confirmed,
         /// Do not ask about this tool again in this session.
         always: bool,
+        /// The user was asked twice, which a dangerous call needs.
+        twice: bool,
     },
     /// Tell how the work of these agents compares.
     Compare {
@@ -808,6 +810,8 @@ pub enum Problem {
         "nothing waits for this answer: it was given before, came too late, or its run has ended"
     )]
     NothingToConfirm,
+    #[error("this call is dangerous and was not allowed yet: it takes a second confirmation")]
+    ConfirmTwice,
     #[error("this is not possible with this agent's work: {reason}")]
     NoChoice { reason: String },
     #[error("the command was not carried out ({reason}); send it again")]
@@ -832,6 +836,7 @@ impl Problem {
             Self::TooManyControls { .. } => "too_many_controls",
             Self::StoreStalled { .. } => "store_stalled",
             Self::NothingToConfirm => "nothing_to_confirm",
+            Self::ConfirmTwice => "confirm_twice",
             Self::NoChoice { .. } => "no_choice",
             Self::NotCarriedOut { .. } => "not_carried_out",
             Self::SessionDeleted => "session_deleted",

@@ -93,10 +93,12 @@ function createAnswers(level, decide) {
     always: { approved: true, always: true },
     refuse: { approved: false, always: false },
   };
-  const choices = Object.entries(decisions).map(([kind, decision]) => {
+  // What is dangerous is asked about every time, so there is no "always" for it.
+  const offered = Object.entries(decisions).filter(([, { always }]) => level !== "CRITICAL" || !always);
+  const choices = offered.map(([kind, decision]) => {
     const choice = button(kind, kind);
-    const act = () => decide(decision);
     const risky = level === "CRITICAL" && decision.approved;
+    const act = () => decide(risky ? { ...decision, twice: true } : decision);
     if (risky) actOnSecondPress(choice, { key: kind, sureKey: `${kind}Sure`, act });
     else choice.addEventListener("click", act);
     choice.dataset.key = KEYS_OF[kind];

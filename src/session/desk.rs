@@ -372,9 +372,9 @@ impl Session {
             Command::AckPlayback(ack) => self.on_playback_ack(asker, ack),
             Command::PressTalkKey(key) => self.on_talk_key(asker, key),
             Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),
-            Command::Confirm { id, confirmed, always } => {
+            Command::Confirm { id, confirmed, always, twice } => {
                 let mut step = Step::default();
-                match self.on_confirm(&mut step, &id, confirmed, always) {
+                match self.on_confirm(&mut step, &id, confirmed, always, twice) {
                     Ok(()) => self.record_for(asker, step),
                     Err(problem) => self.refuse(asker, problem),
                 }

@@ -277,13 +277,29 @@ impl Session {
         id: &ConfirmId,
         confirmed: Confirmed,
         always: bool,
+        twice: bool,
     ) -> Result<(), Problem> {
+        let asked = self.gate.open.iter().find(|open| open.id == *id);
+        let level = asked.ok_or(Problem::NothingToConfirm)?.level;
+        let is_dangerous = level == Level::Critical && confirmed == Confirmed::Approved;
+        if is_dangerous && !twice {
+            return Err(Problem::ConfirmTwice);
+        }
         let open = self.gate.take(|open| open.id == *id).ok_or(Problem::NothingToConfirm)?;
-        if always && confirmed == Confirmed::Approved {
+        if always && is_dangerous {
+            self.tell_not_remembered(step, &open);
+        } else if always && confirmed == Confirmed::Approved {
             self.gate.remembered[place(open.slot)].always.always(&open.call);
         }
         self.settle(step, open, confirmed, DecidedBy::User, "");
         Ok(())
+    }
+
+    /// What is dangerous is asked about every time.
+    fn tell_not_remembered(&mut self, step: &mut Step, open: &Open) {
+        let text = self.env.language.get().say("confirm", "not_remembered", &[]);
+        let line = format!("[tool] {}: {text}", open.call.tool);
+        self.tell_line(step, usize::from(open.slot.number()), line);
     }
 
     pub(super) fn on_confirm_deadline(&mut self) {

@@ -675,7 +675,7 @@ async fn pane(gateway: &Gateway, session: &str) -> Client {
 
 async fn confirm(front: &mut Frontend, pane: &mut Client, approved: bool) -> Value {
     let asked = pane.until("confirm_request").await;
-    let answer = json!({KIND: "confirm_answer", BODY: {"id": asked[BODY]["id"], "承認": approved}});
+    let answer = json!({KIND: "confirm_answer", BODY: {"id": asked[BODY]["id"], "承認": approved, "再確認": true}});
     front.input.send(&answer).await;
     pane.until("confirm_result").await;
     asked[BODY].clone()

@@ -106,7 +106,7 @@ async fn no_answer_in_time_is_a_refusal_to_the_agent_and_no_cancel() {
 
 /// Answers a question, so that nothing like it is asked again.
 async fn always(front: &mut Panes, question: &Value) {
-    let answer = json!({"id": question["id"], "承認": true, "常に": true});
+    let answer = json!({"id": question["id"], "承認": true, "常に": true, "再確認": true});
     front.input.send(&json!({KIND: "confirm_answer", BODY: answer})).await;
 }
 
@@ -147,6 +147,37 @@ async fn a_command_too_long_to_judge_is_asked_about_every_time() {
         always(&mut front, &question).await;
         assert_eq!(front.told(1).await.answer, "the-allow_once");
     }
+}
+
+#[tokio::test]
+async fn what_is_dangerous_takes_a_second_confirmation_every_time() {
+    let home = Home::new();
+    let process = gateway(&home, "");
+    let mut front = Panes::open(process.addr, None).await;
+    for _ in 0..2 {
+        front.type_in(1, "ask-huge one").await;
+        let question = front.question(1).await;
+        assert_eq!(question["警告"]["level"], "CRITICAL");
+        for more in [json!({}), json!({"再確認": false}), json!({"常に": true})] {
+            let mut once = json!({"id": question["id"], "承認": true});
+            once.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            front.input.send(&json!({KIND: "confirm_answer", BODY: once})).await;
+            assert_eq!(front.input.until("error").await[CODE], "confirm_twice");
+        }
+        always(&mut front, &question).await;
+        let told = front.told(1).await;
+        assert_eq!(told.answer, "the-allow_once");
+        let says_so = |line: &String| line.ends_with("what is dangerous is asked about every time");
+        assert!(told.lines.iter().any(says_so), "{told:?}");
+    }
+    // A refusal needs no second one.
+    front.type_in(1, "ask-huge one").await;
+    let question = front.question(1).await;
+    front
+        .input
+        .send(&json!({KIND: "confirm_answer", BODY: {"id": question["id"], "承認": false}}))
+        .await;
+    assert_eq!(front.told(1).await.answer, "the-reject_once");
 }
 
 #[tokio::test]

@@ -116,7 +116,7 @@ fn what_a_client_has_and_wants_to_follow_is_understood() {
         watch(WatchTarget::Every, WatchWish::Stop),
     );
     let (id, confirmed) = (ConfirmId::new("c0ffee"), Confirmed::Approved);
-    let answer = Command::Confirm { id, confirmed, always: false };
+    let answer = Command::Confirm { id, confirmed, always: false, twice: false };
     check_sent("client_confirm_answer", Channel::Input, answer);
     for wrong in [
         r#"{"メッセージ識別":"confirm_answer","メッセージ内容":{"id":"a","承認":"yes"}}"#,

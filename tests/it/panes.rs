@@ -86,7 +86,8 @@ impl Panes {
     }
 
     pub(crate) async fn decide(&mut self, question: &Value, approved: bool) {
-        let answer = json!({"id": question["id"], "承認": approved});
+        // Without effect for what is not dangerous.
+        let answer = json!({"id": question["id"], "承認": approved, "再確認": true});
         self.input.send(&json!({KIND: "confirm_answer", BODY: answer})).await;
     }
 }

@@ -140,7 +140,7 @@ test("what is dangerous is allowed only by a second press", () =>
     assert.equal(tap.sent("confirm_answer").length, 0, "a double click is one press");
     await page.waitForTimeout(450);
     await card.locator(".allow").click();
-    assert.deepEqual(tap.sent("confirm_answer")[0][KEYS.body], { id: "q", [KEYS.approved]: true, [KEYS.always]: false });
+    assert.deepEqual(tap.sent("confirm_answer")[0][KEYS.body], { id: "q", [KEYS.approved]: true, [KEYS.always]: false, [KEYS.twice]: true });
     tap.tell("input", "confirm_result", golden("confirm_result", { id: "q", [KEYS.approved]: false, [KEYS.decider]: "time" }));
     await card.locator(".verdict", { hasText: "nobody answered" }).waitFor();
     await card.waitFor({ state: "detached" });

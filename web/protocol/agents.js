@@ -27,8 +27,10 @@ export function reader(kind) {
 }
 
 /** What a person decided about a question of an agent. */
-export function answer(id, { approved, always }) {
+/** `twice`: the user has pressed a second time, which the gateway demands for what is dangerous. */
+export function answer(id, { approved, always, twice = false }) {
   const body = { id, [KEYS.approved]: approved, [KEYS.always]: always };
+  if (twice) body[KEYS.twice] = true;
   return { [KEYS.kind]: "confirm_answer", [KEYS.body]: body };
 }
 

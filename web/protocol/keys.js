@@ -45,6 +45,7 @@ export const KEYS = Object.freeze({
   limit: "期限",
   approved: "承認",
   always: "常に",
+  twice: "再確認",
   decider: "決定者",
   name: "名前",
   sort: "種類",

@@ -477,7 +477,8 @@ fn read_confirm(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
         DecodeError::BadField { field: field::BODY, expected: "an object of an id and a decision" };
     let body: wire::ConfirmBody = packet.body.and_then(value::object).ok_or(expected)?;
     let confirmed = if body.approved { Confirmed::Approved } else { Confirmed::Refused };
-    Ok(Command::Confirm { id: ConfirmId::new(&body.id), confirmed, always: body.always })
+    let wire::ConfirmBody { id, always, twice, .. } = body;
+    Ok(Command::Confirm { id: ConfirmId::new(&id), confirmed, always, twice })
 }
 
 /// Existing clients send an empty text where an object may be: texts, numbers and null count as no content. A list is

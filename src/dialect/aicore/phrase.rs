@@ -99,6 +99,7 @@ pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
         Problem::ReadOnly
         | Problem::NotHolder
         | Problem::NothingToConfirm
+        | Problem::ConfirmTwice
         | Problem::SessionDeleted
         | Problem::StorageDamaged => say(&[]),
     }

@@ -174,6 +174,8 @@ pub(super) struct ConfirmBody {
     pub(super) approved: bool,
     #[serde(rename = "常に", default)]
     pub(super) always: bool,
+    #[serde(rename = "再確認", default)]
+    pub(super) twice: bool,
 }
 
 /// Content of `compare`.
