@@ -7,7 +7,7 @@ use super::objects::Ids;
 use super::private::remove_file;
 use super::refs::{TreeId, tree_id};
 use super::{GitError, Repository};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -131,12 +131,13 @@ impl Index {
     pub(super) fn take(&self, extent: Extent) -> Result<(TreeId, Vec<String>), GitError> {
         self.repository.update_excludes()?;
         let mut candidates = self.changed(extent)?;
-        let mut left_out = Vec::new();
+        let (mut left_out, mut new) = (Vec::new(), HashSet::new());
         for path in self.untracked(extent)? {
             // Another repository; its files are its own.
             if path.as_bytes().ends_with(b"/") {
                 left_out.push(path);
             } else {
+                new.insert(path.clone());
                 candidates.insert(path);
             }
         }
@@ -146,6 +147,12 @@ impl Index {
         for path in candidates {
             match look(&top, Path::new(&path)) {
                 Found::File(_) if makes_repository(&top, Path::new(&path)) => left_out.push(path),
+                Found::File(_)
+                    if new.contains(&path)
+                        && self.completes_repository(&top, Path::new(&path))? =>
+                {
+                    left_out.push(path);
+                }
                 Found::File(bytes) => {
                     size.add(bytes);
                     present.push(path);
@@ -228,6 +235,37 @@ impl Index {
         if prefix.as_os_str().is_empty() { git } else { git.arg(prefix) }
     }
 
+    /// Whether a new file belongs to what makes a git directory of one that has its `HEAD` already. A repository that
+    /// is part of the project as a whole may get new files.
+    fn completes_repository(&self, top: &Folder, path: &Path) -> Result<bool, GitError> {
+        for directory in path.ancestors().skip(1) {
+            let rest = path.strip_prefix(directory).unwrap_or(path);
+            let is_part = rest
+                .iter()
+                .next()
+                .is_some_and(|first| PARTS.iter().any(|part| first.eq_ignore_ascii_case(part)));
+            if is_part
+                && top.descend(directory).is_ok_and(|folder| folder.is_layout())
+                && self.is_tracked(&directory.join("HEAD"))?
+                && !self.has_tracked_layout(directory)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn has_tracked_layout(&self, directory: &Path) -> Result<bool, GitError> {
+        let has = |part: &str| self.is_tracked(&directory.join(part));
+        Ok((has("objects")? && has("refs")?) || has("commondir")?)
+    }
+
+    /// Whether it is known from before: a file, or a directory with one in it.
+    fn is_tracked(&self, path: &Path) -> Result<bool, GitError> {
+        let known = self.git("ls-files").args(["-z", "--"]).arg(path).read()?;
+        Ok(!known.is_empty())
+    }
+
     /// Notes entries as they are in a tree, then which files look like them. `lines` are `MODE HASH\tPATH`.
     pub(super) fn note(&self, lines: &[Vec<u8>]) -> Result<(), GitError> {
         if !lines.is_empty() {
@@ -292,6 +330,9 @@ impl Size {
         Err(GitError::TooLarge { files: self.files, mib: self.bytes >> 20 })
     }
 }
+
+/// Besides `HEAD`, what makes a git directory of a directory.
+const PARTS: [&str; 3] = ["objects", "refs", "commondir"];
 
 /// A new file that would make its directory a git directory, whose settings are used by whoever uses git there. It is
 /// left out, and the rest is files like others.

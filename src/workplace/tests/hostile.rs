@@ -354,3 +354,36 @@ fn a_result_makes_no_repository_of_a_directory() {
     }
     assert_eq!(fixture.read("HEAD").unwrap(), "only a name\n");
 }
+
+#[test]
+fn a_result_completes_no_repository_around_a_head_of_the_project() {
+    let fixture = Fixture::new();
+    let trap = Trap::new(&fixture);
+    fixture.write("kit/HEAD", "ref: refs/heads/main\n");
+    git(&fixture.top(), &["init", "-q", "--bare", "whole"]);
+    fixture.write("whole/refs/heads/.keep", "");
+    fixture.write("whole/objects/info/.keep", "");
+    fixture.commit("a file with that name, and a repository as a fixture");
+    let worktree = fixture.ensure(1);
+    let kit = fixture.top().join("kit");
+    let worktree_setting = format!("\tbare = false\n\tworktree = {}\n", kit.display());
+    let config = trap.config().replacen("[core]\n", &format!("[core]\n{worktree_setting}"), 1);
+    for (path, content) in [
+        ("kit/config", config.as_str()),
+        ("kit/objects/info/x", "x"),
+        ("kit/refs/heads/x", "x"),
+        ("kit/objects.txt", "like any other"),
+        ("whole/refs/heads/more", "x"),
+    ] {
+        write(worktree.top(), path, content);
+    }
+    let Accepted::Project { left_out, .. } = worktree.accept(&Target::Project).unwrap() else {
+        panic!("not accepted");
+    };
+    let _ = try_git(&kit, &["status"]);
+    assert!(!trap.mark.exists(), "git status has run the agent's program");
+    assert_eq!(left_out, ["kit/objects/info/x", "kit/refs/heads/x"]);
+    for taken in ["kit/config", "kit/objects.txt", "kit/HEAD", "whole/refs/heads/more"] {
+        assert!(fixture.read(taken).is_some(), "{taken}");
+    }
+}
