@@ -27,7 +27,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
@@ -226,7 +225,7 @@ fn main() -> ExitCode {
 
 fn say(overrides: Overrides, text: &str) -> Result<()> {
     let data = config::data(overrides)?;
-    let sessions = Runtime::new()?.block_on(control::say(&data, text))?;
+    let sessions = task::start_small_runtime()?.block_on(control::say(&data, text))?;
     let plural = if sessions == 1 { "" } else { "s" };
     writeln!(stdout(), "told {sessions} session{plural}")?;
     Ok(())

@@ -6,7 +6,7 @@ mod runtime;
 
 pub use doorbell::Doorbell;
 pub use fair_queue::{FairLimits, FairPermit, FairQueue};
-pub use runtime::{NoThreads, keep_spare_threads, start_runtime};
+pub use runtime::{NoThreads, keep_spare_threads, start_runtime, start_small_runtime};
 
 use futures_util::FutureExt;
 use std::future::Future;

@@ -7,10 +7,10 @@ use crate::data_dir::DataDirError;
 use crate::files::{Backup, BadMoment, FileError, Files, Moment};
 use crate::server::control::{self, ControlError};
 use crate::session::file_limits;
+use crate::task::start_small_runtime;
 use clap::Subcommand;
 use serde_json::json;
 use std::io::{self, BufWriter, IsTerminal, Write, stderr, stdin, stdout};
-use tokio::runtime::Runtime;
 
 #[derive(Debug, Subcommand)]
 pub enum BackupCommand {
@@ -109,7 +109,7 @@ fn restore(
         }
         Holder::Gateway => {
             let order = control::restore(&config.data, &config.project, moment, path);
-            Runtime::new()?.block_on(order)?
+            start_small_runtime()?.block_on(order)?
         }
         Holder::Us(_held) => {
             let files = Files::open(&config.project, &config.data, file_limits(config))?;

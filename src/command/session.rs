@@ -8,13 +8,13 @@ use crate::message::SessionId;
 use crate::server::control::{self, ControlError};
 use crate::session::{Archive, forget_agents};
 use crate::store::{self, Outside, Scope, SessionSummary, Store, StoreError};
+use crate::task::start_small_runtime;
 use clap::Subcommand;
 use jiff::Timestamp;
 use serde_json::json;
 use std::io::{self, BufWriter, IsTerminal, Write, stderr, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(Debug, Subcommand)]
@@ -155,7 +155,7 @@ fn write_unless_interrupted(
     file: std::fs::File,
     mistake: &impl Fn(io::Error) -> SessionCommandError,
 ) -> Result<(), SessionCommandError> {
-    let runtime = Runtime::new()?;
+    let runtime = start_small_runtime()?;
     let written = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
@@ -194,11 +194,13 @@ fn delete(data: &Path, id: &str, yes: bool) -> Result<(), SessionCommandError> {
     }
     // Looked at again: a gateway may have started or ended while somebody thought about it.
     match Holder::of(data)? {
-        Holder::Gateway => match Runtime::new()?.block_on(control::delete_session(data, &known)) {
-            Err(ControlError::NotRunning(_)) => return Err(SessionCommandError::Unreachable),
-            done => done?,
-        },
-        Holder::Us(_held) => Runtime::new()?.block_on(delete_here(data, &known))?,
+        Holder::Gateway => {
+            match start_small_runtime()?.block_on(control::delete_session(data, &known)) {
+                Err(ControlError::NotRunning(_)) => return Err(SessionCommandError::Unreachable),
+                done => done?,
+            }
+        }
+        Holder::Us(_held) => start_small_runtime()?.block_on(delete_here(data, &known))?,
         Holder::Nobody => return Err(unknown()),
     }
     writeln!(stdout(), "deleted {known}")?;

@@ -8,7 +8,6 @@ use clap::Args;
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -130,7 +129,7 @@ pub fn run(command: TalkCommand, overrides: Overrides) -> Result<(), TalkCommand
         push_to_talk: command.push_to_talk,
         half_duplex: command.no_aec,
     };
-    let runtime = Runtime::new()?;
+    let runtime = crate::task::start_runtime().map_err(std::io::Error::other)?;
     let talked = runtime.block_on(async {
         let stop = CancellationToken::new();
         let (mut interrupt, mut terminate) =

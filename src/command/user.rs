@@ -9,10 +9,10 @@ use crate::data_dir::DataDirError;
 use crate::message::Principal;
 use crate::server::control::{self, ControlError};
 use crate::store::StoreError;
+use crate::task::start_small_runtime;
 use clap::Subcommand;
 use std::io::{self, BufRead, IsTerminal, Write, stdin, stdout};
 use std::path::PathBuf;
-use tokio::runtime::Runtime;
 use toml_edit::{Item, Table, value};
 
 const SHORTEST_PASSWORD: usize = 8;
@@ -149,7 +149,7 @@ fn check_unknown(users: &[User], name: &str) -> Result<(), UserCommandError> {
 /// With and without a running gateway.
 fn log_out(name: &str, overrides: Overrides) -> Result<(), UserCommandError> {
     let data = config::data(overrides)?;
-    let ended = Runtime::new()?.block_on(async {
+    let ended = start_small_runtime()?.block_on(async {
         match Holder::of(&data)? {
             Holder::Gateway => Ok(control::logout(&data, name).await?),
             Holder::Us(_held) => Ok(auth::end_logins(&data, &Principal::new(name)).await?),
@@ -225,7 +225,7 @@ fn tell_gateway(
     overrides: Overrides,
 ) -> Result<String, UserCommandError> {
     let told = config::data(overrides).map_err(UserCommandError::from).and_then(|data| {
-        let told = Runtime::new()?.block_on(control::reload_users(&data, &path));
+        let told = start_small_runtime()?.block_on(control::reload_users(&data, &path));
         Ok(told?)
     });
     match told {

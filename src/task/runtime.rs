@@ -20,7 +20,7 @@ const USE: Duration = Duration::from_millis(5);
 /// The gateway cannot start.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the system refuses threads to the gateway ({0}); raise its limit of processes (`ulimit -u`, `TasksMax`)"
+    "the system refuses threads or files to this command ({0}); raise its limit of processes (`ulimit -u`, `TasksMax`)"
 )]
 pub struct NoThreads(io::Error);
 
@@ -36,6 +36,12 @@ pub fn start_runtime() -> Result<Runtime, NoThreads> {
     panic::set_hook(hook);
     let refused = |_| Err(io::Error::from(io::ErrorKind::WouldBlock));
     started.unwrap_or_else(refused).map_err(NoThreads)
+}
+
+/// For a command that does one thing and ends. It has no threads of its own, so a limit of processes does not stop it.
+pub fn start_small_runtime() -> io::Result<Runtime> {
+    let started = Builder::new_current_thread().enable_all().build();
+    started.map_err(|err| io::Error::other(NoThreads(err)))
 }
 
 /// Uses them so often that they never end.

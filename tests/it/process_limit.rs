@@ -137,3 +137,15 @@ fn a_gateway_that_gets_no_threads_says_so_and_does_not_start() {
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     assert!(said.contains("TasksMax"), "{said}");
 }
+
+#[test]
+fn a_command_that_only_asks_the_gateway_needs_no_threads() {
+    let home = Home::new();
+    give_away(home.data.path());
+    let (_binary, script) = as_user("prlimit --nproc=1:1");
+    let mut say = Command::new("sh");
+    say.args(["-c", &script, "sh", "say", "hello", "--data"]).arg(home.data.path());
+    let output = say.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("no gateway is running"), "{told}");
+}
