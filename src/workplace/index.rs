@@ -63,8 +63,16 @@ impl Index {
             Err(err) if err.kind() != ErrorKind::NotFound => {
                 Err(GitError::io("reading the index")(err))
             }
-            Ok(()) | Err(_) => Ok(index),
+            Ok(()) => index.overlook_nothing().map(|()| index),
+            Err(_) => Ok(index),
         }
+    }
+
+    /// Files that the user has marked with `--assume-unchanged` are looked at like others: what is on disk would be
+    /// overwritten otherwise, and no backup would have it. An index that cannot be read is found out by the next look.
+    fn overlook_nothing(&self) -> Result<(), GitError> {
+        let refresh = self.git("update-index").args(["-q", "--really-refresh"]);
+        refresh.arg("--ignore-submodules").run().map(drop)
     }
 
     /// Kept between runs.

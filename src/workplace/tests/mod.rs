@@ -1,6 +1,7 @@
 //! Real repositories in temporary directories. The environment of the git that plays the user is empty, too.
 
 mod accepting;
+mod bytes;
 mod changing;
 mod hostile;
 mod keeping;
