@@ -3,11 +3,12 @@
 
 use super::folder::Folder;
 use super::git::Git;
+use super::layout;
 use super::objects::Ids;
 use super::private::remove_file;
 use super::refs::{TreeId, tree_id};
 use super::{GitError, Repository};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -23,6 +24,10 @@ const MOST_BYTES: u64 = 8 << 30;
 const PROJECT: &str = "project";
 /// Files that are there although they belong to what a sparse checkout leaves out are looked at as well.
 const SPARSE: &str = "core.sparseCheckout=true";
+/// So often files that git refuses to take are looked for among others.
+const MOST_FAILURES: usize = 1_000;
+/// What git says of a name that it does not take.
+const IGNORING: &str = "Ignoring path ";
 /// As `ls-files --stage` tells a submodule.
 const SUBMODULE: &[u8] = b"160000 ";
 
@@ -139,13 +144,12 @@ impl Index {
     pub(super) fn take(&self, extent: Extent) -> Result<(TreeId, Vec<String>), GitError> {
         self.repository.update_excludes()?;
         let mut candidates = self.changed(extent)?;
-        let (mut left_out, mut new) = (Vec::new(), HashSet::new());
+        let mut left_out = Vec::new();
         for path in self.untracked(extent)? {
             // Another repository; its files are its own.
             if path.as_bytes().ends_with(b"/") {
                 left_out.push(path);
             } else {
-                new.insert(path.clone());
                 candidates.insert(path);
             }
         }
@@ -155,12 +159,6 @@ impl Index {
         for path in candidates {
             match look(&top, Path::new(&path)) {
                 Found::File(_) if makes_repository(&top, Path::new(&path)) => left_out.push(path),
-                Found::File(_)
-                    if new.contains(&path)
-                        && self.completes_repository(&top, Path::new(&path))? =>
-                {
-                    left_out.push(path);
-                }
                 Found::File(bytes) => {
                     size.add(bytes);
                     present.push(path);
@@ -172,9 +170,12 @@ impl Index {
         if !self.repository.has_git() {
             size.check()?;
         }
-        left_out.extend(self.filled_submodules(&top)?);
+        let listed =
+            self.only_project(self.git("ls-files").args(["-z", "--stage", "--"])).read()?;
+        left_out.extend(filled_submodules(&top, &listed));
+        left_out.extend(layout::take_out(&mut present, &gone, &listed));
         update(self.git("update-index"), &["--force-remove"], &gone)?;
-        update(self.git("update-index"), &["--add", "--remove", "--replace"], &present)?;
+        left_out.extend(self.add(&present)?);
         let tree = write_tree(self.git("write-tree"))?;
         let mut told: Vec<_> = left_out.iter().map(|path| self.told(path)).collect();
         told.sort();
@@ -204,14 +205,27 @@ impl Index {
         self.repository.told(path) + slash
     }
 
-    /// Submodules of the project that there are files in. Their names end with a slash.
-    fn filled_submodules(&self, top: &Folder) -> Result<Vec<OsString>, GitError> {
-        let listed =
-            self.only_project(self.git("ls-files").args(["-z", "--stage", "--"])).read()?;
-        let lines = listed.split(|byte| *byte == 0).filter(|line| line.starts_with(SUBMODULE));
-        let paths = lines.filter_map(|line| line.splitn(2, |byte| *byte == b'\t').nth(1));
-        let filled = paths.filter(|path| top.holds_something(Path::new(OsStr::from_bytes(path))));
-        Ok(filled.map(|path| OsString::from_vec([path, b"/"].concat())).collect())
+    /// Returns what git does not take: names that mean something to it on other systems, and files that are not what
+    /// attributes say of them, such as another encoding. One of these must not keep the others from being taken.
+    fn add(&self, paths: &[OsString]) -> Result<Vec<OsString>, GitError> {
+        let how = ["--add", "--remove", "--replace"];
+        let mut waiting = vec![paths];
+        let (mut refused, mut failures) = (Vec::new(), 0);
+        while let Some(paths) = waiting.pop().filter(|paths| !paths.is_empty()) {
+            match update(self.git("update-index"), &how, paths) {
+                Ok(ignored) => refused.extend(ignored),
+                // The index is another's fault, or all of it is.
+                Err(err @ GitError::Failed { .. }) if failures == MOST_FAILURES => return Err(err),
+                Err(GitError::Failed { .. }) if paths.len() == 1 => refused.push(paths[0].clone()),
+                Err(GitError::Failed { .. }) => {
+                    let (first, second) = paths.split_at(paths.len() / 2);
+                    waiting.extend([first, second]);
+                    failures += 1;
+                }
+                Err(err) => return Err(err),
+            }
+        }
+        Ok(refused)
     }
 
     /// Paths that are not what the index has noted. What is in submodules stays there: looking into one would mean
@@ -243,37 +257,6 @@ impl Index {
         if prefix.as_os_str().is_empty() { git } else { git.arg(prefix) }
     }
 
-    /// Whether a new file belongs to what makes a git directory of one that has its `HEAD` already. A repository that
-    /// is part of the project as a whole may get new files.
-    fn completes_repository(&self, top: &Folder, path: &Path) -> Result<bool, GitError> {
-        for directory in path.ancestors().skip(1) {
-            let rest = path.strip_prefix(directory).unwrap_or(path);
-            let is_part = rest
-                .iter()
-                .next()
-                .is_some_and(|first| PARTS.iter().any(|part| first.eq_ignore_ascii_case(part)));
-            if is_part
-                && top.descend(directory).is_ok_and(|folder| folder.is_layout())
-                && self.is_tracked(&directory.join("HEAD"))?
-                && !self.has_tracked_layout(directory)?
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn has_tracked_layout(&self, directory: &Path) -> Result<bool, GitError> {
-        let has = |part: &str| self.is_tracked(&directory.join(part));
-        Ok((has("objects")? && has("refs")?) || has("commondir")?)
-    }
-
-    /// Whether it is known from before: a file, or a directory with one in it.
-    fn is_tracked(&self, path: &Path) -> Result<bool, GitError> {
-        let known = self.git("ls-files").args(["-z", "--"]).arg(path).read()?;
-        Ok(!known.is_empty())
-    }
-
     /// Notes entries as they are in a tree, then which files look like them. `lines` are `MODE HASH\tPATH`.
     pub(super) fn note(&self, lines: &[Vec<u8>]) -> Result<(), GitError> {
         if !lines.is_empty() {
@@ -303,14 +286,28 @@ impl Drop for Index {
     }
 }
 
-fn update(mut git: Git, how: &[&str], paths: &[OsString]) -> Result<(), GitError> {
+/// Returns names that git does not take.
+fn update(mut git: Git, how: &[&str], paths: &[OsString]) -> Result<Vec<OsString>, GitError> {
     if paths.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     for option in how {
         git = git.arg(option);
     }
-    git.args(["-z", "--stdin"]).input(joined(paths)).read().map(drop)
+    let output = git.args(["-z", "--stdin"]).input(joined(paths)).run()?;
+    if output.code != 0 {
+        return Err(GitError::from_stderr("update-index", &output.stderr));
+    }
+    let ignored = output.stderr.lines().filter_map(|line| line.strip_prefix(IGNORING));
+    Ok(ignored.map(OsString::from).collect())
+}
+
+/// Submodules that there are files in. Their names end with a slash.
+fn filled_submodules(top: &Folder, listed: &[u8]) -> Vec<OsString> {
+    let lines = listed.split(|byte| *byte == 0).filter(|line| line.starts_with(SUBMODULE));
+    let paths = lines.filter_map(|line| line.splitn(2, |byte| *byte == b'\t').nth(1));
+    let filled = paths.filter(|path| top.holds_something(Path::new(OsStr::from_bytes(path))));
+    filled.map(|path| OsString::from_vec([path, b"/"].concat())).collect()
 }
 
 /// Objects of a partial clone may be elsewhere, and nobody needs to look whether they are.
@@ -338,9 +335,6 @@ impl Size {
         Err(GitError::TooLarge { files: self.files, mib: self.bytes >> 20 })
     }
 }
-
-/// Besides `HEAD`, what makes a git directory of a directory.
-const PARTS: [&str; 3] = ["objects", "refs", "commondir"];
 
 /// A new file that would make its directory a git directory, whose settings are used by whoever uses git there. It is
 /// left out, and the rest is files like others.

@@ -18,6 +18,7 @@ mod generated;
 mod git;
 mod include;
 mod index;
+mod layout;
 mod merge;
 mod nested;
 mod objects;

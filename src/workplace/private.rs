@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Settings about how files look on disk. Everything else of the user's configuration is left out, above all what
 /// names programs: filters, diff and merge drivers, monitors.
-const COPIED: &str = "^core\\.(filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|safecrlf|trustctime|checkstat|sharedrepository|bigfilethreshold)$";
+const COPIED: &str = "^core\\.(filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|trustctime|checkstat|sharedrepository|bigfilethreshold)$";
 
 /// Of all repositories, in the data directory.
 pub(super) const DIRECTORY: &str = "workplace";

@@ -19,3 +19,25 @@ fn a_change_that_git_was_told_to_overlook_is_not_lost() {
         assert_eq!(fixture.read("a").unwrap(), "settings of the user\n", "{flag}");
     }
 }
+
+#[test]
+fn attributes_of_an_agent_do_not_keep_its_work_from_being_looked_at() {
+    for (attributes, content) in [
+        ("* working-tree-encoding=UTF-16\n", b"odd".as_slice()),
+        ("* working-tree-encoding=no-such-thing\n", b"odd"),
+        ("* text eol=crlf\n", b"one\r\ntwo\n"),
+        ("* filter=none diff=none merge=none ident\n", b"$Id: $\n"),
+    ] {
+        let fixture = Fixture::new();
+        fixture.git(&["config", "core.safecrlf", "true"]);
+        let worktree = fixture.ensure(1);
+        write(worktree.top(), ".gitattributes", attributes);
+        write(worktree.top(), "new", content);
+        let changes = worktree.changes();
+        assert!(changes.is_ok(), "{attributes}: {changes:?}");
+        worktree.accept(&Target::Project).unwrap();
+        write(worktree.top(), "new", [content, content].concat());
+        worktree.discard().unwrap();
+        fixture.repository().back_up(Place::Project, &session(), RunId(1)).unwrap();
+    }
+}

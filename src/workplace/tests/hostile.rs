@@ -387,3 +387,32 @@ fn a_result_completes_no_repository_around_a_head_of_the_project() {
         assert!(fixture.read(taken).is_some(), "{taken}");
     }
 }
+
+/// Nothing of each result is a repository, all of them together are.
+#[test]
+fn several_results_make_no_repository_together() {
+    let orders: [&[&[&str]]; 4] = [
+        &[&["HEAD"], &["objects/keep", "refs/keep", "config"]],
+        &[&["HEAD", "refs/keep"], &["config", "objects/keep"]],
+        &[&["HEAD", "config"], &["commondir"]],
+        &[&["objects/keep", "config"], &["refs/keep"], &["HEAD"]],
+    ];
+    for order in orders {
+        let fixture = Fixture::new();
+        let worktree = fixture.ensure(1);
+        let content = "[core]\n\tbare = true\n";
+        for parts in order {
+            for part in *parts {
+                let content = match *part {
+                    "HEAD" => "ref: refs/heads/main\n",
+                    "commondir" => "../src\n",
+                    _ => content,
+                };
+                write(worktree.top(), Path::new("sly").join(part), content);
+            }
+            worktree.accept(&Target::Project).unwrap();
+        }
+        let sly = fixture.top().join("sly");
+        assert!(!super::super::nested::is_layout(&sly), "{order:?}: {:?}", files(&sly));
+    }
+}

@@ -96,3 +96,18 @@ fn a_copy_with_files_beside_the_project_is_not_removed() {
     fs::remove_file(worktree.top().join("beside")).unwrap();
     assert!(ensure().is_fresh());
 }
+
+#[test]
+fn names_that_git_refuses_are_told() {
+    let fixture = Fixture::new();
+    let worktree = fixture.ensure(1);
+    let names = [".GIT/config", ".git ", "git~1/x", "sub/.Git"];
+    for name in names {
+        write(worktree.top(), name, "x\n");
+    }
+    write(worktree.top(), "new", "x\n");
+    let accepted = worktree.accept(&Target::Project).unwrap();
+    let Accepted::Project { left_out, .. } = accepted else { panic!("{accepted:?}") };
+    assert_eq!(left_out, names);
+    assert_eq!(files(&fixture.top()), ["a", "b", "new", "src/deep/c"]);
+}
