@@ -21,6 +21,10 @@ use std::time::Duration;
 /// names programs: filters, diff and merge drivers, monitors.
 const COPIED: &str = "^core\\.(filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|trustctime|checkstat|sharedrepository|bigfilethreshold)$";
 
+/// Attributes for a project that is no repository. A `.gitattributes` there, of whoever made these files or of an agent,
+/// has never changed any of them.
+const BYTES: &[u8] = b"* -text -ident -filter !eol !working-tree-encoding\n";
+
 /// Of all repositories, in the data directory.
 pub(super) const DIRECTORY: &str = "workplace";
 const ONCE: &str = "once-";
@@ -194,7 +198,8 @@ impl Private {
             rules.push(b'\n');
         }
         self.write("git/info/exclude", &rules)?;
-        self.write("git/info/attributes", &users("attributes"))
+        let attributes = if user.is_none() { BYTES.to_vec() } else { users("attributes") };
+        self.write("git/info/attributes", &attributes)
     }
 
     /// Indexes and prepared files of gateways that were killed.

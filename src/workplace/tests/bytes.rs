@@ -2,6 +2,20 @@
 
 use super::*;
 
+/// A project that is no repository.
+fn without_git(fixture: &Fixture) -> PathBuf {
+    let plain = fixture.dir.path().canonicalize().unwrap().join("plain");
+    fs::create_dir(&plain).unwrap();
+    plain
+}
+
+fn ensure(fixture: &Fixture, project: &Path) -> Worktree {
+    let repository = Repository::discover(project, &fixture.data()).unwrap().unwrap();
+    let slot = AgentSlot::new(1).unwrap();
+    let path = repository.worktree_path(&session(), slot);
+    repository.ensure(&session(), slot, &path).unwrap()
+}
+
 #[test]
 fn a_change_that_git_was_told_to_overlook_is_not_lost() {
     for flag in ["--assume-unchanged", "--skip-worktree"] {
@@ -17,6 +31,32 @@ fn a_change_that_git_was_told_to_overlook_is_not_lost() {
         let repository = fixture.repository();
         repository.restore(Place::Project, &session(), &backup.name, None).unwrap();
         assert_eq!(fixture.read("a").unwrap(), "settings of the user\n", "{flag}");
+    }
+}
+
+const MIXED: &[u8] = b"one\r\ntwo\nthree\r\n\xff\xfe$Id$\n";
+
+#[test]
+fn without_git_no_byte_is_changed() {
+    let fixture = Fixture::empty();
+    let plain = without_git(&fixture);
+    for attributes in
+        ["* text=auto ident\n", "* text eol=crlf\n", "* working-tree-encoding=UTF-16\n"]
+    {
+        write(&plain, ".gitattributes", attributes);
+        write(&plain, "mixed", MIXED);
+        write(&plain, "odd", b"odd");
+        let worktree = ensure(&fixture, &plain);
+        assert_eq!(fs::read(worktree.top().join("mixed")).unwrap(), MIXED, "{attributes}");
+        let changed = [b"agent\r\n", MIXED].concat();
+        write(worktree.top(), "mixed", &changed);
+        let accepted = worktree.accept(&Target::Project).unwrap();
+        let Accepted::Project { backup, .. } = accepted else { panic!("{accepted:?}") };
+        assert_eq!(fs::read(plain.join("mixed")).unwrap(), changed, "{attributes}");
+        let repository = worktree.repository();
+        repository.restore(Place::Project, &session(), &backup.name, None).unwrap();
+        assert_eq!(fs::read(plain.join("mixed")).unwrap(), MIXED, "{attributes}");
+        worktree.discard().unwrap();
     }
 }
 
