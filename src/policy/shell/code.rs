@@ -32,6 +32,22 @@ const INTERPRETERS: [&str; 22] = [
 const REMOVERS: [&str; 7] =
     ["rmtree", "rmSync", "fs.rm(", "rm_rf", "remove_tree", "removeSync", "rimraf"];
 
+/// Calls that run a text as code, and those that make one of what nobody can read here.
+const EVALUATORS: [&str; 5] = ["exec(", "eval(", "iex ", "invoke-expression", "loadstring("];
+const HIDERS: [&str; 11] = [
+    "b64decode",
+    "fromhex",
+    "decompress",
+    "urlopen",
+    "requests.get",
+    "atob(",
+    "base64",
+    "fetch(",
+    "iwr",
+    "invoke-webrequest",
+    "downloadstring",
+];
+
 pub(super) fn is_interpreter(name: &str) -> bool {
     let base = name.split('.').next().unwrap_or_default();
     INTERPRETERS.contains(&name) || INTERPRETERS.contains(&base) && name.starts_with("python")
@@ -65,6 +81,8 @@ impl Walker<'_> {
                 rest.next();
             } else if !text.starts_with('-') && is_awk && code.is_empty() {
                 code.push(field);
+            } else if text == "run" && matches!(name, "deno" | "bun") {
+                continue;
             } else if !text.starts_with('-') || text == "-" {
                 file = Some(field).filter(|_| text != "-");
                 break;
@@ -87,15 +105,35 @@ impl Walker<'_> {
         if let Some(file) = file {
             match &file.feed {
                 Some(Feed::Known(text)) if !file.is_downloaded() => self.code(text, dirs),
-                _ if self.was_fetched(file) => self.critical(reason::DOWNLOADED),
-                _ => {}
+                _ if self.was_fetched(file) || file.text.contains("://") => {
+                    self.critical(reason::DOWNLOADED);
+                }
+                _ if file.text == "/dev/stdin" => {
+                    if let Feed::Known(text) = input {
+                        self.code(text, dirs);
+                    }
+                }
+                _ => {
+                    if let Some(text) = self.content_of(file) {
+                        self.code(&text, dirs);
+                    }
+                }
             }
         }
         says
     }
 
-    fn code(&mut self, code: &str, dirs: &Dirs) {
-        if REMOVERS.iter().any(|name| code.contains(name)) {
+    pub(super) fn code(&mut self, code: &str, dirs: &Dirs) {
+        let is_recursive = |name: &str| code.contains(name) && code.contains("recursive");
+        if REMOVERS.iter().any(|name| code.contains(name)) || is_recursive("rmdirSync") {
+            self.critical(reason::REMOVES);
+        }
+        let lower = code.to_lowercase();
+        let evaluates = EVALUATORS.iter().any(|name| lower.contains(name));
+        if evaluates && HIDERS.iter().any(|name| lower.contains(name)) {
+            self.critical(reason::UNKNOWN);
+        }
+        if lower.contains("remove-item") && lower.contains("-r") {
             self.critical(reason::REMOVES);
         }
         let texts = literals(code);
@@ -140,6 +178,34 @@ fn literals(code: &str) -> Vec<String> {
             }
         }
         found.push(text);
+    }
+    found.extend(bracketed(code));
+    found
+}
+
+/// `qw(...)`, `qx{...}` and `%x(...)`, as Perl and Ruby have them. Words of a list are texts of their own.
+fn bracketed(code: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for begin in ["qw", "qx", "%x", "%w"] {
+        for (at, _) in code.match_indices(begin) {
+            let rest = &code[at + begin.len()..];
+            let Some(open) = rest.chars().next().filter(|one| "([{<|/!".contains(*one)) else {
+                continue;
+            };
+            let close = match open {
+                '(' => ')',
+                '[' => ']',
+                '{' => '}',
+                '<' => '>',
+                other => other,
+            };
+            let inner = rest[1..].split(close).next().unwrap_or_default();
+            if begin.ends_with('w') {
+                found.extend(inner.split_whitespace().map(str::to_owned));
+            } else {
+                found.push(inner.to_owned());
+            }
+        }
     }
     found
 }

@@ -121,7 +121,7 @@ impl Walker<'_> {
 
     /// A program that overwrites gets these.
     fn disks(&mut self, arguments: &[Field]) {
-        let is_whole_disk = |field: &Field| field.device().is_some_and(is_disk);
+        let is_whole_disk = |field: &Field| field.device().is_some_and(|device| is_disk(&device));
         if arguments.iter().any(is_whole_disk) {
             self.note(Danger::Denied(reason::DISK.to_owned()));
         }
@@ -130,7 +130,7 @@ impl Walker<'_> {
     /// Something is written there.
     pub(super) fn writes(&mut self, field: &Field) {
         match field.device() {
-            Some(device) if is_disk(device) => self.note(Danger::Denied(reason::DISK.to_owned())),
+            Some(device) if is_disk(&device) => self.note(Danger::Denied(reason::DISK.to_owned())),
             Some(_) => self.critical(reason::DEVICE),
             None => {}
         }
@@ -139,7 +139,20 @@ impl Walker<'_> {
     /// `find` and the like: what they do with what they find.
     pub(super) fn found(&mut self, arguments: &[Field], dirs: &Dirs) -> Outcome {
         let is_begin = |field: &&Field| !field.text.starts_with(['-', '(', '!']);
-        let mut begins: Vec<Field> = arguments.iter().take_while(is_begin).cloned().collect();
+        let mut rest = arguments;
+        // How it follows links, and how it is to be debugged.
+        while let Some((first, others)) = rest.split_first()
+            && (matches!(first.text.as_str(), "-L" | "-H" | "-P" | "-D" | "--")
+                || first.text.starts_with("-O"))
+        {
+            rest = &others[usize::from(first.text == "-D").min(others.len())..];
+        }
+        let mut begins: Vec<Field> = rest.iter().take_while(is_begin).cloned().collect();
+        for pair in arguments.windows(2).filter(|pair| pair[0].text.starts_with("-f")) {
+            if matches!(pair[0].text.as_str(), "-fprint" | "-fprint0" | "-fprintf" | "-fls") {
+                self.writes(&pair[1]);
+            }
+        }
         if begins.is_empty() {
             begins.push(Field::new("."));
         }

@@ -91,14 +91,15 @@ impl Field {
     }
 
     /// One of a program's own devices, which are no danger.
-    pub(super) fn device(&self) -> Option<&str> {
-        let name = self.text.strip_prefix("/dev/")?;
+    pub(super) fn device(&self) -> Option<String> {
+        let path = lexical(Path::new(&self.text));
+        let name = path.to_str()?.strip_prefix("/dev/")?;
         let harmless = [
             "null", "zero", "full", "stdin", "stdout", "stderr", "tty", "random", "urandom", "ptmx",
         ];
         let is_harmless = harmless.contains(&name)
             || ["fd/", "pts/", "shm/"].iter().any(|begin| name.starts_with(begin));
-        (!is_harmless).then_some(name)
+        (!is_harmless).then(|| name.to_owned())
     }
 }
 

@@ -9,6 +9,28 @@ use super::walk::{Dirs, Walker};
 const VALUED: [&str; 7] =
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"];
 
+/// Options and addresses whose rest is run.
+const PROGRAMS: [&str; 6] =
+    ["--upload-pack=", "--receive-pack=", "--extcmd=", "ext::", "-O", "--open-files-in-pager="];
+/// Parts of the names of settings whose values are run.
+const RUNS: [&str; 15] = [
+    "fsmonitor",
+    "editor",
+    "sshcommand",
+    "pager",
+    "hookspath",
+    "helper",
+    "command",
+    "external",
+    "textconv",
+    "driver",
+    "clean",
+    "smudge",
+    "process",
+    "program",
+    ".cmd",
+];
+
 impl Walker<'_> {
     pub(super) fn git(&mut self, arguments: &[Field], _dirs: &Dirs) {
         let Some((name, rest)) = subcommand(arguments) else { return };
@@ -26,7 +48,7 @@ impl Walker<'_> {
             "checkout" | "restore" | "switch" => {
                 overwrites(&name.text, &options) || (force || is_unclear)
             }
-            "branch" => options.has(&['D'], "delete") && (force || options.has(&['D'], "\0")),
+            "branch" => options.has(&['D'], "\0") || (force && options.has(&['d'], "delete")),
             "stash" => matches!(operand(0), "drop" | "clear"),
             "reflog" => matches!(operand(0), "expire" | "delete"),
             "gc" | "prune" => {
@@ -57,24 +79,32 @@ impl Walker<'_> {
                 if field.text == "-c" { next } else { field.text.strip_prefix("--config=") };
             if let Some((_, value)) = setting.and_then(|setting| setting.split_once('=')) {
                 scripts.extend(value.strip_prefix('!').map(str::to_owned));
-                let runs = [
-                    "fsmonitor",
-                    "editor",
-                    "sshcommand",
-                    "pager",
-                    "hookspath",
-                    "helper",
-                    "command",
-                ];
                 let key = setting.unwrap_or_default().to_lowercase();
-                if runs.iter().any(|name| key.contains(name)) && !value.is_empty() {
+                if RUNS.iter().any(|name| key.contains(name)) && !value.is_empty() {
                     scripts.push(value.to_owned());
                 }
             }
             let is_filter = field.text.ends_with("-filter");
-            if matches!(field.text.as_str(), "-x" | "--exec" | "foreach") || is_filter {
+            if matches!(
+                field.text.as_str(),
+                "-x" | "--exec" | "--upload-pack" | "--receive-pack" | "--extcmd"
+            ) || (field.text == "-u" && arguments.iter().any(|field| field.text == "clone"))
+                || is_filter
+            {
                 scripts.extend(next.map(str::to_owned));
             }
+            if field.text == "foreach" {
+                let mut rest = arguments[index + 1..].iter().map(|field| field.text.as_str());
+                scripts.extend(rest.find(|text| !text.starts_with('-')).map(str::to_owned));
+            }
+            // `git config alias.x '!...'` is run by whoever uses it.
+            if field.text == "config" {
+                let values = arguments[index + 1..].iter().map(|field| field.text.as_str());
+                let values = values.filter(|text| text.contains(' ') || text.starts_with('!'));
+                scripts.extend(values.map(|text| text.trim_start_matches('!').to_owned()));
+            }
+            let program = PROGRAMS.iter().find_map(|begin| field.text.strip_prefix(begin));
+            scripts.extend(program.filter(|text| text.contains(' ')).map(str::to_owned));
             let behind =
                 field.text.strip_prefix("--exec=").or_else(|| field.text.strip_prefix("-x"));
             scripts.extend(behind.filter(|script| !script.is_empty()).map(str::to_owned));

@@ -88,6 +88,9 @@ impl Walker<'_> {
         if self.fetched.iter().any(|file| same_file(file, &first.text)) {
             self.critical(reason::DOWNLOADED);
         }
+        if first.text.contains('/') {
+            self.run_written(first, dirs);
+        }
         if let Some(outcome) = self.builtin(&name, arguments, dirs, input) {
             return outcome;
         }
@@ -169,12 +172,14 @@ impl Walker<'_> {
             "export" | "declare" | "typeset" | "local" | "readonly" => {
                 for (name, value) in arguments.iter().filter_map(|field| field.text.split_once('='))
                 {
+                    self.named(name, &[value.to_owned()], dirs);
                     self.assign(name, vec![value.to_owned()]);
                 }
                 nothing()
             }
             "read" | "mapfile" | "readarray" | "getopts" | "let" => {
                 for field in arguments.iter().filter(|field| !field.text.starts_with('-')) {
+                    self.substituted_again(name, field, dirs);
                     let text = if let Feed::Known(text) = input {
                         text.clone()
                     } else {
@@ -196,6 +201,13 @@ impl Walker<'_> {
                 Some(Outcome::new(dirs, says))
             }
             _ => None,
+        }
+    }
+
+    /// Arithmetic substitutes once more.
+    fn substituted_again(&mut self, name: &str, field: &Field, dirs: &Dirs) {
+        if name == "let" && field.text.contains(['$', '`']) {
+            self.text(&format!(": \"{}\"", field.text), dirs, &Feed::Nothing);
         }
     }
 
@@ -221,6 +233,8 @@ impl Walker<'_> {
             if input.is_downloaded() {
                 self.fetched.extend(files.iter().map(|field| field.text.clone()));
             }
+            let files: Vec<_> = files.into_iter().cloned().collect();
+            self.keep_written(&files, input);
             return Outcome::new(dirs, input.clone());
         }
         let says = match files.as_slice() {
@@ -229,7 +243,7 @@ impl Walker<'_> {
             [only] => match &only.feed {
                 Some(feed) => feed.clone(),
                 None if self.was_fetched(only) => Feed::Downloaded,
-                None => Feed::File,
+                None => self.content_of(only).map_or(Feed::File, Feed::Known),
             },
             many if many.iter().any(|field| field.is_downloaded()) => Feed::Downloaded,
             _ => Feed::Unknown,
@@ -243,9 +257,32 @@ impl Walker<'_> {
             Some(feed) => feed.clone(),
             None if file.text == "/dev/stdin" => input.clone(),
             None if self.was_fetched(file) => Feed::Downloaded,
-            None => Feed::File,
+            None => self.content_of(file).map_or(Feed::File, Feed::Known),
         };
         self.fed(&feed, dirs)
+    }
+
+    /// A file that the script itself has written before, all that was ever written there.
+    pub(super) fn content_of(&self, file: &Field) -> Option<String> {
+        let known = self.written.iter().filter(|(name, _)| same_file(name, &file.text));
+        let texts: Vec<_> = known.map(|(_, text)| text.as_str()).collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+
+    fn run_written(&mut self, program: &Field, dirs: &Dirs) {
+        let Some(text) = self.content_of(program) else { return };
+        if self.depth >= super::parse::DEEPEST {
+            return self.unknown(reason::UNREADABLE);
+        }
+        self.depth += 1;
+        let line = text.lines().next().filter(|line| line.starts_with("#!")).unwrap_or_default();
+        let words = line.split(['/', ' ']).map(Field::new);
+        if words.filter_map(|word| word.name()).any(|name| super::code::is_interpreter(&name)) {
+            self.code(&text, dirs);
+        } else {
+            self.text(&text, dirs, &Feed::Nothing);
+        }
+        self.depth -= 1;
     }
 
     /// A shell reads its script from here.
@@ -285,7 +322,12 @@ impl Walker<'_> {
             let is_long = text.starts_with("--");
             takes_text |=
                 (!is_long && text.starts_with('-') && text.contains('c')) || text == "--command";
-            if matches!(text, "--rcfile" | "--init-file") || (!is_long && text.ends_with('o')) {
+            if matches!(text, "--rcfile" | "--init-file")
+                && let Some(file) = rest.next()
+            {
+                self.sourced(std::slice::from_ref(file), dirs, input);
+            }
+            if !is_long && text.ends_with(['o', 'O']) {
                 rest.next();
             }
             if let Some(script) = text.strip_prefix("--command=") {
@@ -359,7 +401,7 @@ impl Walker<'_> {
                     dirs_within = value.map_or(vec![None], |to| moved(dirs, &to.text));
                     rest = others.get(1..).unwrap_or_default();
                 }
-                "-S" | "--split-string" => {
+                _ if text == "--split-string" || split_string(text) == Some("") => {
                     let text = format!(
                         "{} {}",
                         value.map_or("", |value| &value.text),
@@ -370,17 +412,18 @@ impl Walker<'_> {
                 _ if text.starts_with("--chdir=") => {
                     dirs_within = moved(dirs, &text["--chdir=".len()..])
                 }
-                _ if text.starts_with("--split-string=")
-                    || (text.starts_with("-S") && text.len() > 2) =>
-                {
-                    let script =
-                        text.trim_start_matches("--split-string=").trim_start_matches("-S");
+                _ if text.starts_with("--split-string=") || split_string(text).is_some() => {
+                    let script = text.strip_prefix("--split-string=");
+                    let script = script.or_else(|| split_string(text)).unwrap_or_default();
                     let text = format!("{script} {}", quoted(others));
                     return Outcome::new(dirs, self.text(&text, &dirs_within, input).says);
                 }
                 _ if text.starts_with('-') => {}
                 _ => match text.split_once('=') {
-                    Some((name, value)) => self.assign(name, vec![value.to_owned()]),
+                    Some((name, value)) => {
+                        self.named(name, &[value.to_owned()], dirs);
+                        self.assign(name, vec![value.to_owned()]);
+                    }
                     None => {
                         let argv: Vec<_> = std::iter::once(field).chain(others).cloned().collect();
                         return Outcome::new(dirs, self.deeper(&argv, &dirs_within, input).says);
@@ -450,8 +493,11 @@ impl Walker<'_> {
             self.fetched.extend(fetched(name, arguments));
             return Outcome::new(dirs, Feed::Downloaded);
         }
-        if !TALKERS.contains(&name) && name != "git" {
+        if name == "sed" || name == "gsed" {
+            self.sed(arguments, dirs);
+        } else if (!TALKERS.contains(&name) || runs_others(name, arguments)) && name != "git" {
             self.suffixes(arguments, dirs, false);
+            self.perhaps(name, arguments, dirs, input);
         }
         Outcome::new(dirs, input.worked_on())
     }
@@ -488,6 +534,23 @@ impl Walker<'_> {
 
     pub(super) fn was_fetched(&self, file: &Field) -> bool {
         file.is_downloaded() || self.fetched.iter().any(|known| same_file(known, &file.text))
+    }
+}
+
+/// What stands behind `-S` of `env`, which may come after other letters.
+fn split_string(text: &str) -> Option<&str> {
+    let (letters, script) = text.strip_prefix('-')?.split_once('S')?;
+    letters.chars().all(|one| "iv0".contains(one)).then_some(script)
+}
+
+/// Package managers that run a command, and readers that are told a program to read with.
+fn runs_others(name: &str, arguments: &[Field]) -> bool {
+    let first = arguments.first().map_or("", |field| field.text.as_str());
+    match name {
+        "npm" | "pnpm" | "yarn" => matches!(first, "exec" | "x" | "dlx" | "node"),
+        "man" => first.starts_with("-P") || first.starts_with("--pager"),
+        "less" | "more" => first.starts_with('+'),
+        _ => false,
     }
 }
 

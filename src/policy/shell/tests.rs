@@ -371,3 +371,21 @@ fn nesting_and_repetition_take_neither_the_stack_nor_the_time() {
     }
     assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
 }
+
+/// Lines of level and command, with line breaks and tabs as escapes. The level is the least that is right; for what is
+/// ordinary work it is exact.
+#[test]
+fn commands_have_the_level_that_the_table_says() {
+    let table = include_str!("../../../tests/fixtures/policy/commands.txt");
+    let rows = table.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut wrong = Vec::new();
+    for row in rows {
+        let (rank, text) = row.split_once('\t').unwrap();
+        let rank: u8 = rank.parse().unwrap();
+        let found = judged(&text.replace("\\n", "\n").replace("\\t", "\t"));
+        if found.rank() < rank || (rank == 0 && found.rank() > 0) {
+            wrong.push(format!("{row}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

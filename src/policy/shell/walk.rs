@@ -25,6 +25,8 @@ const BYTES_A_STEP: usize = 64;
 const MOST_WAYS: usize = 16;
 /// Pieces of a text that is no script.
 const MOST_FRAGMENTS: usize = 1_000;
+/// Files whose content is known, because the script itself has written them.
+const MOST_WRITTEN: usize = 64;
 /// Arguments that come of one word.
 const MOST_FIELDS: usize = 256;
 
@@ -61,6 +63,8 @@ pub(super) struct Walker<'a> {
     pub(super) aliases: HashMap<String, String>,
     /// Files that were downloaded before.
     pub(super) fetched: Vec<String>,
+    /// Files that were written before, with what is known of their content.
+    pub(super) written: Vec<(String, String)>,
     /// Aliases that are written out just now.
     pub(super) written_out: Vec<String>,
     /// Functions that run just now, and how many commands beside others.
@@ -81,6 +85,7 @@ impl<'a> Walker<'a> {
             functions: HashMap::new(),
             aliases: HashMap::new(),
             fetched: Vec::new(),
+            written: Vec::new(),
             written_out: Vec::new(),
             bodies: Vec::new(),
             forks: 0,
@@ -213,9 +218,17 @@ impl<'a> Walker<'a> {
             if outcome.says.is_downloaded() {
                 self.fetched.extend(written.iter().map(|field| field.text.clone()));
             }
+            self.keep_written(&written, &outcome.says);
             outcome.says = Feed::Nothing;
         }
         outcome
+    }
+
+    pub(super) fn keep_written(&mut self, files: &[Field], content: &Feed) {
+        if let Feed::Known(text) = content {
+            let files = files.iter().map(|field| (field.text.clone(), text.clone()));
+            self.written.extend(files.take(MOST_WRITTEN.saturating_sub(self.written.len())));
+        }
     }
 
     fn one(&mut self, command: &Command, dirs: &Dirs, input: &Feed) -> Outcome {
@@ -355,6 +368,7 @@ impl<'a> Walker<'a> {
                 }
                 None => vec![UNKNOWN.to_string()],
             };
+            self.named(name, &values, dirs);
             self.assign(name, values);
         }
         if words.is_empty() {
