@@ -7,6 +7,7 @@ use super::layout;
 use super::objects::Ids;
 use super::private::remove_file;
 use super::refs::{TreeId, tree_id};
+use super::user::UserGit;
 use super::{GitError, Repository};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -135,9 +136,24 @@ impl Index {
         self.unlock();
         remove_file(&self.path).map_err(GitError::io("removing an index"))?;
         match tree {
-            Some(tree) => self.git("read-tree").arg(tree.as_str()).read().map(drop),
-            None => self.git("read-tree").arg("--empty").read().map(drop),
+            Some(tree) => self.git("read-tree").arg(tree.as_str()).read()?,
+            None => self.git("read-tree").arg("--empty").read()?,
+        };
+        self.skip_absent()
+    }
+
+    /// Files of a partial clone whose content was never fetched cannot be written, and are no deletions either.
+    fn skip_absent(&self) -> Result<(), GitError> {
+        if !self.repository.user().is_some_and(UserGit::is_partial) {
+            return Ok(());
         }
+        let listed = self.git("ls-files").args(["-z", "--stage"]).read()?;
+        let mut files: Vec<_> = listed.split(|byte| *byte == 0).filter_map(entry).collect();
+        let absent =
+            self.repository.absent_here(&files.iter().map(|(id, _)| id.clone()).collect())?;
+        files.retain(|(id, _)| absent.contains(id));
+        let paths: Vec<_> = files.into_iter().map(|(_, path)| path).collect();
+        update(self.git("update-index"), &["--skip-worktree"], &paths).map(drop)
     }
 
     /// Takes the files as they are now and returns their tree, and what was left out of it, as people know it.
@@ -185,12 +201,8 @@ impl Index {
     /// Takes files anew whose contents are known by these names, and returns the tree with what they are called now.
     pub(super) fn take_again(&self, ids: &Ids) -> Result<TreeId, GitError> {
         let listed = self.alone("ls-files").args(["-z", "--stage"]).read()?;
-        let lines = listed.split(|byte| *byte == 0).filter_map(|line| {
-            let (about, path) =
-                line.split_at_checked(line.iter().position(|byte| *byte == b'\t')?)?;
-            let id = std::str::from_utf8(about).ok()?.split(' ').nth(1)?;
-            ids.contains(id).then(|| OsString::from_vec(path[1..].to_vec()))
-        });
+        let lines = listed.split(|byte| *byte == 0).filter_map(entry);
+        let lines = lines.filter_map(|(id, path)| ids.contains(&id).then_some(path));
         let top = Folder::open(&self.top).map_err(GitError::io("looking at the files"))?;
         let is_file = |path: &OsString| matches!(look(&top, Path::new(path)), Found::File(_));
         let paths: Vec<_> = lines.filter(is_file).collect();
@@ -284,6 +296,13 @@ impl Drop for Index {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// The content and the path of a file, as `ls-files --stage` tells them.
+fn entry(line: &[u8]) -> Option<(String, OsString)> {
+    let (about, path) = line.split_at_checked(line.iter().position(|byte| *byte == b'\t')?)?;
+    let id = std::str::from_utf8(about).ok()?.split(' ').nth(1)?;
+    (!about.starts_with(SUBMODULE)).then(|| (id.to_owned(), OsString::from_vec(path[1..].to_vec())))
 }
 
 /// Returns names that git does not take.

@@ -46,6 +46,12 @@ impl UserGit {
         found.into_iter().collect()
     }
 
+    /// Whether contents may have stayed on a server.
+    pub(super) fn is_partial(&self) -> bool {
+        let packs = std::fs::read_dir(self.objects().join("pack")).into_iter().flatten().flatten();
+        packs.map(|entry| entry.path()).any(|path| path.extension() == Some(OsStr::new("promisor")))
+    }
+
     /// The hash that HEAD names in the end; `None`: there is no commit yet.
     pub(super) fn head(&self) -> Option<String> {
         self.resolve("HEAD")

@@ -217,3 +217,27 @@ fn a_project_without_a_repository_is_worked_on_by_its_files() {
     assert!(matches!(worktree.accept(&Target::Project), Ok(Accepted::Project { .. })));
     assert_eq!(read(&plain, "a").unwrap(), "3\n");
 }
+
+#[test]
+fn a_partial_clone_with_a_sparse_checkout_works() {
+    let origin = Fixture::new();
+    origin.git(&["config", "uploadpack.allowFilter", "true"]);
+    let fixture = Fixture::empty();
+    fs::remove_dir_all(fixture.top()).unwrap();
+    let (url, top) = (format!("file://{}", origin.top().display()), fixture.top());
+    let clone = ["clone", "-q", "--filter=blob:none", "--sparse", &url, top.to_str().unwrap()];
+    git(fixture.dir.path(), &clone);
+    fixture.git(&["sparse-checkout", "set", "--no-cone", "/a"]);
+    let worktree = fixture.ensure(1);
+    assert_eq!(files(worktree.top()).iter().filter(|file| *file == "src/deep/c").count(), 0);
+    assert_eq!(told(&worktree.changes().unwrap()), Vec::<String>::new());
+    write(worktree.top(), "a", "agent\n");
+    let name = Target::Branch { name: "result".to_owned(), message: "x".to_owned() };
+    assert!(matches!(worktree.accept(&name), Ok(Accepted::Branch { .. })));
+    assert_eq!(fixture.git(&["diff", "--name-only", "main", "result"]), "a\n");
+    assert!(matches!(worktree.accept(&Target::Project), Ok(Accepted::Project { .. })));
+    assert_eq!(fixture.read("a").unwrap(), "agent\n");
+    write(worktree.top(), "a", "again\n");
+    worktree.discard().unwrap();
+    assert_eq!(read(worktree.top(), "a").unwrap(), "agent\n");
+}
