@@ -43,4 +43,7 @@ pub const GENERATED: [&str; 38] = [
     ".ssh",
     ".gnupg",
 ];
+/// Those of them that people may have asked for as well.
+pub(super) const AMBIGUOUS: [&str; 7] =
+    ["dist", "build", "target", "backup", "temp", "logs", "_data"];
 pub const DESKTOP_FILES: [&str; 2] = [".DS_Store", "Thumbs.db"];

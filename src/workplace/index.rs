@@ -2,6 +2,7 @@
 //! Never the user's index, and never the one that an agent can write.
 
 use super::folder::Folder;
+use super::generated::AMBIGUOUS;
 use super::git::Git;
 use super::layout;
 use super::objects::Ids;
@@ -262,6 +263,22 @@ impl Index {
             Extent::Repository | Extent::Project => self.only_project(git),
         };
         Ok(paths(&listed.read()?))
+    }
+
+    /// Without a repository nobody has said that these are not a part of the work, so people are told. Their names end
+    /// with a slash.
+    pub(super) fn generated(&self) -> Result<Vec<String>, GitError> {
+        if self.repository.has_git() {
+            return Ok(Vec::new());
+        }
+        let git = self.git("ls-files").args(["-z", "--others", "--ignored", "--exclude-standard"]);
+        let listed = paths(&git.arg("--directory").arg("--").read()?);
+        let is_ambiguous = |path: &&OsString| {
+            let name = Path::new(path).file_name();
+            let is_directory = path.as_bytes().ends_with(b"/");
+            is_directory && AMBIGUOUS.iter().any(|known| name == Some(OsStr::new(known)))
+        };
+        Ok(listed.iter().filter(is_ambiguous).map(|path| self.told(path)).collect())
     }
 
     fn only_project(&self, git: Git) -> Git {

@@ -23,8 +23,8 @@ pub enum Place<'a> {
 pub struct Snapshot {
     pub commit: CommitId,
     pub tree: TreeId,
-    /// Too large, not readable, or a repository of its own or in a submodule (its name ends with a slash then). Sorted,
-    /// by paths of the project.
+    /// Too large, not readable, or a repository of its own, in a submodule or a directory that may be an agent's work
+    /// although it is called like what tools make (its name ends with a slash then). Sorted, by paths of the project.
     pub left_out: Vec<String>,
 }
 
@@ -121,7 +121,9 @@ impl Repository {
             }
             taken => taken,
         };
-        let (tree, left_out) = taken?;
+        let (tree, mut left_out) = taken?;
+        left_out.extend(index.generated()?);
+        left_out.sort();
         let commit = self.commit(&tree, Some(&base.commit), about)?;
         // What the index knows of must not be swept: it is not read again.
         self.keep(&worktree.last_name(), &commit)?;

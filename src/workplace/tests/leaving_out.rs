@@ -111,3 +111,20 @@ fn names_that_git_refuses_are_told() {
     assert_eq!(left_out, names);
     assert_eq!(files(&fixture.top()), ["a", "b", "new", "src/deep/c"]);
 }
+
+#[test]
+fn without_git_a_directory_that_may_be_work_is_told() {
+    let fixture = Fixture::empty();
+    let plain = fixture.dir.path().canonicalize().unwrap().join("plain");
+    write(&plain, "a", "a\n");
+    let repository = Repository::discover(&plain, &fixture.data()).unwrap().unwrap();
+    let slot = AgentSlot::new(1).unwrap();
+    let path = repository.worktree_path(&session(), slot);
+    let worktree = repository.ensure(&session(), slot, &path).unwrap();
+    write(worktree.top(), "dist/index.html", "page\n");
+    write(worktree.top(), "web/build/x", "x\n");
+    write(worktree.top(), "node_modules/x/y", "y\n");
+    let accepted = worktree.accept(&Target::Project).unwrap();
+    let left_out = ["dist/", "web/build/"].map(str::to_owned).to_vec();
+    assert_eq!(accepted, Accepted::Nothing { left_out });
+}
