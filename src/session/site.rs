@@ -141,23 +141,34 @@ impl SiteWish {
             .map_or_else(|_| self.files.project().to_owned(), |worktree| worktree.place())
     }
 
-    /// Makes the agent's own place if it is to have one.
-    fn open(&self) -> Result<Site, SiteError> {
-        let repository = match self.wanted {
-            // Who works in the project needs git only for what it makes easier.
-            Wanted::Shared => self.repository().unwrap_or_else(|err| {
-                warn!(%err, "the project's repository cannot be used");
-                None
-            }),
-            Wanted::Worktree => Some(self.copied()?),
-        };
-        match (self.wanted, repository) {
-            (Wanted::Worktree, Some(repository)) => {
-                let place = repository.worktree_path(&self.session, self.slot);
-                Ok(Site::Worktree(repository.ensure(&self.session, self.slot, &place)?))
-            }
-            (Wanted::Worktree | Wanted::Shared, repository) => Ok(self.shared(repository)),
+    /// The agent's own place, made if it is not there, with a backup of its files.
+    fn own(&self, run: RunId) -> Result<(Site, Option<TreeId>), SiteError> {
+        let repository = self.copied()?;
+        let place = repository.worktree_path(&self.session, self.slot);
+        let (worktree, tree) =
+            repository.ensure_backed_up(&self.session, self.slot, &place, run)?;
+        Ok((Site::Worktree(worktree), Some(tree)))
+    }
+
+    /// The project itself, with a backup if it is in a repository.
+    fn projects(&self, run: RunId) -> (Site, Option<TreeId>) {
+        // Who works in the project needs git only for what it makes easier.
+        let repository = self.repository().unwrap_or_else(|err| {
+            warn!(%err, "the project's repository cannot be used");
+            None
+        });
+        let site = self.shared(repository);
+        let Site::Shared(shared) = &site else { return (site, None) };
+        // Without the note a killed gateway does not know what is new, and nothing else is lost.
+        if let Err(err) = shared.layouts.save(&self.known_layouts()) {
+            warn!(%err, "which repositories the project has cannot be noted");
         }
+        // The files of the project have a backup of their own; git's is for the comfort of its user.
+        let kept = shared.repository.as_ref().and_then(|repository| {
+            let kept = repository.back_up(workplace::Place::Project, &self.session, run);
+            kept.inspect_err(|err| warn!(%err, "no backup in git before a run")).ok()
+        });
+        (site, kept.map(|(_, snapshot)| snapshot.tree))
     }
 
     /// What copies are made of.
@@ -188,26 +199,11 @@ impl SiteWish {
         run: RunId,
         survey: Option<Snapshot>,
     ) -> Result<Before, SiteError> {
-        let site = self.open()?;
-        // Without the note a killed gateway does not know what is new, and nothing else is lost.
-        if let Site::Shared(shared) = &site
-            && let Err(err) = shared.layouts.save(&self.known_layouts())
-        {
-            warn!(%err, "which repositories the project has cannot be noted");
-        }
-        let kept = match &site {
-            Site::Worktree(worktree) => {
-                let place = workplace::Place::Worktree(worktree);
-                Some(worktree.repository().back_up(place, &self.session, run)?)
-            }
-            // The files of the project have a backup of their own; git's is for the comfort of its user.
-            Site::Shared(Shared { repository: Some(repository), .. }) => repository
-                .back_up(workplace::Place::Project, &self.session, run)
-                .inspect_err(|err| warn!(%err, "no backup in git before a run"))
-                .ok(),
-            Site::Shared(Shared { repository: None, .. }) => None,
+        let (site, tree) = match self.wanted {
+            Wanted::Worktree => self.own(run)?,
+            Wanted::Shared => self.projects(run),
         };
-        Ok(Before { site, tree: kept.map(|(_, snapshot)| snapshot.tree), survey })
+        Ok(Before { site, tree, survey })
     }
 
     /// Which repositories the project had before a run that goes on.

@@ -80,9 +80,7 @@ impl AgentGit {
         let Ok(shown) = fs::read_to_string(self.lent.join(SHOWN)) else { return Ok(false) };
         let needed: Ids = shown.split_whitespace().map(str::to_owned).collect();
         match repository.user() {
-            Some(user) if has_parts => {
-                Ok(repository.absent_in(&user.objects(), &needed)?.is_empty())
-            }
+            Some(user) if has_parts => repository.are_present(user, &needed),
             Some(_) | None => Ok(has_parts && needed.is_empty()),
         }
     }

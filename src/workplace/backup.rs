@@ -44,13 +44,11 @@ impl Repository {
         run: RunId,
     ) -> Result<(Backup, Snapshot), GitError> {
         let _lock = self.lock();
-        let (snapshot, worktree) = match place {
-            Place::Project => (self.snapshot_project(&self.subject(None))?.0, None),
-            Place::Worktree(worktree) => {
-                let about = self.subject(Some(worktree.slot()));
-                (self.snapshot_worktree(worktree, &about)?.0, Some(worktree))
-            }
+        let worktree = match place {
+            Place::Project => None,
+            Place::Worktree(worktree) => Some(worktree),
         };
+        let snapshot = self.snapshot_of(place, &self.subject(worktree.map(Worktree::slot)))?;
         let backup = self.keep_backup(session, BackupReason::Run(run), &snapshot, worktree)?;
         Ok((backup, snapshot))
     }

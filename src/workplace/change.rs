@@ -119,6 +119,9 @@ impl Repository {
         extent: Extent,
         options: &[&str],
     ) -> Result<(Vec<RawChange>, HashMap<OsString, Lines>), GitError> {
+        if from == to {
+            return Ok((Vec::new(), HashMap::new()));
+        }
         let mut git = self.content("diff-tree", &[]);
         git = git.args(["-r", "-z", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv"]);
         for option in options {

@@ -13,6 +13,7 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,8 +28,8 @@ const STDERR_LIMIT: usize = 16 << 10;
 /// As much as a pipe holds.
 const PIECE: usize = 64 << 10;
 /// Somebody else's git holds a lock for moments only.
-const LOCK_TRIES: u32 = 20;
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
+pub(super) const LOCK_TRIES: u32 = 20;
+pub(super) const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Whatever the repository's configuration says, none of this runs a program, talks to the network or cleans up.
 const OVERRIDES: [&str; 14] = [
@@ -68,6 +69,13 @@ const ENVIRONMENT: [(&str, &str); 18] = [
     ("GIT_COMMITTER_NAME", "Kakehashi"),
     ("GIT_COMMITTER_EMAIL", "kakehashi@localhost"),
 ];
+
+#[cfg(test)]
+thread_local! {
+    /// What git was started for by this thread, so that tests can count.
+    pub(super) static STARTED: std::cell::RefCell<Vec<&'static str>> =
+        const { std::cell::RefCell::new(Vec::new()) };
+}
 
 pub(super) struct Git {
     command: Command,
@@ -188,6 +196,8 @@ impl Git {
 
     fn once(&mut self) -> Result<Output, GitError> {
         let what = self.what;
+        #[cfg(test)]
+        STARTED.with_borrow_mut(|started| started.push(what));
         let command = self.command.process_group(0);
         let input = self.input_file.as_ref().map(File::open).transpose();
         let input = input.map_err(GitError::io("reading what git is to be told"))?;
@@ -408,11 +418,15 @@ impl Version {
     }
 }
 
-/// Fails if there is no git or one that is too old for us.
+/// Fails if there is no git or one that is too old for us. A good one is asked only once.
 pub fn version() -> Result<Version, GitError> {
+    static KNOWN: OnceLock<Version> = OnceLock::new();
+    if let Some(version) = KNOWN.get() {
+        return Ok(*version);
+    }
     let told = Git::new("version").word()?;
     match Version::parse(&told) {
-        Some(version) if version >= OLDEST => Ok(version),
+        Some(version) if version >= OLDEST => Ok(*KNOWN.get_or_init(|| version)),
         Some(_) | None => Err(GitError::TooOld { found: told, needed: OLDEST_TEXT }),
     }
 }

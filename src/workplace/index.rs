@@ -23,15 +23,16 @@ const LARGEST_FILE: u64 = 256 << 20;
 const MOST_FILES: usize = 200_000;
 const MOST_BYTES: u64 = 8 << 30;
 /// The index of a project without a repository; no session is called so.
-const PROJECT: &str = "project";
+pub(super) const PROJECT: &str = "project";
 /// Files that are there although they belong to what a sparse checkout leaves out are looked at as well.
 const SPARSE: &str = "core.sparseCheckout=true";
 /// So often files that git refuses to take are looked for among others.
 const MOST_FAILURES: usize = 1_000;
 /// What git says of a name that it does not take.
 const IGNORING: &str = "Ignoring path ";
-/// As `ls-files --stage` tells a submodule.
+/// As `ls-files -t --stage` tells a submodule, after a letter and a space.
 const SUBMODULE: &[u8] = b"160000 ";
+const UNTRACKED: &[u8] = b"? ";
 
 #[derive(Debug)]
 pub(super) struct Index {
@@ -55,6 +56,17 @@ pub(super) enum Extent {
     Everything,
 }
 
+/// What git knows of some files besides what has changed.
+#[derive(Debug, Default)]
+struct Listed {
+    /// The name of another repository ends with a slash.
+    untracked: Vec<OsString>,
+    /// Of the project.
+    submodules: Vec<OsString>,
+    /// What the index has, in lines of `ls-files --stage` that end with a zero.
+    tracked: Vec<u8>,
+}
+
 impl Index {
     /// Begins with what the user's own index knows. Without a repository it is kept between runs.
     pub(super) fn of_project(repository: &Repository) -> Result<Self, GitError> {
@@ -65,7 +77,7 @@ impl Index {
         let path = private.fresh_index();
         let (repository, top) = (repository.clone(), top.to_owned());
         let index = Self { repository, path, top, once: true, borrows: true };
-        let copied = copy_with_time(&user.git_dir.join("index"), &index.path);
+        let copied = copy_with_time(&user.index(), &index.path);
         match copied {
             Err(err) if err.kind() != ErrorKind::NotFound => {
                 Err(GitError::io("reading the index")(err))
@@ -162,7 +174,8 @@ impl Index {
         self.repository.update_excludes()?;
         let mut candidates = self.changed(extent)?;
         let mut left_out = Vec::new();
-        for path in self.untracked(extent)? {
+        let Listed { untracked, submodules, tracked } = self.listed(extent)?;
+        for path in untracked {
             // Another repository; its files are its own.
             if path.as_bytes().ends_with(b"/") {
                 left_out.push(path);
@@ -187,10 +200,10 @@ impl Index {
         if !self.repository.has_git() {
             size.check()?;
         }
-        let listed =
-            self.only_project(self.git("ls-files").args(["-z", "--stage", "--"])).read()?;
-        left_out.extend(filled_submodules(&top, &listed));
-        left_out.extend(layout::take_out(&mut present, &gone, &listed));
+        // What is in them is no part of the tree.
+        let filled = submodules.iter().filter(|path| top.holds_something(Path::new(path)));
+        left_out.extend(filled.map(|path| OsString::from_vec([path.as_bytes(), b"/"].concat())));
+        left_out.extend(layout::take_out(&mut present, &gone, &tracked));
         update(self.git("update-index"), &["--force-remove"], &gone)?;
         left_out.extend(self.add(&present)?);
         let tree = write_tree(self.git("write-tree"))?;
@@ -256,13 +269,30 @@ impl Index {
         Ok(files.map(|pair| OsString::from_vec(pair[1].to_vec())).collect())
     }
 
-    fn untracked(&self, extent: Extent) -> Result<Vec<OsString>, GitError> {
-        let git = self.git("ls-files").args(["-z", "--others", "--exclude-standard", "--"]);
+    /// One call for both.
+    fn listed(&self, extent: Extent) -> Result<Listed, GitError> {
+        let git = self.git("ls-files").args(["-t", "-z", "--others", "--exclude-standard"]);
+        let git = git.args(["--cached", "--stage", "--"]);
         let listed = match extent {
             Extent::Everything => git,
             Extent::Repository | Extent::Project => self.only_project(git),
         };
-        Ok(paths(&listed.read()?))
+        let listed = listed.read()?;
+        let mut found = Listed::default();
+        for line in listed.split(|byte| *byte == 0) {
+            if let Some(path) = line.strip_prefix(UNTRACKED) {
+                found.untracked.push(OsString::from_vec(path.to_vec()));
+                continue;
+            }
+            found.tracked.extend_from_slice(line);
+            found.tracked.push(0);
+            if line.get(2..).is_some_and(|rest| rest.starts_with(SUBMODULE)) {
+                let path = line.splitn(2, |byte| *byte == b'\t').nth(1).map(<[u8]>::to_vec);
+                found.submodules.extend(path.map(OsString::from_vec));
+            }
+        }
+        found.submodules.retain(|path| Path::new(path).starts_with(self.repository.prefix()));
+        Ok(found)
     }
 
     /// Without a repository nobody has said that these are not a part of the work, so people are told. Their names end
@@ -336,14 +366,6 @@ fn update(mut git: Git, how: &[&str], paths: &[OsString]) -> Result<Vec<OsString
     }
     let ignored = output.stderr.lines().filter_map(|line| line.strip_prefix(IGNORING));
     Ok(ignored.map(OsString::from).collect())
-}
-
-/// Submodules that there are files in. Their names end with a slash.
-fn filled_submodules(top: &Folder, listed: &[u8]) -> Vec<OsString> {
-    let lines = listed.split(|byte| *byte == 0).filter(|line| line.starts_with(SUBMODULE));
-    let paths = lines.filter_map(|line| line.splitn(2, |byte| *byte == b'\t').nth(1));
-    let filled = paths.filter(|path| top.holds_something(Path::new(OsStr::from_bytes(path))));
-    filled.map(|path| OsString::from_vec([path, b"/"].concat())).collect()
 }
 
 /// Objects of a partial clone may be elsewhere, and nobody needs to look whether they are.

@@ -1,8 +1,10 @@
 //! Objects on their way from one store to another. Each is hashed on arrival: what is not what its name says never gets
 //! there, whoever has written it.
 
+use super::footprint::Mark;
 use super::git::Git;
 use super::refs::TreeId;
+use super::user::UserGit;
 use super::{GitError, Repository};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -85,6 +87,33 @@ impl Repository {
     /// Those that an object directory lacks, with all it borrows from.
     pub(super) fn absent_in(&self, objects: &Path, ids: &Ids) -> Result<Ids, GitError> {
         absent(self.content("cat-file", &[]).env("GIT_OBJECT_DIRECTORY", objects), ids)
+    }
+
+    /// Whether the user's repository has all of these. Git is asked again only if something was added to the
+    /// directories in which they can be, or removed from them.
+    pub(super) fn are_present(&self, user: &UserGit, ids: &Ids) -> Result<bool, GitError> {
+        let objects = user.objects();
+        let borrows = objects.join("info/alternates").exists();
+        let marks = |id: &str| {
+            let loose = objects.join(id.get(..2).unwrap_or_default());
+            let packs = Mark::of(&objects.join("pack")).filter(|_| !borrows)?;
+            // A directory that is not there holds nothing.
+            Some(Mark::of(&loose).into_iter().chain([packs]).collect::<Vec<_>>())
+        };
+        let marked: Vec<_> = ids.iter().map(|id| (id, marks(id))).collect();
+        let is_known = |(id, marks): &(&String, Option<Vec<Mark>>)| {
+            marks.as_ref().is_some_and(|marks| self.memory().is_present(id, marks))
+        };
+        if marked.iter().all(is_known) {
+            return Ok(true);
+        }
+        let are_present = self.absent_in(&objects, ids)?.is_empty();
+        for (id, marks) in marked.into_iter().filter(|_| are_present) {
+            if let Some(marks) = marks {
+                self.memory().note_present(id, marks);
+            }
+        }
+        Ok(are_present)
     }
 
     /// Copies objects into an object directory. What the lender does not have is passed over: a partial clone has

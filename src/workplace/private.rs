@@ -4,8 +4,8 @@
 
 use super::GitError;
 use super::generated::{DESKTOP_FILES, GENERATED};
-use super::git::Git;
 use super::repository::small_file;
+use super::settings::{ObjectFormat, Settings};
 use super::user::UserGit;
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
@@ -16,10 +16,6 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-/// Settings about how files look on disk. Everything else of the user's configuration is left out, above all what
-/// names programs: filters, diff and merge drivers, monitors.
-const COPIED: &str = "^core\\.(filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|trustctime|checkstat|sharedrepository|bigfilethreshold)$";
 
 /// Attributes for a project that is no repository. A `.gitattributes` there, of whoever made these files or of an agent,
 /// has never changed any of them.
@@ -42,20 +38,13 @@ pub(super) struct Private {
     format: ObjectFormat,
 }
 
-/// How git names objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ObjectFormat {
-    Sha1,
-    Sha256,
-}
-
 impl Private {
     /// `common` is the user's git directory, or where `git init` would make it: a project that becomes a repository
     /// later, or is none any more, keeps what it has here.
     pub(super) fn open(data: &Path, common: &Path) -> Result<Self, GitError> {
-        let format = object_format(common)?;
+        let format = Settings::read(common)?.format;
         let mut root = data.join(DIRECTORY).join(fingerprint(common.as_os_str()));
-        if object_format(&root.join("git"))? != format && root.join("git/config").exists() {
+        if Settings::read(&root.join("git"))?.format != format && root.join("git/config").exists() {
             let name = root.file_name().unwrap_or_default().display();
             root = root.with_file_name(format!("{name}-{format:?}"));
         }
@@ -85,6 +74,16 @@ impl Private {
     /// several gateways may have theirs.
     pub(super) fn owner(&self) -> &str {
         &self.owner
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What our calls of git depend on besides the files: settings, and what is ignored.
+    pub(super) fn rules(&self) -> [Vec<u8>; 3] {
+        ["config", "info/exclude", "info/attributes"]
+            .map(|name| fs::read(self.git_dir().join(name)).unwrap_or_default())
     }
 
     /// Of the repository among others.
@@ -143,9 +142,8 @@ impl Private {
     /// The configuration as the repository has it now.
     pub(super) fn configure(&self, user: Option<&UserGit>) -> Result<(), GitError> {
         let mut settings = String::new();
-        for (name, value) in
-            user.map(|user| copied_settings(&user.common)).transpose()?.into_iter().flatten()
-        {
+        let users = user.map(|user| Settings::read(&user.common)).transpose()?;
+        for (name, value) in users.into_iter().flat_map(|users| users.copied) {
             settings.push_str(&format!("\t{name} = \"{value}\"\n"));
         }
         self.write("git/config", self.config("true", &settings).as_bytes())?;
@@ -227,18 +225,6 @@ impl Private {
 /// Agents' repositories do not start anything by themselves.
 const QUIET: &str = "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
 
-/// Read as text. `common` need not be there.
-fn object_format(common: &Path) -> Result<ObjectFormat, GitError> {
-    let config = common.join("config");
-    if !config.is_file() {
-        return Ok(ObjectFormat::Sha1);
-    }
-    let git = Git::new("config").arg("--no-includes").arg("--file").arg(config);
-    let format = git.args(["--get", "extensions.objectformat"]).run()?.stdout;
-    let is_sha256 = format.trim_ascii().eq_ignore_ascii_case(b"sha256");
-    Ok(if is_sha256 { ObjectFormat::Sha256 } else { ObjectFormat::Sha1 })
-}
-
 /// Never half there, and not written at all if it is the same.
 pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::read(path).is_ok_and(|old| old == content) {
@@ -258,21 +244,6 @@ pub(super) fn remove_file(path: &Path) -> io::Result<()> {
         Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
         Ok(()) | Err(_) => Ok(()),
     }
-}
-
-/// Read as text: nothing is included, and no value can be more than a value.
-fn copied_settings(common: &Path) -> Result<Vec<(String, String)>, GitError> {
-    let config = common.join("config");
-    let git = Git::new("config").arg("--no-includes").arg("--file").arg(config);
-    let listed = git.args(["-z", "--get-regexp", COPIED]).run()?.stdout;
-    let text = String::from_utf8_lossy(&listed).into_owned();
-    let settings = text.split('\0').filter_map(|setting| {
-        let (name, value) = setting.split_once('\n').unwrap_or((setting, "true"));
-        let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let name = name.strip_prefix("core.").filter(|_| plain)?;
-        Some((name.to_owned(), value.to_owned()))
-    });
-    Ok(settings.collect())
 }
 
 pub(super) fn fingerprint(text: &OsStr) -> String {

@@ -1,14 +1,22 @@
 //! Our refs, below `refs/kakehashi` of our own git directory, so that git keeps what they name.
 
-use super::git::Git;
+use super::git::{Git, LOCK_PAUSE, LOCK_TRIES};
+use super::private::{make_directory, remove_file};
+use super::repository::small_file;
 use super::user::UserGit;
 use super::{GitError, Repository};
 use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 /// Refs are small things, and somebody may wait for an answer.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 pub(super) const OURS: &str = "refs/kakehashi/";
+/// What git does not take for a ref.
+const LOCK: &str = ".lock";
 
 /// A tree of files, by its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -62,32 +70,77 @@ pub(super) struct Kept {
     pub(super) name: String,
     pub(super) commit: CommitId,
     pub(super) tree: TreeId,
+    /// The first one.
+    pub(super) parent: Option<CommitId>,
     pub(super) seconds: i64,
     /// The data directory that it belongs to.
     pub(super) owner: String,
     pub(super) subject: String,
 }
 
-const FORMAT: &str = "--format=%(refname)%00%(objectname)%00%(tree)%00%(committerdate:unix)%00%(authoremail)%00%(subject)";
+const FORMAT: &str = "--format=%(refname)%00%(objectname)%00%(tree)%00%(parent)%00%(committerdate:unix)%00%(authoremail)%00%(subject)";
 
 impl Repository {
     /// All of ours below `name`, or the one that is called so.
     pub(super) fn kept(&self, name: &str) -> Result<Vec<Kept>, GitError> {
-        read_refs(self.content("for-each-ref", &[]), name)
+        if let Some(known) = self.known(name) {
+            return Ok(known);
+        }
+        let kept = read_refs(self.content("for-each-ref", &[]), name)?;
+        for one in &kept {
+            self.memory().note_commit(one.clone());
+        }
+        Ok(kept)
     }
 
     pub(super) fn kept_one(&self, name: &str) -> Result<Option<Kept>, GitError> {
         Ok(self.kept(name)?.into_iter().find(|kept| kept.name == name))
     }
 
+    /// Without git, if every commit that is named is one that we have seen. Nobody else writes these files.
+    fn known(&self, name: &str) -> Option<Vec<Kept>> {
+        if self.has_packed_refs() {
+            return None;
+        }
+        let mut found = Vec::new();
+        read_loose(&self.private().git_dir().join(OURS), name.trim_end_matches('/'), &mut found)?;
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let kept = |(name, commit)| Some(Kept { name, ..self.memory().commit(&commit)? });
+        found.into_iter().map(kept).collect()
+    }
+
+    /// Like git does it: the lock becomes the ref, so that there is never half of one.
     pub(super) fn keep(&self, name: &str, commit: &CommitId) -> Result<(), GitError> {
-        let name = format!("{OURS}{name}");
-        self.content("update-ref", &[]).arg(name).arg(commit.as_str()).read().map(drop)
+        let path = self.private().git_dir().join(OURS).join(name);
+        let mut lock = path.clone().into_os_string();
+        lock.push(LOCK);
+        let lock = PathBuf::from(lock);
+        let doing = "keeping a backup";
+        make_directory(path.parent().unwrap_or(&path)).map_err(GitError::io(doing))?;
+        let mut file = take_lock(&lock)?;
+        let written = file.write_all(format!("{commit}\n").as_bytes());
+        let kept = written.and_then(|()| fs::rename(&lock, &path));
+        if kept.is_err() {
+            let _ = fs::remove_file(&lock);
+        }
+        kept.map_err(GitError::io(doing))
     }
 
     /// Those that are gone already are none of our business.
     pub(super) fn forget(&self, names: &[String]) -> Result<(), GitError> {
-        delete_refs(self.content("update-ref", &[]), names)
+        if self.has_packed_refs() {
+            return delete_refs(self.content("update-ref", &[]), names);
+        }
+        for name in names {
+            let removed = remove_file(&self.private().git_dir().join(OURS).join(name));
+            removed.map_err(GitError::io("removing a backup"))?;
+        }
+        Ok(())
+    }
+
+    /// We never pack them, but somebody else may do it.
+    fn has_packed_refs(&self) -> bool {
+        self.private().git_dir().join("packed-refs").exists()
     }
 
     /// The user's own. `None`: there is no commit yet, or no repository.
@@ -104,6 +157,46 @@ impl Repository {
         let user = self.user()?;
         Some(Git::new(what).env("GIT_DIR", &user.git_dir).within(TIME_LIMIT))
     }
+}
+
+fn take_lock(lock: &Path) -> Result<File, GitError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match File::create_new(lock) {
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists && tries < LOCK_TRIES => {
+                thread::sleep(LOCK_PAUSE);
+            }
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(GitError::Locked { lock: lock.display().to_string() });
+            }
+            taken => return taken.map_err(GitError::io("keeping a backup")),
+        }
+    }
+}
+
+/// Adds what is below `name`, or called so. `None`: something there is no plain ref.
+fn read_loose(ours: &Path, name: &str, found: &mut Vec<(String, CommitId)>) -> Option<()> {
+    let path = ours.join(name);
+    let entries = match fs::read_dir(&path) {
+        Ok(entries) => entries,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Some(()),
+        Err(err) if err.kind() == io::ErrorKind::NotADirectory => {
+            let text = small_file(&path)?;
+            let commit = CommitId::parse(std::str::from_utf8(&text).ok()?.trim_end())?;
+            found.push((name.to_owned(), commit));
+            return Some(());
+        }
+        Err(_) => return None,
+    };
+    for entry in entries {
+        let inside = entry.ok()?.file_name().into_string().ok()?;
+        if !inside.ends_with(LOCK) {
+            let below = if name.is_empty() { inside } else { format!("{name}/{inside}") };
+            read_loose(ours, &below, found)?;
+        }
+    }
+    Some(())
 }
 
 /// Those below `name` of ours, in whichever repository.
@@ -130,11 +223,12 @@ pub(super) fn commit_id(what: &'static str, text: &str) -> Result<CommitId, GitE
 }
 
 fn parse(line: &str) -> Option<Kept> {
-    let mut parts = line.splitn(6, '\0');
+    let mut parts = line.splitn(7, '\0');
     Some(Kept {
         name: parts.next()?.strip_prefix(OURS)?.to_owned(),
         commit: CommitId::parse(parts.next()?)?,
         tree: TreeId::parse(parts.next()?)?,
+        parent: parts.next()?.split(' ').next().and_then(CommitId::parse),
         seconds: parts.next()?.parse().ok()?,
         owner: parts.next()?.trim_matches(['<', '>']).split('@').next()?.to_owned(),
         subject: parts.next()?.to_owned(),

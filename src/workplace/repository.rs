@@ -1,7 +1,9 @@
 //! The project, with the repository that it is in, if any, and with our own git directory for it.
 
+use super::footprint::Mark;
 use super::git::{self, Git};
 use super::index::Index;
+use super::memory::Memory;
 use super::private::Private;
 use super::user::UserGit;
 use super::{GitError, nested};
@@ -43,6 +45,7 @@ struct Inner {
     /// The gateway's own, which is no part of the project although it may lie in it.
     hidden: Vec<PathBuf>,
     private: Private,
+    memory: Arc<Memory>,
     lock: Arc<Mutex<()>>,
 }
 
@@ -98,7 +101,8 @@ impl Repository {
             private.configure(user.as_ref())?;
             private
         };
-        let inner = Inner { top, prefix, user, data: data.to_owned(), hidden, private, lock };
+        let (data, memory) = (data.to_owned(), Memory::of(private.root()));
+        let inner = Inner { top, prefix, user, data, hidden, private, memory, lock };
         let repository = Self(Arc::new(inner));
         repository.take_over_earlier()?;
         Ok(repository)
@@ -145,6 +149,10 @@ impl Repository {
         &self.0.private
     }
 
+    pub(super) fn memory(&self) -> &Memory {
+        &self.0.memory
+    }
+
     pub(super) fn data(&self) -> &Path {
         &self.0.data
     }
@@ -176,9 +184,19 @@ impl Repository {
         if self.0.prefix.as_os_str().is_empty() {
             return Ok(true);
         }
+        let mark = self.0.user.as_ref().and_then(|user| Mark::of_replaced(&user.index()));
+        // Several projects may be in one repository.
+        let place = self.mark();
+        if let Some(holds) = mark.and_then(|mark| self.0.memory.holds_project(&place, &mark)) {
+            return Ok(holds);
+        }
         let index = Index::of_project(self)?;
         let listed = index.git("ls-files").args(["-z", "--cached", "--"]).arg(&self.0.prefix);
-        Ok(!listed.most(1).run()?.stdout.is_empty())
+        let holds = !listed.most(1).run()?.stdout.is_empty();
+        if let Some(mark) = mark {
+            self.0.memory.note_holds_project(place, mark, holds);
+        }
+        Ok(holds)
     }
 }
 

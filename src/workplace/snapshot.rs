@@ -1,10 +1,14 @@
 //! All files of a place at one moment, as a commit: what git tracks, and new files that are not ignored.
 
+use super::footprint::{Footprint, Mark, NoFootprint};
 use super::git::Git;
-use super::index::{Extent, Index};
+use super::index::{Extent, Index, PROJECT as PROJECT_INDEX};
+use super::memory::{Look, Seen};
 use super::objects::Lender;
-use super::refs::commit_id;
+use super::refs::{Kept, commit_id};
 use super::{CommitId, GitError, Repository, TreeId, Worktree};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::warn;
 
 /// Files are taken instead of damaged blobs first, then instead of damaged trees.
@@ -37,14 +41,32 @@ impl Repository {
 
     pub(super) fn snapshot_of(&self, place: Place<'_>, about: &str) -> Result<Snapshot, GitError> {
         match place {
-            Place::Project => Ok(self.snapshot_project(about)?.0),
+            Place::Project => self.look_at_project(about),
             Place::Worktree(worktree) => Ok(self.snapshot_worktree(worktree, about)?.0),
+        }
+    }
+
+    /// For whoever does not change these files: git is asked only if they are not as they were at the last look.
+    pub(super) fn look_at_project(&self, about: &str) -> Result<Snapshot, GitError> {
+        let footprint = self.footprint_of_project()?;
+        match self.seen(&self.last_name(), footprint, self.project_index(), None)? {
+            Some(snapshot) => Ok(snapshot),
+            None => Ok(self.snapshot_project_at(footprint, about)?.0),
         }
     }
 
     /// With the index that it was taken with, for whoever is going to change these files. All objects of it are our
     /// own: nothing of it depends on what becomes of the user's repository.
     pub(super) fn snapshot_project(&self, about: &str) -> Result<(Snapshot, Index), GitError> {
+        self.snapshot_project_at(self.footprint_of_project()?, about)
+    }
+
+    fn snapshot_project_at(
+        &self,
+        footprint: Result<Footprint, NoFootprint>,
+        about: &str,
+    ) -> Result<(Snapshot, Index), GitError> {
+        let begun_with = self.project_index();
         let index = Index::of_project(self)?;
         let taken = match index.take(Extent::Repository) {
             // A split or damaged index cannot be used as a copy. Reading every file always works.
@@ -58,10 +80,100 @@ impl Repository {
         };
         let (tree, left_out) = taken?;
         let tree = self.complete(&index, tree)?;
-        let commit = self.commit(&tree, None, about)?;
-        // The next one begins with what is known by then, and what an index knows must not be swept.
-        self.keep(&self.last_name(), &commit)?;
-        Ok((Snapshot { commit, tree, left_out }, index))
+        let last = self.last_name();
+        let commit = self.keep_last(&last, &tree, None, about)?;
+        let snapshot = Snapshot { commit, tree, left_out };
+        // The user's own index is only read; the user may have replaced it meanwhile.
+        let mark = if self.has_git() { begun_with } else { self.project_index() };
+        self.note_look(last, footprint, mark, &snapshot);
+        Ok((snapshot, index))
+    }
+
+    /// The next look begins with what is known by then, and what an index knows must not be swept: it is not read
+    /// again.
+    fn keep_last(
+        &self,
+        name: &str,
+        tree: &TreeId,
+        parent: Option<&CommitId>,
+        about: &str,
+    ) -> Result<CommitId, GitError> {
+        if let Some(last) = self.kept_one(name)?
+            && last.tree == *tree
+            && last.parent.as_ref() == parent
+        {
+            return Ok(last.commit);
+        }
+        let commit = self.commit(tree, parent, about)?;
+        self.keep(name, &commit)?;
+        Ok(commit)
+    }
+
+    /// What the last look found, if nothing has changed since: neither the files, nor what git is told about them,
+    /// nor the index that belongs to them. It is still kept if the ref is the same.
+    fn seen(
+        &self,
+        last: &str,
+        footprint: Result<Footprint, NoFootprint>,
+        index: Option<Mark>,
+        base: Option<&CommitId>,
+    ) -> Result<Option<Snapshot>, GitError> {
+        let (Ok(footprint), Some(Look::Seen(seen))) = (footprint, self.memory().look(last)) else {
+            return Ok(None);
+        };
+        if seen.footprint != footprint || seen.index != index {
+            return Ok(None);
+        }
+        let kept = self.kept_one(last)?;
+        let is_kept = kept.is_some_and(|kept| {
+            kept.commit == seen.snapshot.commit && kept.parent.as_ref() == base
+        });
+        Ok(is_kept.then_some(seen.snapshot))
+    }
+
+    fn note_look(
+        &self,
+        last: String,
+        footprint: Result<Footprint, NoFootprint>,
+        index: Option<Mark>,
+        snapshot: &Snapshot,
+    ) {
+        let look = match footprint {
+            Ok(footprint) => {
+                Look::Seen(Box::new(Seen { footprint, index, snapshot: snapshot.clone() }))
+            }
+            Err(NoFootprint::TooLarge) => Look::TooLarge,
+            Err(NoFootprint::Unsure) => return,
+        };
+        self.memory().note_look(last, look);
+    }
+
+    fn footprint_of_project(&self) -> Result<Result<Footprint, NoFootprint>, GitError> {
+        // What the gateway writes there all the time belongs to nobody's project, but git may know some of it.
+        if self.data().starts_with(self.top()) {
+            return Ok(Err(NoFootprint::Unsure));
+        }
+        self.footprint(&self.last_name(), self.top())
+    }
+
+    /// Of the files, and of everything else that git's answer about them depends on.
+    fn footprint(
+        &self,
+        last: &str,
+        top: &Path,
+    ) -> Result<Result<Footprint, NoFootprint>, GitError> {
+        if matches!(self.memory().look(last), Some(Look::TooLarge)) {
+            return Ok(Err(NoFootprint::TooLarge));
+        }
+        self.update_excludes()?;
+        let rules = self.private().rules();
+        Ok(Footprint::of(top, &rules.each_ref().map(Vec::as_slice)))
+    }
+
+    /// What a look at the project begins with.
+    fn project_index(&self) -> Option<Mark> {
+        let own = || self.private().index(PROJECT_INDEX);
+        Mark::of_replaced(&self.user().map_or_else(own, |user| user.index()))
     }
 
     /// Copies what is in the user's repository only. What is not what its name says there is taken from the files.
@@ -70,6 +182,10 @@ impl Repository {
             return Ok(tree);
         }
         let last = self.kept_one(&self.last_name())?.map(|kept| kept.tree);
+        // All of it was copied then.
+        if last.as_ref() == Some(&tree) {
+            return Ok(tree);
+        }
         let mut tree = tree;
         for _ in 0..MOST_ATTEMPTS {
             let ids = self.objects_since(last.as_ref(), &tree)?;
@@ -111,6 +227,15 @@ impl Repository {
         }
         let base = worktree.base_kept()?;
         let index = Index::of_worktree(self, &worktree.name(), worktree.top());
+        let last = worktree.last_name();
+        let footprint = match extent {
+            Extent::Project => self.footprint(&last, worktree.top())?,
+            Extent::Repository | Extent::Everything => Err(NoFootprint::Unsure),
+        };
+        let mark = Mark::of_replaced(index.path());
+        if let Some(snapshot) = self.seen(&last, footprint, mark, Some(&base.commit))? {
+            return Ok((snapshot, index));
+        }
         if !index.exists() {
             index.reset(Some(&base.tree))?;
         }
@@ -124,10 +249,10 @@ impl Repository {
         let (tree, mut left_out) = taken?;
         left_out.extend(index.generated()?);
         left_out.sort();
-        let commit = self.commit(&tree, Some(&base.commit), about)?;
-        // What the index knows of must not be swept: it is not read again.
-        self.keep(&worktree.last_name(), &commit)?;
-        Ok((Snapshot { commit, tree, left_out }, index))
+        let commit = self.keep_last(&last, &tree, Some(&base.commit), about)?;
+        let snapshot = Snapshot { commit, tree, left_out };
+        self.note_look(last, footprint, Mark::of_replaced(index.path()), &snapshot);
+        Ok((snapshot, index))
     }
 
     /// Under our own name, so that nobody is made the author of what an agent did.
@@ -137,8 +262,35 @@ impl Repository {
         parent: Option<&CommitId>,
         message: &str,
     ) -> Result<CommitId, GitError> {
-        let git = self.content("commit-tree", &[]);
-        self.commit_with(git, tree, parent, message)
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        self.commit_at(tree, parent, message, now.try_into().unwrap_or_default())
+    }
+
+    /// With its time. It is remembered as it is made.
+    pub(super) fn commit_at(
+        &self,
+        tree: &TreeId,
+        parent: Option<&CommitId>,
+        message: &str,
+        seconds: i64,
+    ) -> Result<CommitId, GitError> {
+        let date = format!("@{seconds} +0000");
+        let git = self.content("commit-tree", &[]).env("GIT_COMMITTER_DATE", &date);
+        let git = git.env("GIT_AUTHOR_DATE", date);
+        let commit = self.commit_with(git, tree, parent, message)?;
+        // Git tells a message of several lines in another way.
+        if !message.trim_end().contains('\n') {
+            self.memory().note_commit(Kept {
+                name: String::new(),
+                commit: commit.clone(),
+                tree: tree.clone(),
+                parent: parent.cloned(),
+                seconds,
+                owner: self.private().owner().to_owned(),
+                subject: message.trim_end().to_owned(),
+            });
+        }
+        Ok(commit)
     }
 
     /// The same after a commit of the user, for whoever has the user's objects, too. It is not to be kept here.

@@ -100,16 +100,4 @@ impl Repository {
         let commit = self.commit_at(&kept.tree, parent.as_ref(), &kept.subject, kept.seconds)?;
         self.keep(&kept.name, &commit)
     }
-
-    fn commit_at(
-        &self,
-        tree: &TreeId,
-        parent: Option<&CommitId>,
-        message: &str,
-        seconds: i64,
-    ) -> Result<CommitId, GitError> {
-        let date = format!("@{seconds} +0000");
-        let git = self.content("commit-tree", &[]).env("GIT_COMMITTER_DATE", &date);
-        self.commit_with(git.env("GIT_AUTHOR_DATE", date), tree, parent, message)
-    }
 }

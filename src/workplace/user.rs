@@ -26,6 +26,11 @@ pub(super) struct UserGit {
 }
 
 impl UserGit {
+    /// Replaced as a whole whenever git writes it.
+    pub(super) fn index(&self) -> PathBuf {
+        self.git_dir.join("index")
+    }
+
     pub(super) fn objects(&self) -> PathBuf {
         self.common.join("objects")
     }

@@ -8,7 +8,7 @@ use super::private::{fingerprint, make_directory, replace};
 use super::refs::Kept;
 use super::snapshot::{Place, Snapshot};
 use super::{Backup, Changes, CommitId, GitError, Repository, TreeId};
-use crate::message::{AgentSlot, BackupReason, SessionId};
+use crate::message::{AgentSlot, BackupReason, RunId, SessionId};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -82,18 +82,47 @@ impl Repository {
         path: &Path,
     ) -> Result<Worktree, GitError> {
         let _lock = self.lock();
+        Ok(self.ensure_locked(session, slot, path)?.0)
+    }
+
+    /// The same before a run, with a backup of its files, for which they are not looked at twice.
+    pub fn ensure_backed_up(
+        &self,
+        session: &SessionId,
+        slot: AgentSlot,
+        path: &Path,
+        run: RunId,
+    ) -> Result<(Worktree, TreeId), GitError> {
+        let _lock = self.lock();
+        let (worktree, seen) = self.ensure_locked(session, slot, path)?;
+        let snapshot = match seen {
+            Some(snapshot) => snapshot,
+            None => self.snapshot_of(Place::Worktree(&worktree), &self.subject(Some(slot)))?,
+        };
+        self.keep_backup(session, BackupReason::Run(run), &snapshot, Some(&worktree))?;
+        Ok((worktree, snapshot.tree))
+    }
+
+    /// With its files, if they are as they were when they were looked at for this.
+    fn ensure_locked(
+        &self,
+        session: &SessionId,
+        slot: AgentSlot,
+        path: &Path,
+    ) -> Result<(Worktree, Option<Snapshot>), GitError> {
         if self.user().is_some_and(|user| user.common.join("reftable").is_dir()) {
             return Err(GitError::Unsupported { what: "keeps its refs as reftable" });
         }
         let mut worktree = self.worktree_at(session, slot, path)?;
-        worktree.fresh = match worktree.stage() {
+        let seen;
+        (worktree.fresh, seen) = match worktree.stage() {
             Some(Stage::Ready) if worktree.is_whole()? => worktree.follow()?,
             Some(_) | None => {
                 worktree.make_room()?;
-                Some(worktree.create()?)
+                (Some(worktree.create()?), None)
             }
         };
-        Ok(worktree)
+        Ok((worktree, seen))
     }
 
     /// One that was made before and is still there.
@@ -207,7 +236,7 @@ impl Worktree {
             &result,
             Some(self),
         )?;
-        let (project, _) = self.repository.snapshot_project("base")?;
+        let project = self.repository.look_at_project("base")?;
         let fresh = self.move_to(&index, &result, &project)?.is_some();
         Ok(Discarded { backup, left_out: result.left_out, fresh })
     }
@@ -280,7 +309,7 @@ impl Worktree {
     /// Returns what the project has and this has not.
     fn create(&self) -> Result<Vec<String>, GitError> {
         self.note(Stage::Begun)?;
-        let (project, _) = self.repository.snapshot_project("base")?;
+        let project = self.repository.look_at_project("base")?;
         self.repository.keep(&self.base_name(), &project.commit)?;
         self.write_out(&project.tree, &project.tree)?;
         self.note(Stage::Ready)?;
@@ -298,25 +327,25 @@ impl Worktree {
         make_directory(&self.place()).map_err(GitError::io("making a worktree"))
     }
 
-    /// Brings a worktree without changes to where the project is now, if nothing is lost by it. `Some`: it was made
-    /// anew, without these.
-    fn follow(&self) -> Result<Option<Vec<String>>, GitError> {
+    /// Brings a worktree without changes to where the project is now, if nothing is lost by it. The first part is
+    /// `Some` if it was made anew, without these; the second one if its files were left as they are.
+    fn follow(&self) -> Result<(Option<Vec<String>>, Option<Snapshot>), GitError> {
         let base = self.base_kept()?;
         let (result, index) = self.repository.snapshot_worktree(self, "worktree")?;
         let repaired = self.repair(&base)?.then(Vec::new);
         if result.tree != base.tree {
-            return Ok(repaired);
+            return Ok((repaired, Some(result)));
         }
-        let (project, _) = self.repository.snapshot_project("base")?;
+        let project = self.repository.look_at_project("base")?;
         if project.tree == base.tree {
-            return Ok(repaired);
+            return Ok((repaired, Some(result)));
         }
         match self.move_to(&index, &result, &project) {
             Err(GitError::Unkept { paths }) => {
                 warn!(?paths, "a worktree stays behind the project, because of what is only there");
-                Ok(repaired)
+                Ok((repaired, None))
             }
-            moved => Ok(moved?.or(repaired)),
+            moved => Ok((moved?.or(repaired), None)),
         }
     }
 

@@ -3,6 +3,7 @@
 mod accepting;
 mod bytes;
 mod changing;
+mod counting;
 mod hostile;
 mod keeping;
 mod leaving_out;
@@ -175,4 +176,18 @@ fn files(top: &Path) -> Vec<String> {
     }
     found.sort();
     found
+}
+
+/// What git is started for by this thread meanwhile.
+fn started_by<T>(work: impl FnOnce() -> T) -> (T, Vec<&'static str>) {
+    super::git::STARTED.take();
+    let done = work();
+    (done, super::git::STARTED.take())
+}
+
+/// Waits until all files below are older than one step of the file system's clock.
+fn settle(top: &Path) {
+    while super::footprint::Footprint::of(top, &[]) == Err(super::footprint::NoFootprint::Unsure) {
+        std::thread::yield_now();
+    }
 }

@@ -1,0 +1,99 @@
+//! What git has answered before, for one repository of ours, so that it is not asked again. Every answer is checked
+//! before it is used: a commit is named by its content, and files are compared by their footprint.
+
+use super::CommitId;
+use super::footprint::{Footprint, Mark};
+use super::refs::Kept;
+use super::snapshot::Snapshot;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// When there are more answers of one kind, all of them are forgotten: they are found again.
+const MOST: usize = 4_096;
+
+#[derive(Debug, Default)]
+pub(super) struct Memory(Mutex<Answers>);
+
+#[derive(Debug, Default)]
+struct Answers {
+    commits: HashMap<CommitId, Kept>,
+    looks: HashMap<String, Look>,
+    /// Objects of the user's repository that were there when its directories had these marks.
+    present: HashMap<String, Vec<Mark>>,
+    /// Whether the user's repository has files of a project, when its index had this mark.
+    holds: HashMap<String, (Mark, bool)>,
+}
+
+/// The last look at the files of one place.
+#[derive(Debug, Clone)]
+pub(super) enum Look {
+    /// There are so many files that looking for changes without git does not pay.
+    TooLarge,
+    Seen(Box<Seen>),
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    /// From before the look: what was changed during it is not believed to be known.
+    pub(super) footprint: Footprint,
+    /// Of the index that is kept with the place, after the look.
+    pub(super) index: Option<Mark>,
+    pub(super) snapshot: Snapshot,
+}
+
+impl Memory {
+    /// The one for this directory of ours, in the whole process.
+    pub(super) fn of(private: &Path) -> Arc<Self> {
+        static ALL: LazyLock<Mutex<HashMap<PathBuf, Arc<Memory>>>> = LazyLock::new(Mutex::default);
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry(private.to_owned()).or_default())
+    }
+
+    /// A commit as it was found under some other name.
+    pub(super) fn commit(&self, commit: &CommitId) -> Option<Kept> {
+        self.answers().commits.get(commit).cloned()
+    }
+
+    pub(super) fn note_commit(&self, kept: Kept) {
+        insert(&mut self.answers().commits, kept.commit.clone(), kept);
+    }
+
+    pub(super) fn look(&self, place: &str) -> Option<Look> {
+        self.answers().looks.get(place).cloned()
+    }
+
+    pub(super) fn note_look(&self, place: String, look: Look) {
+        insert(&mut self.answers().looks, place, look);
+    }
+
+    pub(super) fn is_present(&self, id: &str, marks: &[Mark]) -> bool {
+        self.answers().present.get(id).is_some_and(|known| known == marks)
+    }
+
+    pub(super) fn note_present(&self, id: &str, marks: Vec<Mark>) {
+        insert(&mut self.answers().present, id.to_owned(), marks);
+    }
+
+    pub(super) fn holds_project(&self, project: &str, index: &Mark) -> Option<bool> {
+        let answers = self.answers();
+        let (known, holds) = answers.holds.get(project)?;
+        (known == index).then_some(*holds)
+    }
+
+    pub(super) fn note_holds_project(&self, project: String, index: Mark, holds: bool) {
+        insert(&mut self.answers().holds, project, (index, holds));
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn insert<K: Eq + Hash, V>(answers: &mut HashMap<K, V>, key: K, value: V) {
+    if answers.len() >= MOST {
+        answers.clear();
+    }
+    answers.insert(key, value);
+}
