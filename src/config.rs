@@ -437,6 +437,12 @@ pub fn file(overrides: &Overrides) -> Option<PathBuf> {
     named.or_else(platform_file)
 }
 
+/// What the file says, even if the rest of it is wrong: mistakes in it are told in that language.
+pub fn written_language(overrides: &Overrides) -> Option<Locale> {
+    let table: toml::Table = std::fs::read_to_string(file(overrides)?).ok()?.parse().ok()?;
+    Locale::parse(table.get("language")?.as_str()?)
+}
+
 /// The data directory alone, for commands that only talk to a running gateway.
 pub fn data(overrides: Overrides) -> Result<PathBuf, ConfigError> {
     data_directory(&merged(overrides)?.data)

@@ -5,6 +5,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+/// In bytes.
+const LONGEST_ROW: usize = 2048;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Locale {
@@ -48,20 +51,54 @@ impl Locale {
         }
     }
 
-    /// A phrase of our own code, translated; a phrase of anybody else stays as it is. Phrases with `{names}` are known by
-    /// what is around them, and what stands there may be a phrase, too.
+    /// A phrase of our own code, translated; a phrase of anybody else stays as it is, apart from what the system often
+    /// says. Phrases with `{names}` are known by what is around them, and what stands there may be a phrase, too.
     pub fn word(self, english: &str) -> String {
-        let Some(words) = self.texts().get("words") else { return english.to_owned() };
-        if let Some(known) = words.get(english) {
+        let sections = ["words", "system_words"];
+        let known = sections.iter().find_map(|name| self.texts().get(*name)?.get(english));
+        if let Some(known) = known {
             return known.clone();
         }
-        let filled = words.iter().find_map(|(phrase, known)| {
+        let Some(words) = self.texts().get("words") else { return english.to_owned() };
+        // Of several that fit, the one with the most text of its own leaves the least to guess.
+        let fitting = words.iter().filter_map(|(phrase, known)| {
             let parts = parts_of(english, phrase)?;
-            let parts: Vec<_> = parts.iter().map(|(name, part)| (*name, self.word(part))).collect();
-            let values: Vec<_> = parts.iter().map(|(name, part)| (*name, part.as_str())).collect();
-            Some(fill(known, &values))
+            Some((own(&parts, english), parts, known))
         });
-        filled.unwrap_or_else(|| english.to_owned())
+        let Some((_, parts, known)) = fitting.max_by_key(|(own, ..)| *own) else {
+            return self.word_by_word(english);
+        };
+        let parts: Vec<_> = parts.iter().map(|(name, part)| (*name, self.word(part))).collect();
+        let values: Vec<_> = parts.iter().map(|(name, part)| (*name, part.as_str())).collect();
+        fill(known, &values)
+    }
+
+    /// Several phrases in a row, such as a file, the place in it and what is wrong there.
+    fn word_by_word(self, english: &str) -> String {
+        // What is longer is no row of phrases, and would take long.
+        let short = english.len() <= LONGEST_ROW;
+        let mark = ["; ", ": ", "\n"].into_iter().find(|mark| english.contains(*mark));
+        let Some(mark) = mark.filter(|_| short) else { return english.to_owned() };
+        match english.split_once(mark) {
+            Some((first, rest)) => self.word(first) + mark + &self.word(rest),
+            None => english.to_owned(),
+        }
+    }
+
+    /// An error and what caused it, on one line.
+    pub fn chain<'a>(
+        self,
+        causes: impl Iterator<Item = &'a (dyn std::error::Error + 'static)>,
+    ) -> String {
+        let mut said: Vec<String> = Vec::new();
+        for cause in causes.map(ToString::to_string) {
+            // Some say themselves what caused them.
+            if !said.last().is_some_and(|last| last.contains(&cause)) {
+                said.push(cause);
+            }
+        }
+        let told: Vec<_> = said.iter().map(|cause| self.word(cause)).collect();
+        told.join(": ").replace('\n', "; ")
     }
 
     /// How an agent fares, for a live model that passes it on by voice. What the agent says is data.
@@ -130,10 +167,17 @@ fn parts_of<'a>(text: &'a str, phrase: &'a str) -> Option<Vec<(&'a str, &'a str)
     }
 }
 
-/// Values are inserted as they are and never searched for placeholders themselves.
+/// How much of the text is the phrase's own.
+fn own(parts: &[(&str, &str)], text: &str) -> usize {
+    text.len() - parts.iter().map(|(_, part)| part.len()).sum::<usize>()
+}
+
+/// Values are inserted as they are and never searched for placeholders themselves. Those without a name come in the
+/// order in which they are given.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
+    let mut nameless = values.iter().filter(|(key, _)| key.is_empty());
     while let Some((before, after)) = rest.split_once('{') {
         filled.push_str(before);
         let Some((name, tail)) = after.split_once('}') else {
@@ -141,7 +185,8 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
             rest = after;
             continue;
         };
-        match values.iter().find(|(key, _)| *key == name) {
+        let named = || values.iter().find(|(key, _)| *key == name);
+        match if name.is_empty() { nameless.next() } else { named() } {
             Some((_, value)) => filled.push_str(value),
             None => filled.extend(["{", name, "}"]),
         }
@@ -168,7 +213,7 @@ mod tests {
         };
         let shape = |locale: Locale| -> Vec<(String, String, Vec<String>)> {
             let texts = locale.texts();
-            let texts = texts.iter().filter(|(section, _)| *section != "words");
+            let texts = texts.iter().filter(|(section, _)| !section.ends_with("words"));
             let rows = texts.flat_map(|(section, names)| {
                 names
                     .iter()
@@ -183,179 +228,7 @@ mod tests {
     #[test]
     fn a_value_that_looks_like_a_placeholder_is_left_alone() {
         assert_eq!(fill("{a} and {b}", &[("a", "{b}"), ("b", "x")]), "{b} and x");
-    }
-
-    /// Texts right behind these words, as far as they are written there.
-    fn quoted(source: &str, before: &str) -> Vec<String> {
-        let source = source.split("#[cfg(test)]").next().unwrap();
-        let text = |part: &str| {
-            let text = part.trim_start().strip_prefix('"')?;
-            let mut ends = text.match_indices('"').map(|(at, _)| at);
-            let text = &text[..ends.find(|at| !text[..*at].ends_with('\\'))?];
-            // A long one goes on in the next line.
-            let text: String = text.split("\\\n").map(str::trim_start).collect();
-            Some(text.replace("\\\"", "\""))
-        };
-        source.split(before).skip(1).filter_map(text).collect()
-    }
-
-    /// Phrases that the code hands over in English, found where they are written.
-    fn phrases() -> Vec<String> {
-        let decode = include_str!("dialect/aicore/decode.rs");
-        let connect = include_str!("dialect/aicore/connect.rs");
-        let value = include_str!("dialect/aicore/value.rs");
-        let choice = include_str!("dialect/aicore/choice.rs");
-        let mut found = Vec::new();
-        for text in [decode, connect, value, choice] {
-            found.extend(quoted(text, "expected:"));
-            found.extend(quoted(text, "BadAudio("));
-        }
-        let chat = include_str!("provider/chat/error.rs");
-        for text in [
-            include_str!("files/error.rs"),
-            include_str!("workplace/error.rs"),
-            include_str!("session/site.rs"),
-            include_str!("audio/resample.rs"),
-            chat,
-        ] {
-            found.extend(quoted(text, "#[error("));
-        }
-        found.extend(quoted(chat, "format!("));
-        for (text, before) in [
-            (include_str!("session/choice.rs"), "TOO_MANY: &str ="),
-            (include_str!("session/choice.rs"), "let reason ="),
-            (include_str!("session/inspect.rs"), "FAILED: &str ="),
-            (include_str!("session/work.rs"), "Ending::Failed("),
-            (include_str!("session/sound.rs"), "on_live_down("),
-            (include_str!("session/safety.rs"), "UNASKED: &str ="),
-            (include_str!("session/quarters.rs"), "format!("),
-            (include_str!("session/quarters.rs"), "NOT_ALL_PROTECTED: &str ="),
-            (include_str!("session/gate.rs"), "let reason = format!("),
-            (include_str!("session/judging.rs"), "let reason ="),
-            (include_str!("policy/shell/mod.rs"), ": &str ="),
-            (include_str!("policy/shell/danger.rs"), "Danger::Denied(format!("),
-            (include_str!("../config/policy.toml"), "\nreason ="),
-            (include_str!("provider/agent/acp/opening.rs"), "self.note(format!("),
-            (include_str!("provider/agent/acp/turn.rs"), "self.note(format!("),
-        ] {
-            let here = quoted(text, before);
-            assert!(!here.is_empty(), "nothing behind `{before}`");
-            found.extend(here);
-        }
-        // A text of somebody else is only passed on.
-        found.retain(|phrase| phrase.split(['{', '}']).step_by(2).any(|part| !part.is_empty()));
-        found
-    }
-
-    /// Errors that no user of a session reads: they are in the log, on the command line, or said at the start.
-    const FOR_OPERATORS: [&str; 20] = [
-        "auth/token_file.rs",
-        "command/backup.rs",
-        "command/session.rs",
-        "command/talk.rs",
-        "command/user.rs",
-        "config.rs",
-        "config/confine.rs",
-        "config/exposure.rs",
-        "data_dir.rs",
-        "dialect/aicore/client.rs",
-        "policy/rules.rs",
-        "server/control.rs",
-        "server/mod.rs",
-        "server/socket.rs",
-        "server/tls.rs",
-        "session/reader.rs",
-        "session/registry.rs",
-        "store/mod.rs",
-        "talk/error.rs",
-        "task/runtime.rs",
-    ];
-    /// Errors that people read by their name: their texts are in sections of their own.
-    const SAID_BY_NAME: [&str; 5] = [
-        "auth/mod.rs",
-        "dialect/aicore/reject.rs",
-        "dialect/mod.rs",
-        "files/content.rs",
-        "message/setting.rs",
-    ];
-    /// Phrases of the built-in agent and of `kakehashi talk`, by where they are and what stands before them.
-    const SAID: [(&str, &str); 16] = [
-        ("provider/agent/builtin/turn.rs", "REFUSED: &str ="),
-        ("provider/agent/builtin/turn.rs", "say_line("),
-        ("provider/agent/builtin/turn.rs", "say_line(&format!("),
-        ("provider/agent/builtin/turn.rs", "let hint = format!("),
-        ("provider/agent/builtin/command.rs", "EXPECTED: &str ="),
-        ("provider/agent/builtin/command.rs", "format!("),
-        ("provider/agent/builtin/command.rs", "wanted(rest,"),
-        ("provider/agent/builtin/command.rs", "script.ok_or("),
-        ("provider/agent/builtin/edit.rs", "format!("),
-        ("provider/agent/builtin/edit.rs", "Err("),
-        ("provider/agent/builtin/look.rs", "Err(format!("),
-        ("provider/agent/builtin/model.rs", "let reason ="),
-        ("provider/agent/builtin/model.rs", "None => return Err(Halt::Failed("),
-        ("provider/agent/supervised.rs", "=> format!("),
-        ("talk/conversation.rs", "notice("),
-        ("talk/line.rs", "Over::lost("),
-    ];
-
-    /// Every source file below `src`, by its path there. Tests have files of their own or are at the end.
-    fn sources() -> BTreeMap<String, String> {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let mut found = BTreeMap::new();
-        let mut open = vec![root.clone()];
-        while let Some(directory) = open.pop() {
-            for entry in std::fs::read_dir(directory).unwrap() {
-                let path = entry.unwrap().path();
-                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
-                if path.is_dir() {
-                    open.push(path);
-                } else if name.ends_with(".rs") && !name.contains("tests") {
-                    found.insert(name, std::fs::read_to_string(path).unwrap());
-                }
-            }
-        }
-        found
-    }
-
-    fn says_something(phrase: &str) -> bool {
-        let fixed = phrase.split(['{', '}']).step_by(2);
-        fixed.into_iter().any(|part| part.contains(char::is_alphabetic))
-    }
-
-    #[test]
-    fn every_error_that_people_read_has_its_japanese_word() {
-        let sources = sources();
-        let words = &Locale::Ja.texts()["words"];
-        for listed in FOR_OPERATORS.iter().chain(&SAID_BY_NAME) {
-            let source = sources.get(*listed).unwrap_or_else(|| panic!("there is no {listed}"));
-            assert!(source.contains("#[error("), "{listed} has no errors");
-        }
-        let read = sources.iter().filter(|(name, _)| {
-            !FOR_OPERATORS.contains(&name.as_str()) && !SAID_BY_NAME.contains(&name.as_str())
-        });
-        for (name, source) in read {
-            for phrase in quoted(source, "#[error(").into_iter().filter(|one| says_something(one)) {
-                assert!(words.contains_key(&phrase), "{name}: no Japanese for: {phrase}");
-            }
-        }
-        for (name, before) in SAID {
-            let here = quoted(&sources[name], before);
-            assert!(!here.is_empty(), "{name}: nothing behind `{before}`");
-            for phrase in here.into_iter().filter(|one| says_something(one)) {
-                assert!(words.contains_key(&phrase), "{name}: no Japanese for: {phrase}");
-            }
-        }
-    }
-
-    #[test]
-    fn every_phrase_has_its_japanese_word() {
-        let phrases = phrases();
-        assert!(phrases.len() > 60, "{phrases:?}");
-        let words = &Locale::Ja.texts()["words"];
-        for phrase in phrases {
-            assert!(words.contains_key(&phrase), "no Japanese for: {phrase}");
-            assert_eq!(Locale::En.word(&phrase), phrase);
-        }
+        assert_eq!(fill("{} of {}", &[("", "1"), ("", "2")]), "1 of 2");
     }
 
     #[test]
@@ -387,6 +260,13 @@ mod tests {
         assert!(quota.contains('7') && !quota.contains("seconds"), "{quota}");
         let quota = told("the quota of this model is used up: no; wait, or choose another model");
         assert!(!quota.is_ascii() && !quota.contains("{}"), "{quota}");
+        // A row of phrases, and one of several phrases that fit.
+        let wrong =
+            told("/k.toml:3: listen: `x` is not an address like 127.0.0.1:8091 or [::1]:8091");
+        assert!(wrong.starts_with("/k.toml:3: listen: `x`"), "{wrong}");
+        assert!(!wrong.contains("is not an address"), "{wrong}");
+        let damaged = told("/d/kakehashi.db is damaged (row 3); restore it");
+        assert!(!damaged.contains("damaged"), "{damaged}");
         for foreign in ["there is no backup", "permission denied", ""] {
             assert_eq!(told(foreign), foreign);
         }

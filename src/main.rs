@@ -13,6 +13,7 @@ use kakehashi::command::{self, SessionCommand};
 use kakehashi::config::{self, Config, FoundChat, Models, Overrides};
 use kakehashi::data_dir::{self, DataDir};
 use kakehashi::doctor::{self, Screen};
+use kakehashi::locale::Locale;
 use kakehashi::message::ChatModel;
 use kakehashi::provider::agent::{self, AgentStdin};
 use kakehashi::provider::chat::{self, Candidates};
@@ -186,23 +187,32 @@ impl From<Flags> for Overrides {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    let browser = if cli.flags.no_open { Browser::Closed } else { Browser::Open };
+    let overrides = Overrides::from(cli.flags);
+    let locale = match &cli.command {
+        // These talk to the gateway, and may not be able to read its settings.
+        Some(Command::Supervise { .. } | Command::Boxed { .. }) => Locale::En,
+        _ => command::language(&overrides),
+    };
     let done = match cli.command {
-        None | Some(Command::Serve) => serve(cli.flags).map(|()| ExitCode::SUCCESS),
-        Some(Command::Say { text }) => say(cli.flags.into(), &text).map(|()| ExitCode::SUCCESS),
-        Some(Command::Talk(command)) => talk(command, cli.flags.into()),
+        None | Some(Command::Serve) => {
+            serve(overrides, browser, locale).map(|()| ExitCode::SUCCESS)
+        }
+        Some(Command::Say { text }) => say(overrides, &text, locale).map(|()| ExitCode::SUCCESS),
+        Some(Command::Talk(command)) => talk(command, overrides, locale),
         Some(Command::Backup { command }) => {
-            backup::run(command, cli.flags.into()).map(|()| ExitCode::SUCCESS).map_err(Into::into)
+            backup::run(command, overrides, locale).map(|()| ExitCode::SUCCESS).map_err(Into::into)
         }
         Some(Command::Audit(command)) => {
-            audit::run(&command, cli.flags.into()).map(|()| ExitCode::SUCCESS).map_err(Into::into)
+            audit::run(&command, overrides, locale).map(|()| ExitCode::SUCCESS).map_err(Into::into)
         }
         Some(Command::User { command }) => {
-            user::run(command, cli.flags.into()).map(|()| ExitCode::SUCCESS).map_err(Into::into)
+            user::run(command, overrides, locale).map(|()| ExitCode::SUCCESS).map_err(Into::into)
         }
         Some(Command::Session { command }) => {
-            session(cli.flags.into(), command).map(|()| ExitCode::SUCCESS)
+            session(overrides, command, locale).map(|()| ExitCode::SUCCESS)
         }
-        Some(Command::Doctor { json }) => doctor(cli.flags.into(), json),
+        Some(Command::Doctor { json }) => doctor(overrides, json, locale),
         Some(Command::Supervise { child_of: Some(supervisor), command, confinement, .. }) => {
             Ok(agent::become_agent(supervisor, &command, confinement.as_deref()))
         }
@@ -217,41 +227,45 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(err) => {
-            complain(&err);
+            complain(&err, locale);
             ExitCode::from(2)
         }
     }
 }
 
-fn say(overrides: Overrides, text: &str) -> Result<()> {
+fn say(overrides: Overrides, text: &str, locale: Locale) -> Result<()> {
     let data = config::data(overrides)?;
     let sessions = task::start_small_runtime()?.block_on(control::say(&data, text))?;
-    let plural = if sessions == 1 { "" } else { "s" };
-    writeln!(stdout(), "told {sessions} session{plural}")?;
+    let told = match sessions {
+        1 => "told 1 session".to_owned(),
+        sessions => format!("told {sessions} sessions"),
+    };
+    writeln!(stdout(), "{}", locale.word(&told))?;
     Ok(())
 }
 
 /// Scripts tell by the code whether there is no sound, and people by the sentence.
-fn talk(command: TalkCommand, overrides: Overrides) -> Result<ExitCode> {
+fn talk(command: TalkCommand, overrides: Overrides, locale: Locale) -> Result<ExitCode> {
+    // Who says so here means it for mistakes, too.
+    let locale = command.language().unwrap_or(locale);
     let Err(err) = talk::run(command, overrides) else { return Ok(ExitCode::SUCCESS) };
     let code = ExitCode::from(err.exit_code());
-    complain(&err.into());
+    complain(&err.into(), locale);
     Ok(code)
 }
 
 /// One line. Without a stderr there is nobody to tell; the exit code is all that is left.
-fn complain(err: &anyhow::Error) {
-    let line = format!("{err:#}").replace('\n', "; ");
-    let _ = writeln!(stderr(), "kakehashi: {line}");
+fn complain(err: &anyhow::Error, locale: Locale) {
+    let _ = writeln!(stderr(), "kakehashi: {}", locale.chain(err.chain()));
 }
 
-fn session(overrides: Overrides, command: SessionCommand) -> Result<()> {
-    Ok(command::run(command, &config::data(overrides)?)?)
+fn session(overrides: Overrides, command: SessionCommand, locale: Locale) -> Result<()> {
+    Ok(command::run(command, &config::data(overrides)?, locale)?)
 }
 
 /// Everything it finds is its answer; only an answer that cannot be given is an error.
-fn doctor(overrides: Overrides, json: bool) -> Result<ExitCode> {
-    let report = doctor::examine(overrides, &screen());
+fn doctor(overrides: Overrides, json: bool, locale: Locale) -> Result<ExitCode> {
+    let report = doctor::examine(overrides, &screen()).told_in(locale);
     if json {
         writeln!(stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
@@ -274,9 +288,7 @@ fn screen() -> Screen {
     }
 }
 
-fn serve(flags: Flags) -> Result<()> {
-    let browser = if flags.no_open { Browser::Closed } else { Browser::Open };
-    let overrides = Overrides::from(flags);
+fn serve(overrides: Overrides, browser: Browser, locale: Locale) -> Result<()> {
     let mut config = Config::load(overrides)?;
     config.can_serve(&config.users)?;
     let filter = log_filter()?;
@@ -301,7 +313,7 @@ fn serve(flags: Flags) -> Result<()> {
         start_logging(filter);
         let address = listener.local_addr()?;
         let announced = Arc::clone(&config);
-        let ready = move |auth: &Auth| announce(address, &announced, auth, browser);
+        let ready = move |auth: &Auth| announce(address, &announced, auth, browser, locale);
         anyhow::Ok(server::run(listener, config, stop, ready).await?)
     });
     // Everything that matters has been waited for; what still blocks a thread must not keep the process.
@@ -366,7 +378,7 @@ fn start_logging(filter: EnvFilter) {
 }
 
 /// Scripts and tests read the first line of stdout to learn the port.
-fn announce(address: SocketAddr, config: &Config, auth: &Auth, browser: Browser) {
+fn announce(address: SocketAddr, config: &Config, auth: &Auth, browser: Browser, locale: Locale) {
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let page = format!("{scheme}://{}/", config::reachable(address, &config.allowed_hosts));
     // A closed stdout is no reason not to serve.
@@ -377,7 +389,8 @@ fn announce(address: SocketAddr, config: &Config, auth: &Auth, browser: Browser)
             open_browser(&page, auth, browser);
         }
         Ok(_) | Err(_) => {
-            let _ = writeln!(stdout(), "open {page} and log in");
+            let line = format!("open {page} and log in");
+            let _ = writeln!(stdout(), "{}", locale.word(&line));
         }
     }
     let version = env!("CARGO_PKG_VERSION");

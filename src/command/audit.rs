@@ -3,6 +3,7 @@
 use super::holder::Holder;
 use crate::config::{self, ConfigError, Overrides};
 use crate::data_dir::DataDirError;
+use crate::locale::Locale;
 use crate::store::{self, Outside, StoreError};
 use jiff::Timestamp;
 use serde_json::json;
@@ -31,7 +32,11 @@ pub enum AuditCommandError {
     Io(#[from] io::Error),
 }
 
-pub fn run(command: &AuditCommand, overrides: Overrides) -> Result<(), AuditCommandError> {
+pub fn run(
+    command: &AuditCommand,
+    overrides: Overrides,
+    locale: Locale,
+) -> Result<(), AuditCommandError> {
     let data = config::data(overrides)?;
     let _held = Holder::of(&data)?;
     let rows = Outside::open(&data.join(store::FILE))?.audit(command.last)?;
@@ -47,9 +52,11 @@ pub fn run(command: &AuditCommand, overrides: Overrides) -> Result<(), AuditComm
             });
             writeln!(out, "{line}")?;
         } else {
-            let (user, agent, tool, by) = (row.principal, row.agent, row.tool, row.by);
-            let reason = row.reason;
-            writeln!(out, "{at}  {user}  agent {agent}  {decision} by {by}  {tool}  {reason}")?;
+            let (user, tool, agent) = (row.principal, row.tool, row.agent.to_string());
+            let by = locale.say("decided_by", &row.by, &[]);
+            let decided = locale.say("audit", decision, &[("agent", &agent), ("by", &by)]);
+            let reason = locale.word(&row.reason);
+            writeln!(out, "{at}  {user}  {decided}  {tool}  {reason}")?;
         }
     }
     out.flush()?;

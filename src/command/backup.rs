@@ -5,6 +5,7 @@ use super::holder::Holder;
 use crate::config::{Config, ConfigError, Overrides};
 use crate::data_dir::DataDirError;
 use crate::files::{Backup, BadMoment, FileError, Files, Moment};
+use crate::locale::Locale;
 use crate::server::control::{self, ControlError};
 use crate::session::file_limits;
 use crate::task::start_small_runtime;
@@ -56,16 +57,26 @@ pub enum BackupCommandError {
 }
 
 /// Carries a command out on the backups of the project.
-pub fn run(command: BackupCommand, overrides: Overrides) -> Result<(), BackupCommandError> {
+pub fn run(
+    command: BackupCommand,
+    overrides: Overrides,
+    locale: Locale,
+) -> Result<(), BackupCommandError> {
     let config = Config::load(overrides)?;
     match command {
-        BackupCommand::List { json } => list(&config, json),
-        BackupCommand::Restore { moment, path, yes } => restore(&config, &moment, path, yes),
+        BackupCommand::List { json } => list(&config, json, locale),
+        BackupCommand::Restore { moment, path, yes } => {
+            let moment: Moment = moment.parse()?;
+            if !yes {
+                ask(&config, moment, path.as_deref(), locale)?;
+            }
+            restore(&config, moment, path, locale)
+        }
     }
 }
 
 /// Only looks, so it disturbs nobody.
-fn list(config: &Config, json: bool) -> Result<(), BackupCommandError> {
+fn list(config: &Config, json: bool, locale: Locale) -> Result<(), BackupCommandError> {
     let mut backups = Files::backups_of(&config.project, &config.data);
     backups.reverse();
     let mut out = BufWriter::new(stdout().lock());
@@ -74,11 +85,12 @@ fn list(config: &Config, json: bool) -> Result<(), BackupCommandError> {
         writeln!(out, "{:#}", json!({"backups": rows}))?;
     } else if backups.is_empty() {
         let (project, data) = (config.project.display(), config.data.display());
-        writeln!(out, "no backups of {project} in {data}")?;
+        writeln!(out, "{}", locale.word(&format!("no backups of {project} in {data}")))?;
     }
     for backup in backups.iter().filter(|_| !json) {
-        let (moment, kind, files) = (backup.moment.name(), backup.kind(), backup.files);
-        writeln!(out, "{moment}  {kind:7}  {files} files")?;
+        let (moment, kind) = (backup.moment.name(), backup.kind());
+        let files = locale.word(&format!("{} files", backup.files));
+        writeln!(out, "{moment}  {kind:7}  {files}")?;
     }
     out.flush()?;
     Ok(())
@@ -95,14 +107,10 @@ fn row(backup: &Backup) -> serde_json::Value {
 
 fn restore(
     config: &Config,
-    moment: &str,
+    moment: Moment,
     path: Option<String>,
-    yes: bool,
+    locale: Locale,
 ) -> Result<(), BackupCommandError> {
-    let moment: Moment = moment.parse()?;
-    if !yes {
-        ask(config, moment, path.as_deref())?;
-    }
     let (written, removed) = match Holder::of(&config.data)? {
         Holder::Nobody => {
             return Err(BackupCommandError::NoData(config.data.display().to_string()));
@@ -117,18 +125,27 @@ fn restore(
             (restored.written.len(), restored.removed.len())
         }
     };
-    writeln!(stdout(), "{} is back: {written} written, {removed} removed", moment.name())?;
+    let done = format!("{} is back: {written} written, {removed} removed", moment.name());
+    writeln!(stdout(), "{}", locale.word(&done))?;
     Ok(())
 }
 
-fn ask(config: &Config, moment: Moment, path: Option<&str>) -> Result<(), BackupCommandError> {
+fn ask(
+    config: &Config,
+    moment: Moment,
+    path: Option<&str>,
+    locale: Locale,
+) -> Result<(), BackupCommandError> {
     if !stdin().is_terminal() {
         return Err(BackupCommandError::NoTerminal);
     }
     let project = config.project.display();
-    let what = path.map_or("everything".to_owned(), |path| path.escape_debug().to_string());
     let moment = moment.name();
-    write!(stderr(), "bring {what} in {project} back to {moment}? [y/N] ")?;
+    let question = match path.map(str::escape_debug) {
+        Some(path) => format!("bring {path} in {project} back to {moment}? [y/N] "),
+        None => format!("bring everything in {project} back to {moment}? [y/N] "),
+    };
+    write!(stderr(), "{}", locale.word(&question))?;
     let mut answer = String::new();
     stdin().read_line(&mut answer)?;
     let agreed = matches!(answer.trim(), "y" | "Y" | "yes");

@@ -4,6 +4,7 @@ use super::holder::Holder;
 use super::output::Output;
 use crate::data_dir::DataDirError;
 use crate::files::Belongings;
+use crate::locale::Locale;
 use crate::message::SessionId;
 use crate::server::control::{self, ControlError};
 use crate::session::{Archive, forget_agents};
@@ -75,32 +76,40 @@ pub enum SessionCommandError {
 }
 
 /// Carries a command out on the sessions of this data directory.
-pub fn run(command: SessionCommand, data: &Path) -> Result<(), SessionCommandError> {
+pub fn run(
+    command: SessionCommand,
+    data: &Path,
+    locale: Locale,
+) -> Result<(), SessionCommandError> {
     match command {
-        SessionCommand::List { json } => list(data, json),
+        SessionCommand::List { json } => list(data, json, locale),
         SessionCommand::Export { id, output } => export(data, &id, output),
-        SessionCommand::Delete { id, yes } => delete(data, &id, yes),
+        SessionCommand::Delete { id, yes } => delete(data, &id, yes, locale),
     }
 }
 
-fn list(data: &Path, json: bool) -> Result<(), SessionCommandError> {
+fn list(data: &Path, json: bool, locale: Locale) -> Result<(), SessionCommandError> {
     let sessions = sessions(data, &Holder::of(data)?)?;
     let mut out = BufWriter::new(stdout().lock());
     if json {
         let rows: Vec<_> = sessions.iter().map(row).collect();
         writeln!(out, "{:#}", json!({"sessions": rows}))?;
     } else if sessions.is_empty() {
-        writeln!(out, "no sessions in {}", data.display())?;
+        let none = format!("no sessions in {}", data.display());
+        writeln!(out, "{}", locale.word(&none))?;
     } else {
         let longest = sessions.iter().map(|session| session.id.as_str().len()).max().unwrap_or(0);
-        let (id, used) = ("SESSION", "LAST USED (UTC)");
-        writeln!(out, "{id:longest$}  {used:20}  {:>8}  {:8}  USER", "EVENTS", "WORK")?;
+        let head = |name, width| padded(&locale.say("session_list", name, &[]), width);
+        let (id, used) = (head("session", longest), head("used", 20));
+        let (events, doing, user) = (head("events", 8), head("work", 8), head("user", 0));
+        writeln!(out, "{id}  {used}  {events}  {doing}  {user}")?;
         for session in &sessions {
             let (id, used) = (session.id.as_str(), shown(session.used));
-            let (events, work) = (session.events, work(session));
+            let events = session.events;
+            let doing = padded(&locale.say("session_list", work(session), &[]), 8);
             // A user's name comes from outside and may hold anything.
             let user = session.principal.as_str().escape_debug();
-            writeln!(out, "{id:longest$}  {used:20}  {events:>8}  {work:8}  {user}")?;
+            writeln!(out, "{id:longest$}  {used:20}  {events:<8}  {doing}  {user}")?;
         }
     }
     out.flush()?;
@@ -119,9 +128,15 @@ fn row(session: &SessionSummary) -> serde_json::Value {
     })
 }
 
+/// Japanese letters are twice as wide as others.
+fn padded(text: &str, width: usize) -> String {
+    let wide = text.chars().filter(|letter| !letter.is_ascii()).count();
+    format!("{text:0$}", width.saturating_sub(wide))
+}
+
 fn work(session: &SessionSummary) -> &'static str {
     match (session.running, session.waiting) {
-        (0, 0) => "-",
+        (0, 0) => "none",
         (0, _) => "waiting",
         (_, _) => "running",
     }
@@ -184,13 +199,13 @@ fn archive(data: &Path, id: &SessionId) -> Result<Archive, SessionCommandError> 
     taken.ok_or_else(|| SessionCommandError::Unknown(id.to_string()))
 }
 
-fn delete(data: &Path, id: &str, yes: bool) -> Result<(), SessionCommandError> {
+fn delete(data: &Path, id: &str, yes: bool, locale: Locale) -> Result<(), SessionCommandError> {
     let known = parse(id)?;
     let unknown = || SessionCommandError::Unknown(known.to_string());
     let found = sessions(data, &Holder::of(data)?)?;
     let session = found.iter().find(|session| session.id == known).ok_or_else(unknown)?;
     if !yes {
-        confirm(session)?;
+        confirm(session, locale)?;
     }
     // Looked at again: a gateway may have started or ended while somebody thought about it.
     match Holder::of(data)? {
@@ -200,24 +215,26 @@ fn delete(data: &Path, id: &str, yes: bool) -> Result<(), SessionCommandError> {
                 done => done?,
             }
         }
-        Holder::Us(_held) => start_small_runtime()?.block_on(delete_here(data, &known))?,
+        Holder::Us(_held) => start_small_runtime()?.block_on(delete_here(data, &known, locale))?,
         Holder::Nobody => return Err(unknown()),
     }
-    writeln!(stdout(), "deleted {known}")?;
+    writeln!(stdout(), "{}", locale.word(&format!("deleted {known}")))?;
     Ok(())
 }
 
-fn confirm(session: &SessionSummary) -> Result<(), SessionCommandError> {
+fn confirm(session: &SessionSummary, locale: Locale) -> Result<(), SessionCommandError> {
     if !stdin().is_terminal() {
         return Err(SessionCommandError::NoTerminal);
     }
     let (user, events) = (session.principal.as_str().escape_debug(), session.events);
-    let doing = if work(session) == "-" { "" } else { " It has work, which will be ended." };
-    write!(
-        stderr(),
-        "Delete {} of {user} with {events} events and its files?{doing} [y/N] ",
-        session.id
-    )?;
+    let id = &session.id;
+    let question = match work(session) {
+        "none" => format!("Delete {id} of {user} with {events} events and its files? [y/N] "),
+        _ => format!(
+            "Delete {id} of {user} with {events} events and its files? It has work, which will be ended. [y/N] "
+        ),
+    };
+    write!(stderr(), "{}", locale.word(&question))?;
     let mut answer = String::new();
     stdin().read_line(&mut answer)?;
     match answer.trim().to_ascii_lowercase().as_str() {
@@ -227,7 +244,11 @@ fn confirm(session: &SessionSummary) -> Result<(), SessionCommandError> {
 }
 
 /// Without a gateway there is nobody to end and nobody who could write.
-async fn delete_here(data: &Path, id: &SessionId) -> Result<(), SessionCommandError> {
+async fn delete_here(
+    data: &Path,
+    id: &SessionId,
+    locale: Locale,
+) -> Result<(), SessionCommandError> {
     let store = Store::open(&data.join(store::FILE), |_, _| ())?;
     let found = store.find(Scope::Everybody, id).await?;
     let found = found.ok_or_else(|| SessionCommandError::Unknown(id.to_string()))?;
@@ -235,11 +256,13 @@ async fn delete_here(data: &Path, id: &SessionId) -> Result<(), SessionCommandEr
     let there = belongings.clone();
     for path in store.mentioned_alone(found.key, move |path| there.holds(path)).await? {
         if let Err(err) = belongings.remove(&path) {
-            writeln!(stderr(), "{path} is left until it is too old: {err}")?;
+            let left = format!("{path} is left until it is too old: {err}");
+            writeln!(stderr(), "{}", locale.word(&left))?;
         }
     }
     if let Err(err) = forget_agents(data, id) {
-        writeln!(stderr(), "files of its agents are left until a gateway starts: {err}")?;
+        let left = format!("files of its agents are left until a gateway starts: {err}");
+        writeln!(stderr(), "{}", locale.word(&left))?;
     }
     store.remove(found.key).await?;
     store.purge().await?;

@@ -94,7 +94,13 @@ impl TalkCommandError {
     }
 }
 
-/// Talks until somebody ends it.
+impl TalkCommand {
+    /// What --lang says.
+    pub fn language(&self) -> Option<Locale> {
+        self.lang
+    }
+}
+
 fn spoken(text: &str) -> Result<Locale, String> {
     Locale::parse(text).ok_or_else(|| "ja or en".to_owned())
 }
@@ -104,6 +110,7 @@ fn language(wanted: Option<Locale>) -> Locale {
     wanted.or_else(of_environment).unwrap_or(Locale::En)
 }
 
+/// Talks until somebody ends it.
 pub fn run(command: TalkCommand, overrides: Overrides) -> Result<(), TalkCommandError> {
     if command.list_devices {
         let mut out = stdout().lock();

@@ -6,6 +6,7 @@ use super::user_file::{self, Edit};
 use crate::auth::{self, LONGEST_PASSWORD};
 use crate::config::{self, ConfigError, Overrides, User};
 use crate::data_dir::DataDirError;
+use crate::locale::Locale;
 use crate::message::Principal;
 use crate::server::control::{self, ControlError};
 use crate::store::StoreError;
@@ -90,15 +91,19 @@ pub enum UserCommandError {
     Io(#[from] io::Error),
 }
 
-pub fn run(command: UserCommand, overrides: Overrides) -> Result<(), UserCommandError> {
+pub fn run(
+    command: UserCommand,
+    overrides: Overrides,
+    locale: Locale,
+) -> Result<(), UserCommandError> {
     let path = config::file_to_edit(&overrides)?;
     let (edit, done) = match command {
-        UserCommand::List { json } => return list(&config::users(&path)?, json),
-        UserCommand::Logout { name } => return log_out(&name, overrides),
+        UserCommand::List { json } => return list(&config::users(&path)?, json, locale),
+        UserCommand::Logout { name } => return log_out(&name, overrides, locale),
         UserCommand::Add { name, source } => {
             config::check_name(&name).map_err(UserCommandError::Name)?;
             check_unknown(&config::users(&path)?, &name)?;
-            let hash = ask_hash(&name, &source)?;
+            let hash = ask_hash(&name, &source, locale)?;
             let edit = user_file::edit(&path, |known, users| {
                 // Somebody else may have been faster while we asked.
                 check_unknown(known, &name)?;
@@ -117,7 +122,7 @@ pub fn run(command: UserCommand, overrides: Overrides) -> Result<(), UserCommand
         }
         UserCommand::Passwd { name, source } => {
             check_known(&config::users(&path)?, &name)?;
-            let hash = ask_hash(&name, &source)?;
+            let hash = ask_hash(&name, &source, locale)?;
             let edit = user_file::edit(&path, |known, users| {
                 check_known(known, &name)?;
                 users.iter_mut().filter(|user| is(user, &name)).for_each(|user| set(user, &hash));
@@ -127,7 +132,7 @@ pub fn run(command: UserCommand, overrides: Overrides) -> Result<(), UserCommand
         }
     };
     let told = tell_gateway(path, edit, overrides)?;
-    writeln!(stdout(), "{done}\n{told}")?;
+    writeln!(stdout(), "{}\n{}", locale.word(&done), locale.word(&told))?;
     Ok(())
 }
 
@@ -147,7 +152,7 @@ fn check_unknown(users: &[User], name: &str) -> Result<(), UserCommandError> {
 }
 
 /// With and without a running gateway.
-fn log_out(name: &str, overrides: Overrides) -> Result<(), UserCommandError> {
+fn log_out(name: &str, overrides: Overrides, locale: Locale) -> Result<(), UserCommandError> {
     let data = config::data(overrides)?;
     let ended = start_small_runtime()?.block_on(async {
         match Holder::of(&data)? {
@@ -156,35 +161,40 @@ fn log_out(name: &str, overrides: Overrides) -> Result<(), UserCommandError> {
             Holder::Nobody => Ok::<_, UserCommandError>(0),
         }
     })?;
-    let plural = if ended == 1 { "" } else { "s" };
-    writeln!(stdout(), "{ended} login{plural} of {name} ended")?;
+    let told = match ended {
+        1 => format!("1 login of {name} ended"),
+        ended => format!("{ended} logins of {name} ended"),
+    };
+    writeln!(stdout(), "{}", locale.word(&told))?;
     Ok(())
 }
 
-fn list(users: &[User], json: bool) -> Result<(), UserCommandError> {
+fn list(users: &[User], json: bool, locale: Locale) -> Result<(), UserCommandError> {
     let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
     if json {
         writeln!(stdout(), "{}", serde_json::json!(names))?;
     } else if names.is_empty() {
-        writeln!(
-            stdout(),
-            "no users: there is one local user, by the token in the data directory"
-        )?;
+        let none = "no users: there is one local user, by the token in the data directory";
+        writeln!(stdout(), "{}", locale.word(none))?;
     } else {
         writeln!(stdout(), "{}", names.join("\n"))?;
     }
     Ok(())
 }
 
-fn ask_hash(name: &str, source: &PasswordSource) -> Result<String, UserCommandError> {
+fn ask_hash(
+    name: &str,
+    source: &PasswordSource,
+    locale: Locale,
+) -> Result<String, UserCommandError> {
     let password = if source.password_stdin {
         let mut line = String::new();
         stdin().lock().read_line(&mut line)?;
         line.trim_end_matches(['\r', '\n']).to_owned()
     } else if stdin().is_terminal() {
-        let password = rpassword::prompt_password(format!("Password for {name}: "))?;
+        let password = rpassword::prompt_password(locale.word(&format!("Password for {name}: ")))?;
         if password.chars().count() >= SHORTEST_PASSWORD
-            && rpassword::prompt_password("The same again: ")? != password
+            && rpassword::prompt_password(locale.word("The same again: "))? != password
         {
             return Err(UserCommandError::Differ);
         }

@@ -32,7 +32,8 @@ pub(super) fn findings(config: &Config) -> Vec<Finding> {
 /// A name, with the reason if it is no row that the user wrote.
 pub(super) fn named(name: &str, setup: &SetupHint) -> String {
     match setup.offered.iter().find(|model| model.name == name) {
-        Some(model) => format!("{name} ({} because {} is set)", model.model, model.variable),
+        // The variable that is set is the reason.
+        Some(model) => format!("{name} ({}, {})", model.model, model.variable),
         None => name.to_owned(),
     }
 }
@@ -83,7 +84,7 @@ mod tests {
             variable: "A_KEY".to_owned(),
         }];
         let setup = SetupHint { offered, ..SetupHint::default() };
-        assert_eq!(named("claude", &setup), "claude (m because A_KEY is set)");
+        assert_eq!(named("claude", &setup), "claude (m, A_KEY)");
         assert_eq!(named("mine", &setup), "mine");
     }
 

@@ -1,5 +1,6 @@
 //! What was found, for people line by line and for programs as JSON.
 
+use crate::locale::Locale;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
@@ -65,12 +66,24 @@ pub struct Report {
     version: &'static str,
     healthy: bool,
     pub findings: Vec<Finding>,
+    #[serde(skip)]
+    locale: Locale,
 }
 
 impl Report {
     pub(super) fn new(findings: Vec<Finding>) -> Self {
         let healthy = findings.iter().all(|finding| finding.verdict != Verdict::Fail);
-        Self { version: env!("CARGO_PKG_VERSION"), healthy, findings }
+        Self { version: env!("CARGO_PKG_VERSION"), healthy, findings, locale: Locale::En }
+    }
+
+    /// What was found and what to do are for people; the names of checks and verdicts are for programs, too, and stay.
+    pub fn told_in(self, locale: Locale) -> Self {
+        let told = |finding: Finding| Finding {
+            found: locale.word(&finding.found),
+            advice: finding.advice.map(|advice| locale.word(&advice)),
+            ..finding
+        };
+        Self { findings: self.findings.into_iter().map(told).collect(), locale, ..self }
     }
 
     /// Nothing keeps the gateway from working.
@@ -95,7 +108,7 @@ impl fmt::Display for Report {
             }
         }
         let [ok, warn, fail] = [Verdict::Ok, Verdict::Warn, Verdict::Fail].map(|v| self.count(v));
-        writeln!(f, "{ok} ok, {warn} warn, {fail} fail")
+        writeln!(f, "{}", self.locale.word(&format!("{ok} ok, {warn} warn, {fail} fail")))
     }
 }
 

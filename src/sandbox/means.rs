@@ -95,12 +95,12 @@ impl Means {
 
 impl fmt::Display for Means {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.way {
-            Way::Own | Way::First(_) | Way::Made(_) => out.write_str("namespaces of our own")?,
-            Way::SharedPids => out.write_str("namespaces of our own, but none of processes")?,
-            Way::Bwrap(program) => write!(out, "bubblewrap ({})", program.display())?,
-        }
-        write!(out, ", Landlock {} and a filter of system calls", self.landlock)
+        let way = match &self.way {
+            Way::Own | Way::First(_) | Way::Made(_) => "namespaces of our own".to_owned(),
+            Way::SharedPids => "namespaces of our own, but none of processes".to_owned(),
+            Way::Bwrap(program) => format!("bubblewrap ({})", program.display()),
+        };
+        write!(out, "{way}, Landlock {} and a filter of system calls", self.landlock)
     }
 }
 

@@ -173,11 +173,13 @@ fn told(chosen: Chosen) -> Response {
             let rows: Value =
                 conflicts.map(|one| json!({"path": one.path, "kind": one.kind})).collect();
             let error = "nothing was changed: these files do not go together with the project";
+            let error = language::spoken().word(error);
             let body = json!({"error": error, "code": "conflict", "conflicts": rows});
             (StatusCode::CONFLICT, Json(body)).into_response()
         }
         ChosenOutcome::Failed { reason } => {
-            (StatusCode::CONFLICT, Json(json!({"error": reason, "code": "no_choice"})))
+            let error = language::spoken().word(&reason);
+            (StatusCode::CONFLICT, Json(json!({"error": error, "code": "no_choice"})))
                 .into_response()
         }
     }

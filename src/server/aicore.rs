@@ -3,6 +3,7 @@
 use super::AppState;
 use super::caller::Visitor;
 use super::connection::Heard;
+use super::language;
 use super::socket::{self, Connection, End, Terms};
 use super::sockets::{Crowded, SocketPlace};
 use crate::auth::Grant;
@@ -44,7 +45,7 @@ async fn upgrade(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if aicore::SOCKET_PATH.strip_prefix("/core/ws/") != Some(&name) {
-        return (StatusCode::NOT_FOUND, "There is nothing at this address.\n").into_response();
+        return (StatusCode::NOT_FOUND, language::plain("nothing_here")).into_response();
     }
     let limits = state.config.limits;
     if visitor.is_err() {

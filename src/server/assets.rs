@@ -1,6 +1,6 @@
 //! The page in `web/`, compiled in, and the headers that keep it to itself.
 
-use super::AppState;
+use super::{AppState, language};
 use axum::Router;
 use axum::extract::Path;
 use axum::http::StatusCode;
@@ -120,7 +120,7 @@ pub(super) async fn harden(mut response: Response) -> Response {
 
 pub(super) fn answer(path: &str, headers: &HeaderMap) -> Response {
     let Some((name, bytes)) = FILES.iter().find(|(name, _)| *name == path) else {
-        return (StatusCode::NOT_FOUND, "There is no such file.\n").into_response();
+        return (StatusCode::NOT_FOUND, language::plain("no_such_file")).into_response();
     };
     let tag = tag(bytes);
     let common = [(CACHE_CONTROL, "no-cache"), (ETAG, tag.as_str())];

@@ -33,8 +33,8 @@ pub(super) async fn collect(
     let (parts, body) = request.into_parts();
     match timeout(state.config.limits.header, to_bytes(body, LIMIT)).await {
         Ok(Ok(bytes)) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
-        Ok(Err(_)) => refuse(StatusCode::PAYLOAD_TOO_LARGE, "The body is longer than 64 KiB.\n"),
-        Err(_) => refuse(StatusCode::REQUEST_TIMEOUT, "The body did not come in time.\n"),
+        Ok(Err(_)) => refuse(StatusCode::PAYLOAD_TOO_LARGE, "body_too_long"),
+        Err(_) => refuse(StatusCode::REQUEST_TIMEOUT, "body_too_late"),
     }
 }
 
@@ -124,7 +124,7 @@ impl IntoResponse for BadRequest {
     }
 }
 
-fn refuse(status: StatusCode, text: &'static str) -> Response {
+fn refuse(status: StatusCode, name: &str) -> Response {
     // What is left of the body would be taken for the next request.
-    (status, [(CONNECTION, "close")], text).into_response()
+    (status, [(CONNECTION, "close")], language::plain(name)).into_response()
 }

@@ -1,7 +1,7 @@
 //! Who asks: every request for somebody's own things names its principal through this. A secret comes as bearer
 //! header or as cookie; browsers open WebSockets without headers of their own, so they need the latter.
 
-use super::AppState;
+use super::{AppState, language};
 use crate::auth::Grant;
 use crate::message::Principal;
 use axum::extract::FromRequestParts;
@@ -51,7 +51,9 @@ impl IntoResponse for Unauthorized {
             Self::NoSecret => "Not authenticated",
             Self::BadSecret => "Could not validate credentials",
         };
-        let body = json!({"detail": detail, "error": detail, "code": "unauthorized"});
+        // Existing clients know `detail` by its words; the other one is for people.
+        let error = language::spoken().word(detail);
+        let body = json!({"detail": detail, "error": error, "code": "unauthorized"});
         let headers = [
             (CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),

@@ -50,7 +50,7 @@ async fn dispatch(
     body: Bytes,
 ) -> Response {
     let Some(endpoint) = Endpoint::at(&path) else {
-        return (StatusCode::NOT_FOUND, "There is nothing at this address.\n").into_response();
+        return (StatusCode::NOT_FOUND, language::plain("nothing_here")).into_response();
     };
     if method != endpoint.method() {
         let allowed = HeaderValue::from_static(endpoint.method());

@@ -24,6 +24,11 @@ pub(super) fn spoken() -> Locale {
     SPOKEN.try_with(|locale| *locale).unwrap_or_default()
 }
 
+/// A page of one line, for somebody who has followed a wrong link or has no page yet.
+pub(super) fn plain(name: &str) -> String {
+    spoken().say("plain", name, &[]) + "\n"
+}
+
 /// The same where nobody may have looked at the request.
 pub(super) fn preferred_or(otherwise: Locale) -> Locale {
     SPOKEN.try_with(|locale| *locale).unwrap_or(otherwise)

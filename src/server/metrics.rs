@@ -3,6 +3,7 @@
 
 use super::AppState;
 use super::caller::bearer;
+use super::language;
 use super::transport::Transport;
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
@@ -20,8 +21,7 @@ pub(super) async fn page(
     let unnamed = state.config.trusted_proxies.contains(&transport.peer);
     let operator = bearer(&headers).is_some_and(|secret| state.auth.is_operator(secret));
     if !operator && (unnamed || !transport.peer.is_loopback()) {
-        let text =
-            "Metrics need a bearer header with what the file token in the data directory says.\n";
+        let text = language::plain("metrics_need_a_token");
         return (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text).into_response();
     }
     ([(CONTENT_TYPE, OPEN_METRICS)], state.metrics.text()).into_response()

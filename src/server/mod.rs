@@ -163,7 +163,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .merge(agents::routes())
         .merge(backups::routes())
         .merge(sessions::routes())
-        .fallback(async || (StatusCode::NOT_FOUND, "There is nothing at this address.\n"))
+        .fallback(async || (StatusCode::NOT_FOUND, language::plain("nothing_here")))
         .with_state(state.clone())
         .layer(DefaultBodyLimit::max(body::LIMIT))
         .layer(middleware::from_fn_with_state(state.clone(), stall::give_up))

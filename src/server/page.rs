@@ -52,7 +52,7 @@ async fn enter(state: &AppState, token: &str, transport: &Transport) -> Response
         Ok(None) => return Redirect::to("/login?wrong").into_response(),
         Err(err) => {
             error!(%err, "a login cannot be stored");
-            let text = "The login cannot be stored; see the gateway's log.\n";
+            let text = language::plain("login_not_stored");
             return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
         }
     };

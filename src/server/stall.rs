@@ -2,6 +2,7 @@
 
 use super::AppState;
 use super::core_api::respond;
+use super::language;
 use crate::dialect::aicore::http;
 use axum::Json;
 use axum::extract::{Request, State};
@@ -30,12 +31,12 @@ pub(super) async fn give_up(
         Kind::Text
     };
     if state.damage.borrow().is_some() && kind != Kind::Text && !path.starts_with("/core/ws/") {
-        return kind.refuse(&state, &state.registry.store_health().err().unwrap_or_default());
+        return kind.refuse(&state.registry.store_health().err().unwrap_or_default());
     }
     tokio::select! {
         biased;
         response = next.run(request) => response,
-        reason = state.registry.stalled(PATIENCE) => kind.refuse(&state, &reason),
+        reason = state.registry.stalled(PATIENCE) => kind.refuse(&reason),
     }
 }
 
@@ -48,8 +49,9 @@ enum Kind {
 }
 
 impl Kind {
-    fn refuse(self, state: &AppState, reason: &str) -> Response {
-        let locale = state.config.language;
+    fn refuse(self, reason: &str) -> Response {
+        let locale = language::spoken();
+        let reason = &locale.word(reason);
         let text = locale.say("http", "unavailable", &[("reason", reason)]);
         let mut response = match self {
             Self::Envelope => respond(http::unavailable(locale, reason)),

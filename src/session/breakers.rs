@@ -77,8 +77,10 @@ impl Session {
         let (confirmed, by) = (Confirmed::Approved, DecidedBy::Nobody);
         self.audit(step, slot, run, &gate::call(tool), confirmed, by, ungated.reason());
         if let Some(alarm) = ungated.alarm() {
-            let why = self.env.language.get().say("ungated", alarm, &[]);
-            self.tell_line(step, index, format!("[tool] CRITICAL {}: {why}", gate::title(tool)));
+            let locale = self.env.language.get();
+            let reason = locale.say("ungated", alarm, &[]);
+            let values = [("tool", gate::title(tool)), ("reason", &reason)];
+            self.tell_line(step, index, locale.say("tool_line", "alarm", &values));
         }
     }
 

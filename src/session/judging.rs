@@ -105,8 +105,9 @@ impl Session {
         self.answer_agent(step, slot, asked, confirmed, DecidedBy::Rule);
         self.audit(step, slot, run, &call, confirmed, DecidedBy::Rule, &reason);
         if confirmed == Confirmed::Refused {
-            let reason = self.env.language.get().word(&reason);
-            self.tell_line(step, index, format!("[tool] {}: {reason}", call.tool));
+            let locale = self.env.language.get();
+            let values = [("tool", call.tool.as_str()), ("reason", &locale.word(&reason))];
+            self.tell_line(step, index, locale.say("tool_line", "denied", &values));
         }
     }
 }

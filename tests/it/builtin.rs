@@ -5,6 +5,7 @@ use crate::http::post;
 use crate::model_server::{ModelServer, Reply};
 use crate::process::Process;
 use crate::support::{BODY, Client, Frontend, Gateway, Home, KIND, SESSION};
+use kakehashi::locale::Locale;
 use kakehashi::message::{ChatKind, ChatModel, SettingValue};
 use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, Ask, BuiltIn,
@@ -49,6 +50,7 @@ impl Place {
             Said::Help => "the help".to_owned(),
             Said::NoModel => "no model".to_owned(),
             Said::Phrase(text) => text.to_owned(),
+            Said::Title { tool, values } => Locale::En.say("title", tool, values),
         });
         let memory = self.data.path().join("conversations/1.jsonl");
         let mut agent = BuiltIn::new(BINARY.into(), "builtin-test".into(), memory, texts)
@@ -715,14 +717,22 @@ async fn the_agent_speaks_the_language_that_the_page_has_chosen() {
     .await;
     let mut front = Frontend::open(gateway.addr, None).await;
     let session = front.session().to_owned();
-    for (language, help, missing, refused, wrong) in [
-        (json!("en"), "Commands of the", "none does not exist", "was not allowed", "is no command"),
+    for (language, help, missing, refused, wrong, title) in [
+        (
+            json!("en"),
+            "Commands of the",
+            "none does not exist",
+            "was not allowed",
+            "is no command",
+            "[List .]",
+        ),
         (
             json!("ja"),
             "内蔵エージェント",
             "none はありません",
             "許可されません",
             "命令はありません",
+            "[. の一覧]",
         ),
         (
             json!("en-GB"),
@@ -730,14 +740,19 @@ async fn the_agent_speaks_the_language_that_the_page_has_chosen() {
             "none does not exist",
             "was not allowed",
             "is no command",
+            "[List .]",
         ),
     ] {
         let more = json!({"機能": ["confirm"], "言語": language});
         let mut pane = Client::open_with(gateway.addr, "1", Some(&session), more).await;
         pane.until("welcome_text").await;
-        for (command, expected) in
-            [("/help", help), ("/read none", missing), ("/run sudo ls", refused), ("/fly", wrong)]
-        {
+        for (command, expected) in [
+            ("/help", help),
+            ("/read none", missing),
+            ("/run sudo ls", refused),
+            ("/fly", wrong),
+            ("/list\n/list", title),
+        ] {
             front.type_in("1", command).await;
             let said = pane.until("output_text").await;
             let said = said[BODY].as_str().unwrap();

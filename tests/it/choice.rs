@@ -118,7 +118,7 @@ async fn each_agent_works_in_its_own_place_and_the_project_stays_as_it_is() {
     let lines = old.collect_until(|packet| packet[KIND] == "welcome_text").await;
     let lines: Vec<_> = lines.iter().filter_map(|packet| packet[BODY].as_str()).collect();
     assert!(lines.contains(&"not committed"), "{lines:?}");
-    assert!(lines.iter().any(|line| line.starts_with("[files] 2 changed, +2 -3")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("[ファイル] 2 個を変更, +2 -3")), "{lines:?}");
     scene.gateway.stop().await;
 }
 

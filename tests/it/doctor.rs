@@ -85,6 +85,56 @@ fn free_port() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
+/// The terminal goes before the settings, and the settings before English.
+#[test]
+fn people_are_told_in_the_language_of_their_terminal() {
+    let home = Home::new();
+    let told = |settings: &str, language: Option<&str>| {
+        let file = home.data.path().join("settings.toml");
+        std::fs::write(&file, settings).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
+        command.args(["doctor", "--json", "--listen", "127.0.0.1:0", "--config"]).arg(file);
+        command.arg("--project").arg(home.project.path()).arg("--data").arg(home.data.path());
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.envs(language.map(|language| ("LANG", language)));
+        let report: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+        report["findings"].as_array().unwrap().clone()
+    };
+    let english = |text: &Value| text.as_str().is_none_or(str::is_ascii);
+    for (settings, language) in
+        [("language = \"en\"", Some("ja_JP.UTF-8")), ("language = \"ja\"", None)]
+    {
+        for finding in told(settings, language) {
+            assert!(!english(&finding["found"]), "{finding}");
+            assert!(finding["advice"].is_null() || !english(&finding["advice"]), "{finding}");
+        }
+    }
+    for (settings, language) in [("language = \"ja\"", Some("C.UTF-8")), ("", None)] {
+        for finding in told(settings, language) {
+            assert!(english(&finding["found"]) && english(&finding["advice"]), "{finding}");
+        }
+    }
+}
+
+/// A mistake in the settings is told in the language that they name.
+#[test]
+fn what_keeps_the_gateway_from_starting_is_told_in_both_languages() {
+    let home = Home::new();
+    for (language, expected) in
+        [("en", "is not an address like"), ("ja", "のようなアドレスではありません")]
+    {
+        let file = home.data.path().join("settings.toml");
+        std::fs::write(&file, format!("language = \"{language}\"\nlisten = \"nowhere\"\n"))
+            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
+        command.arg("serve").arg("--config").arg(&file).env_clear();
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected) && said.contains("settings.toml:2: listen: "), "{said}");
+    }
+}
+
 #[test]
 fn a_machine_that_has_everything_is_healthy() {
     let home = Home::new();

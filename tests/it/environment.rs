@@ -96,8 +96,8 @@ fn doctor_says_which_key_offers_which_model() {
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
     let said = ask("auto");
-    assert!(said.contains("gemini (gemini-3.8-flash because GEMINI_API_KEY is set)"), "{said}");
-    assert!(said.contains("gemini_live (gemini-3.8-live because GEMINI_API_KEY is set)"), "{said}");
+    assert!(said.contains("gemini (gemini-3.8-flash, GEMINI_API_KEY)"), "{said}");
+    assert!(said.contains("gemini_live (gemini-3.8-live, GEMINI_API_KEY)"), "{said}");
     let file = home.data.path().join(".config/kakehashi/kakehashi.toml").display().to_string();
     assert!(said.contains(&format!("a file would be {file}")), "{said}");
     assert!(!said.contains(KEY), "{said}");

@@ -608,15 +608,15 @@ fn other_frontends_get_lines_about_agents() {
     let (kind, line) = shown(Event::Tool(tool_note(ToolState::Started)));
     assert_eq!(
         (kind.as_str(), line.as_str()),
-        (Some("output_stream"), "[tool] Write src/main.rs: ...")
+        (Some("output_stream"), "[ツール] Write src/main.rs: ...")
     );
     let ungated = ToolNote { ungated: true, ..tool_note(ToolState::Completed) };
-    assert_eq!(shown(Event::Tool(ungated)).1, "[tool] Write src/main.rs: ok (ungated)");
+    assert_eq!(shown(Event::Tool(ungated)).1, "[ツール] Write src/main.rs: 完了（承認なし）");
     let (_, lines) = shown(Event::RunSummed(run_summary()));
     assert_eq!(
         lines,
-        "[files] 1 changed, +10 -3\n[files] src/main.rs: also changed by 3\n\
-         [files] vendor/lib/: not in the result"
+        "[ファイル] 1 個を変更, +10 -3\n[ファイル] src/main.rs: エージェント 3 も変更\n\
+         [ファイル] vendor/lib/: 結果に含まれません"
     );
     let chosen = Chosen {
         agent: AgentSlot::ALL[1],

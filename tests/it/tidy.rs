@@ -66,6 +66,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "doctor",
         &[
             "message",
+            "locale",
             "config",
             "data_dir",
             "gitignore",

@@ -6,11 +6,13 @@ use super::wire::{
     ConflictRow, CostBody, DiffBody, OverlapRow, PlanBody, PlanRow, StateBody, SummaryBody,
     ToolBody, UsageBody,
 };
+use crate::locale::Locale;
 use crate::message::{
-    AgentState, BackupList, BackupNote, BackupReason, Channel, Chosen, ChosenOutcome,
+    AgentState, BackupList, BackupNote, BackupReason, Channel, Check, Chosen, ChosenOutcome,
     ComparisonRow, Cost, DiffNote, FileChange, Overlap, PlaceKind, PlanStep, PlanStepState,
     RunSummary, ToolNote, ToolState, Usage,
 };
+use std::borrow::Cow;
 
 pub(super) fn tool(note: &ToolNote) -> ToolBody<'_> {
     ToolBody {
@@ -26,14 +28,15 @@ pub(super) fn tool(note: &ToolNote) -> ToolBody<'_> {
     }
 }
 
-pub(super) fn tool_line(note: &ToolNote) -> String {
-    let state = match note.state {
-        ToolState::Started => "...",
-        ToolState::Completed => "ok",
+pub(super) fn tool_line(locale: Locale, note: &ToolNote) -> String {
+    let name = match note.state {
+        ToolState::Started => "started",
+        ToolState::Completed => "completed",
         ToolState::Failed => "failed",
     };
-    let ungated = if note.ungated { " (ungated)" } else { "" };
-    format!("[tool] {}: {state}{ungated}", note.name)
+    let state = locale.say("tool_line", name, &[]);
+    let text = if note.ungated { "ungated" } else { "line" };
+    locale.say("tool_line", text, &[("tool", &note.name), ("state", &state)])
 }
 
 pub(super) fn plan<'a>(steps: &'a [PlanStep]) -> PlanBody<'a> {
@@ -77,38 +80,51 @@ pub(super) fn summary(summary: &RunSummary) -> SummaryBody<'_> {
 
 /// `[files] 2 changed, +10 -3`, or else what it has used; and a line for every file that somebody else has changed too,
 /// or that is no part of the result.
-pub(super) fn summary_lines(summary: &RunSummary) -> String {
-    let left_out =
-        summary.left_out.iter().map(|path| format!("\n[files] {path}: not in the result"));
-    changed_lines(summary) + &left_out.collect::<String>()
+pub(super) fn summary_lines(locale: Locale, summary: &RunSummary) -> String {
+    let left_out = |path: &String| locale.say("summary", "left_out", &[("path", path)]);
+    let mut lines = changed_lines(locale, summary);
+    lines.extend(summary.left_out.iter().map(left_out));
+    lines.join("\n")
 }
 
-fn changed_lines(summary: &RunSummary) -> String {
+fn changed_lines(locale: Locale, summary: &RunSummary) -> Vec<String> {
     let count = |lines: fn(&FileChange) -> Option<u32>| {
         summary.files.iter().filter_map(lines).map(u64::from).sum::<u64>()
     };
     if summary.files.is_empty() {
         let tokens = summary.usage.as_ref().map_or(0, |usage| usage.used);
-        return format!("[usage] {tokens} tokens");
+        return vec![locale.say("summary", "usage", &[("tokens", &tokens.to_string())])];
     }
     let more = if summary.more { "+" } else { "" };
-    let mut lines = format!("[files] {}{more} changed", summary.files.len());
+    let files = format!("{}{more}", summary.files.len());
+    let mut changed = locale.say("summary", "changed", &[("files", &files)]);
     if summary.files.iter().any(|file| file.added.is_some()) {
         let (added, removed) = (count(|file| file.added), count(|file| file.removed));
-        lines += &format!(", +{added} -{removed}");
+        changed += &format!(", +{added} -{removed}");
     }
+    let mut lines = vec![changed];
     for Overlap { path, agents } in &summary.overlaps {
         let agents: Vec<String> = agents.iter().map(|slot| slot.number().to_string()).collect();
-        lines += &format!("\n[files] {path}: also changed by {}", agents.join(", "));
+        let values = [("path", path.as_str()), ("agents", &agents.join(", "))];
+        lines.push(locale.say("summary", "overlap", &values));
     }
     lines
 }
 
-pub(super) fn compared(rows: &[ComparisonRow]) -> ComparedBody<'_> {
-    ComparedBody { rows: rows.iter().map(compared_row).collect() }
+pub(super) fn compared(locale: Locale, rows: &[ComparisonRow]) -> ComparedBody<'_> {
+    ComparedBody { rows: rows.iter().map(|row| compared_row(locale, row)).collect() }
 }
 
-fn compared_row(row: &ComparisonRow) -> ComparedRow<'_> {
+/// A check that could not run says so in our words; what a command prints stays as it is.
+fn checked(locale: Locale, check: &Check) -> CheckRow<'_> {
+    let output = match check.code {
+        Some(_) => Cow::Borrowed(check.output.as_str()),
+        None => Cow::Owned(locale.word(&check.output)),
+    };
+    CheckRow { code: check.code, output }
+}
+
+fn compared_row(locale: Locale, row: &ComparisonRow) -> ComparedRow<'_> {
     ComparedRow {
         channel: channel_name(Channel::Agent(row.agent)),
         name: &row.name,
@@ -121,10 +137,10 @@ fn compared_row(row: &ComparisonRow) -> ComparedRow<'_> {
         seconds: row.seconds.map(rounded),
         tokens: row.usage.as_ref().map(|usage| usage.used),
         cost: row.usage.as_ref().and_then(|usage| usage.cost.as_ref()).map(cost),
-        check: row.check.as_ref().map(|check| CheckRow { code: check.code, output: &check.output }),
+        check: row.check.as_ref().map(|check| checked(locale, check)),
         overlaps: row.overlaps.iter().map(overlap).collect(),
         left_out: &row.left_out,
-        problem: row.problem.as_deref(),
+        problem: row.problem.as_deref().map(|problem| locale.word(problem)),
     }
 }
 

@@ -64,7 +64,7 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
         Event::RunLine(line) => packet("output_stream", Body::Text(line)),
         Event::Tool(note) => {
             let body = Body::Tool(activity::tool(note));
-            agent_event(dialect, channel, "tool", body, || activity::tool_line(note))
+            agent_event(dialect, channel, "tool", body, || activity::tool_line(locale, note))
         }
         Event::Plan(steps) => {
             let body = Body::Plan(activity::plan(steps));
@@ -72,7 +72,7 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
         }
         Event::RunSummed(summary) => {
             let body = Body::Summary(activity::summary(summary));
-            let lines = || activity::summary_lines(summary);
+            let lines = || activity::summary_lines(locale, summary);
             let packet = agent_event(dialect, channel, "result", body, lines);
             Packet { run: Some(summary.run.0), ..packet }
         }
@@ -314,7 +314,7 @@ pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<
             push(frames, &dialect.packet(*channel, "output_stream", Body::Text(text)));
         }
         Signal::Compared { rows } => {
-            let body = Body::Compared(activity::compared(rows));
+            let body = Body::Compared(activity::compared(dialect.locale, rows));
             push(frames, &without_file(dialect.packet(Channel::Chat, "compare", body)));
         }
         Signal::Diff(note) => {

@@ -408,7 +408,7 @@ pub(super) struct ComparedRow<'a> {
     #[serde(rename = "除外")]
     pub(super) left_out: &'a [String],
     #[serde(rename = "理由")]
-    pub(super) problem: Option<&'a str>,
+    pub(super) problem: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -416,7 +416,7 @@ pub(super) struct CheckRow<'a> {
     #[serde(rename = "終了コード")]
     pub(super) code: Option<i32>,
     #[serde(rename = "出力")]
-    pub(super) output: &'a str,
+    pub(super) output: Cow<'a, str>,
 }
 
 #[derive(Debug, Serialize)]

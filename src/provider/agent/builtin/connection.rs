@@ -84,6 +84,7 @@ impl Connection {
             answers: given,
             last_question: 0,
             last_tool: 0,
+            texts: agent.texts.clone(),
         };
         Self {
             files: Workplace::new(&place.directory, &agent.private),

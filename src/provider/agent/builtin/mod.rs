@@ -94,6 +94,11 @@ pub enum Said<'a> {
     NoModel,
     /// A phrase of our own code, in English.
     Phrase(&'a str),
+    /// The title of a tool of this name, with what it is used on. Nothing in it is taken for a phrase.
+    Title {
+        tool: &'a str,
+        values: &'a [(&'a str, &'a str)],
+    },
 }
 
 type Say = dyn Fn(Said<'_>) -> String + Send + Sync;

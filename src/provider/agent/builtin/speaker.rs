@@ -1,6 +1,7 @@
 //! What the agent says while it works on a prompt, in the protocol's words.
 
 use super::super::acp::wire;
+use super::Texts;
 use super::tool::Call;
 use agent_client_protocol_schema::v1::{
     ContentBlock, ContentChunk, Diff, PermissionOption, PermissionOptionKind,
@@ -48,6 +49,7 @@ pub(super) struct Speaker {
     pub(super) answers: mpsc::Receiver<Answer>,
     pub(super) last_question: u64,
     pub(super) last_tool: u64,
+    pub(super) texts: Texts,
 }
 
 impl Speaker {
@@ -75,7 +77,8 @@ impl Speaker {
         reason: &str,
     ) -> Result<(), Unheard> {
         let why = ContentBlock::Text(TextContent::new(reason));
-        let tool = tool(id, call, place).status(ToolCallStatus::Failed).content(vec![why.into()]);
+        let tool = self.tool(id, call, place);
+        let tool = tool.status(ToolCallStatus::Failed).content(vec![why.into()]);
         self.update(SessionUpdate::ToolCall(tool)).await
     }
 
@@ -111,7 +114,7 @@ impl Speaker {
     ) -> Result<Permission, Unheard> {
         let content: Option<Vec<ToolCallContent>> = diff.map(|diff| vec![diff.into()]);
         let fields = ToolCallUpdateFields::new()
-            .title(call.title())
+            .title(call.title(&self.texts))
             .name(call.name().to_owned())
             .kind(call.kind())
             .status(ToolCallStatus::Pending)
@@ -133,6 +136,14 @@ impl Speaker {
                 return Ok(decided(answer.result));
             }
         }
+    }
+
+    fn tool(&self, id: &str, call: &Call, place: &Path) -> ToolCall {
+        ToolCall::new(id.to_owned(), call.title(&self.texts))
+            .name(call.name().to_owned())
+            .kind(call.kind())
+            .locations(locations(call, place))
+            .raw_input(call.input())
     }
 
     async fn update(&self, update: SessionUpdate) -> Result<(), Unheard> {
@@ -159,14 +170,6 @@ fn decided(result: Option<Value>) -> Permission {
         Some(RequestPermissionOutcome::Cancelled) => Permission::Cancelled,
         Some(_) | None => Permission::Refused,
     }
-}
-
-fn tool(id: &str, call: &Call, place: &Path) -> ToolCall {
-    ToolCall::new(id.to_owned(), call.title())
-        .name(call.name().to_owned())
-        .kind(call.kind())
-        .locations(locations(call, place))
-        .raw_input(call.input())
 }
 
 fn locations(call: &Call, place: &Path) -> Vec<ToolCallLocation> {

@@ -1,5 +1,6 @@
 //! What the agent can do, as a model or a command asks for it.
 
+use super::{Said, Texts};
 use crate::provider::chat::ToolSpec;
 use agent_client_protocol_schema::v1::ToolKind;
 use serde::Deserialize;
@@ -117,19 +118,20 @@ impl Call {
     }
 
     /// For people, on one line.
-    pub(super) fn title(&self) -> String {
-        let shown = |path: &str| if path.is_empty() { ".".to_owned() } else { path.to_owned() };
-        let title = match self {
-            Self::Read { path, .. } => format!("Read {path}"),
-            Self::List { path } => format!("List {}", shown(path)),
-            Self::Search { pattern, path } => format!("Search {pattern} in {}", shown(path)),
-            Self::Write { path, .. } => format!("Write {path}"),
-            Self::Replace { path, .. } => format!("Replace in {path}"),
-            Self::Run { command, .. } => format!("Run {command}"),
+    pub(super) fn title(&self, texts: &Texts) -> String {
+        let shown = |path: &str| short(if path.is_empty() { "." } else { path });
+        let values = match self {
+            Self::Read { path, .. }
+            | Self::List { path }
+            | Self::Write { path, .. }
+            | Self::Replace { path, .. } => vec![("path", shown(path))],
+            Self::Search { pattern, path } => {
+                vec![("pattern", short(pattern)), ("path", shown(path))]
+            }
+            Self::Run { command, .. } => vec![("command", short(command))],
         };
-        let line = title.lines().next().unwrap_or_default();
-        let short: String = line.chars().take(LONGEST_TITLE).collect();
-        if short.len() < title.trim_end().len() { format!("{short}...") } else { short }
+        let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        texts.say(Said::Title { tool: self.name(), values: &values })
     }
 
     pub(super) fn input(&self) -> Value {
@@ -168,6 +170,13 @@ impl Call {
             | Self::Run { .. } => None,
         }
     }
+}
+
+/// The first line, or the beginning of it. What a language says behind it stays to be seen.
+fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let short: String = line.chars().take(LONGEST_TITLE).collect();
+    if short.len() < text.trim_end().len() { format!("{short}...") } else { short }
 }
 
 #[derive(Deserialize)]
@@ -281,9 +290,15 @@ mod tests {
 
     #[test]
     fn a_title_is_one_short_line() {
-        let run = |command: &str| Call::run(command.to_owned()).title();
-        assert_eq!(run("ls"), "Run ls");
-        assert_eq!(run("ls\nrm x"), "Run ls...");
+        let texts = Texts::new(|said| match said {
+            Said::Title { tool, values: [(_, value)] } => format!("{tool} {value}"),
+            Said::Title { .. } | Said::Help | Said::NoModel | Said::Phrase(_) => {
+                format!("{said:?}")
+            }
+        });
+        let run = |command: &str| Call::run(command.to_owned()).title(&texts);
+        assert_eq!(run("ls"), "run ls");
+        assert_eq!(run("ls\nrm x"), "run ls...");
         assert!(run(&"x".repeat(1000)).len() < 130);
     }
 }

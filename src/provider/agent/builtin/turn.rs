@@ -125,7 +125,11 @@ impl Turn {
     ) -> Result<(), Halt> {
         let (Ok(text) | Err(text)) = outcome;
         let (Ok(shown) | Err(shown)) = &self.shown(call, outcome);
-        let title = if with_title { format!("[{}]\n", call.title()) } else { String::new() };
+        let title = if with_title {
+            format!("[{}]\n", call.title(&self.agent.texts))
+        } else {
+            String::new()
+        };
         self.speaker.say(&format!("{title}{}\n", shown.trim_end_matches('\n'))).await?;
         let short: String = text.chars().take(LONGEST_NOTE).collect();
         let input: String = call.input().to_string().chars().take(LONGEST_NOTE).collect();
