@@ -81,6 +81,7 @@ mod talking;
 #[cfg(feature = "mic")]
 mod talking_devices;
 mod talking_exactly;
+mod texts;
 mod tidy;
 mod tls;
 mod turns;
