@@ -1,12 +1,13 @@
 //! The documents say what the code does: the example runs, the samples are real, and every table is complete.
 
 use crate::support::{BODY, Gateway, KIND, SESSION, TOKEN};
+use crate::tidy::MAY_IMPORT;
 use kakehashi::dialect::Dialect;
 use kakehashi::dialect::aicore::{AicoreDialect, read_connect};
 use kakehashi::locale::Locale;
 use kakehashi::message::{Channel, SessionId};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::process::Command;
@@ -176,21 +177,130 @@ pub(crate) fn close_codes() -> BTreeSet<String> {
 
 #[test]
 fn links_and_named_tests_exist() {
-    let mut code = String::new();
-    for path in ["src", "tests/it"].into_iter().flat_map(files_below) {
-        code += &std::fs::read_to_string(path).unwrap();
-    }
-    for name in named_tests(&read("ARCHITECTURE.md")) {
-        assert!(code.contains(&format!("fn {name}(")), "ARCHITECTURE.md: no test `{name}`");
-    }
-    for document in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"] {
-        let text = read(document);
-        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-        for target in targets.filter(|target| !target.contains("://") && !target.starts_with('#')) {
-            let file = target.split('#').next().unwrap_or_default();
-            assert!(root().join(file).exists(), "{document}: {target} does not exist");
+    let code = all_code();
+    let pages = documents();
+    for page in &pages {
+        let text = std::fs::read_to_string(page).unwrap();
+        let name = page.display();
+        for test in named_tests(&text) {
+            assert!(code.contains(&format!("fn {test}(")), "{name}: no test `{test}`");
+        }
+        for target in links(&text) {
+            let (file, heading) = target.split_once('#').unwrap_or((&target, ""));
+            let file = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
+            assert!(file.exists(), "{name}: {target} does not exist");
+            let is_page = file.extension().is_some_and(|ext| ext == "md");
+            if is_page && !heading.is_empty() {
+                let found = anchors(&std::fs::read_to_string(&file).unwrap());
+                assert!(found.contains(heading), "{name}: no heading for {target}");
+            }
         }
     }
+    assert!(!named_tests(&read("ARCHITECTURE.md")).is_empty());
+}
+
+/// Whoever opens them for the first time reads them to the end.
+#[test]
+fn the_first_pages_are_short() {
+    for (page, kib) in [("README.md", 12), ("ARCHITECTURE.md", 15)] {
+        let length = read(page).len();
+        assert!(length <= kib * 1024, "{page} has {length} bytes; at most {kib} KiB");
+    }
+    let glossary = part(&read("ARCHITECTURE.md"), "Glossary");
+    let words = glossary.lines().filter(|line| line.starts_with("| ")).skip(1).count();
+    assert!((1..=25).contains(&words), "{words} words in the glossary");
+}
+
+#[test]
+fn every_page_is_in_the_index_and_says_who_it_is_for() {
+    let index = root().join("docs/README.md");
+    let text = read("docs/README.md");
+    let listed: BTreeSet<PathBuf> = links(&text)
+        .iter()
+        .filter_map(|target| index.with_file_name(target.split('#').next()?).canonicalize().ok())
+        .collect();
+    for page in documents() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let name = page.display();
+        let is_listed = listed.contains(&page.canonicalize().unwrap());
+        assert!(page == index || is_listed, "{name} is not in docs/README.md");
+        let first = text.lines().skip(1).find(|line| !line.is_empty()).unwrap_or_default();
+        let needs_no_word = page == root().join("README.md") || page.ends_with("CHANGELOG.md");
+        assert!(needs_no_word || first.starts_with("For "), "{name} does not say who it is for");
+    }
+}
+
+#[test]
+fn the_table_of_imports_is_the_enforced_one() {
+    let table = part(&read("ARCHITECTURE.md"), "Who may import whom");
+    let mut shown = BTreeMap::new();
+    for row in table.lines().filter(|line| line.starts_with("| `")) {
+        let mut cells = row.trim_matches('|').split('|').map(quoted);
+        let (modules, imports) = (cells.next().unwrap(), cells.next().unwrap());
+        shown.extend(modules.into_iter().map(|module| (module, imports.clone())));
+    }
+    let enforced = MAY_IMPORT.iter().map(|(module, imports)| {
+        let others = imports.iter().filter(|import| *import != module);
+        ((*module).to_owned(), others.map(|import| (*import).to_owned()).collect())
+    });
+    assert_eq!(shown, enforced.collect::<BTreeMap<String, BTreeSet<String>>>());
+}
+
+#[test]
+fn constants_of_the_queues_exist() {
+    let code = all_code();
+    let page = read("docs/design/queues.md");
+    let mut constants = BTreeSet::new();
+    for row in page.lines().filter(|line| line.starts_with("| ")) {
+        let names = row.split('|').nth(2).map(quoted).unwrap_or_default();
+        let name = |path: &String| path.rsplit("::").next().unwrap_or_default().to_owned();
+        let is_constant = |name: &String| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+        constants.extend(names.iter().map(name).filter(is_constant));
+    }
+    assert!(constants.len() > 40, "{constants:?}");
+    for name in constants {
+        assert!(code.contains(&format!("const {name}: ")), "queues.md: no constant `{name}`");
+    }
+}
+
+/// Every document for people.
+fn documents() -> Vec<PathBuf> {
+    let first = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"].map(|name| root().join(name));
+    let pages = files_below("docs").into_iter();
+    let pages = pages.filter(|path| path.extension().is_some_and(|ext| ext == "md"));
+    first.into_iter().chain(pages).collect()
+}
+
+fn all_code() -> String {
+    let files = ["src", "tests/it"].into_iter().flat_map(files_below);
+    files.map(|path| std::fs::read_to_string(path).unwrap()).collect()
+}
+
+/// The targets of links that lead to our own files.
+fn links(text: &str) -> Vec<String> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()
+}
+
+/// What links may name behind `#`: headings in lower case, with hyphens for spaces and without other marks.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let headings = page.lines().filter(|line| line.starts_with('#'));
+    let anchor = |line: &str| {
+        let text = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        text.chars().filter(|letter| letter.is_alphanumeric() || "-_".contains(*letter)).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+/// What stands in backquotes.
+fn quoted(text: &str) -> BTreeSet<String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// A chapter of a document, empty if it has none of that name.
+fn part(text: &str, heading: &str) -> String {
+    let rest = text.split_once(&format!("\n## {heading}\n")).map_or("", |(_, rest)| rest);
+    rest.split("\n## ").next().unwrap_or_default().to_owned()
 }
 
 struct Block {
@@ -232,14 +342,12 @@ fn first_column(table: &str) -> BTreeSet<String> {
     table.lines().filter_map(row).collect()
 }
 
-/// The last column of the table of invariants.
-fn named_tests(architecture: &str) -> Vec<String> {
-    let (_, rest) = architecture.split_once("\n## Invariants\n").unwrap();
-    let table = rest.split("\n## ").next().unwrap_or_default();
+/// The last column of a document's table of invariants, if it has one.
+fn named_tests(document: &str) -> Vec<String> {
+    let table = part(document, "Invariants");
     let rows = table.lines().filter(|line| line.starts_with("| "));
     let last = rows.filter_map(|row| row.trim_end_matches('|').rsplit('|').next());
-    last.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>())
-        .collect()
+    last.flat_map(quoted).collect()
 }
 
 fn kind(frame: &str) -> String {

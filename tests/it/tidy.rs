@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// module -> the crate modules it may import.
-const MAY_IMPORT: &[(&str, &[&str])] = &[
+/// module -> the crate modules it may import. ARCHITECTURE.md shows the same table.
+pub(crate) const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("message", &[]),
     ("task", &[]),
     ("data_dir", &[]),
