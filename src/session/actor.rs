@@ -2,25 +2,26 @@
 //! Handlers are synchronous on purpose: nothing a peer, a provider or the disk does can make the loop wait.
 //! They live beside this file: `presence` (sockets), `desk` (commands), `work` (runs), `sound` (the live model).
 
-use super::audience::Audience;
-use super::conversations::Conversations;
-use super::desk::Desk;
-use super::erase::Doom;
-use super::gate::Gate;
-use super::hearing::Hearing;
+use super::approval::gate::Gate;
+use super::command::desk::Desk;
+use super::command::recent_files::RecentFiles;
 use super::idle::Idleness;
 use super::job::{Asker, JobDone};
 use super::journal::{Diverged, Effect, Journal, Step};
-use super::lane::{self, LANES, Lane};
+use super::keeping::erase::Doom;
+use super::keeping::settings::Settled;
 use super::language::Language;
-use super::microphone::Microphone;
 use super::models::{self, Providers};
-use super::presence::Presence;
-use super::recent::RecentFiles;
-use super::results::{Results, project_name};
-use super::settings::Settled;
-use super::voice::{Voice, Wake};
-use super::warm::Warming;
+use super::run::conversations::Conversations;
+use super::run::lane;
+use super::run::lane::{LANES, Lane};
+use super::run::warm::Warming;
+use super::sockets::audience::Audience;
+use super::sockets::presence::Presence;
+use super::voice::hearing::Hearing;
+use super::voice::link::{Voice, Wake};
+use super::voice::microphone::Microphone;
+use super::workplace::results::{Results, project_name};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::files::Files;
 use crate::message::{

@@ -1,12 +1,12 @@
 //! Work that leaves the actor: looking up a request number, storing a file, making a list or a thumbnail.
 //! Everything here may take as long as the disk does; the actor goes on meanwhile.
 
-use super::choice::Inquirer;
-use super::inspect::Carried;
-use super::judging::Case;
-use super::planted::RepositoryWatch;
-use super::safeguard::{Conclusion, Copies};
-use super::site::{Before, Site};
+use super::approval::judging::Case;
+use super::workplace::choice::Inquirer;
+use super::workplace::inspect::Carried;
+use super::workplace::planted::RepositoryWatch;
+use super::workplace::safeguard::{Conclusion, Copies};
+use super::workplace::site::{Before, Site};
 use super::{Env, Submitted};
 use crate::files::{FileError, Files, Listed, SavedFile};
 use crate::message::{

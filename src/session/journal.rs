@@ -1,7 +1,7 @@
 //! What a session has decided but not yet shown: every change goes to the store first, and takes effect (is
 //! published, acknowledged, begun) when it is committed. So whatever a client has seen survives `kill -9`.
 
-use super::audience::{Piece, weight};
+use super::sockets::audience::{Piece, weight};
 use crate::message::{AgentSlot, Channel, ConnectionId, Entry, RequestNo, RunId, WebhookCall};
 use crate::provider::agent::{AskId, Decision};
 use crate::provider::live::LiveInput;

@@ -1,74 +1,32 @@
 //! Sessions: one actor each, reached through a [`SessionHandle`], found through the [`Registry`].
 //! Knows neither JSON nor WebSocket.
 
-mod activity;
 mod actor;
-mod answer;
-mod archive;
-mod audience;
-mod breakers;
-mod calls;
-mod choice;
-mod conversations;
-mod current;
-mod desk;
-mod erase;
-mod errand;
-mod follow;
-mod gate;
-mod hearing;
+mod approval;
+mod chat;
+mod command;
 mod idle;
-mod inspect;
 mod job;
 mod journal;
-mod judging;
 mod keeping;
-mod kept;
-mod lane;
 mod language;
-mod library;
-mod meter;
-mod microphone;
 mod models;
-mod past;
-mod place_work;
-mod plain_answer;
-mod plain_choice;
-mod plain_words;
-mod planted;
-mod presence;
-mod progress;
-mod quarters;
-mod reader;
-mod recent;
-mod recover;
 mod registry;
-mod rest;
-mod restart;
-mod results;
-mod safeguard;
-mod safety;
-mod settings;
-mod sight;
-mod site;
-mod sound;
-mod spent;
-mod talk;
-mod tally;
+mod run;
+mod sockets;
 mod voice;
-mod warm;
-mod work;
+mod workplace;
 
 pub use crate::files::{Backup, Content, ContentError, FileError, Moment, Restored};
-pub use archive::Archive;
-pub use audience::Role;
-pub use choice::ChoiceError;
-pub use erase::forget_agents;
-pub use keeping::KeepingError;
-pub use library::{Handout, HandoutError, LibraryError, file_limits};
-pub use reader::{Reader, ReaderEnd, Step};
+pub use keeping::archive::Archive;
+pub use keeping::erase::forget_agents;
+pub use keeping::library::{Handout, HandoutError, LibraryError, file_limits};
+pub use keeping::sessions::KeepingError;
+pub use keeping::settings::SettingsError;
 pub use registry::{OpenError, Registry, StartError};
-pub use settings::SettingsError;
+pub use sockets::audience::Role;
+pub use sockets::reader::{Reader, ReaderEnd, Step};
+pub use workplace::choice::ChoiceError;
 
 pub use crate::store::{Scope, SessionSummary, StoreError};
 
@@ -83,21 +41,21 @@ use crate::message::{
 use crate::metrics::Metrics;
 use crate::policy::Rules;
 use crate::provider::live::Speaker;
-use crate::provider::{chat, live, webhook};
+use crate::provider::{chat as chat_model, live, webhook};
 use crate::store::{SessionKey, Store};
-use audience::{Lanes, LogLane};
-use choice::Inquiry;
-use erase::Doom;
-use hearing::Hearing;
 use idle::IdleSessions;
-use microphone::{Fed, Heard, Microphone};
-use place_work::PlaceWork;
-use reader::{Source, Start};
-use settings::{NewSettings, Taken};
+use keeping::erase::Doom;
+use keeping::settings::{NewSettings, Taken};
+use sockets::audience::{Lanes, LogLane};
+use sockets::reader::{Source, Start};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use voice::hearing::Hearing;
+use voice::microphone::{Fed, Heard, Microphone};
+use workplace::choice::Inquiry;
+use workplace::place_work::PlaceWork;
 
 /// Commands on their way to the session's backlog. Full: the sending sockets wait, and their clients with them.
 const COMMAND_CAPACITY: usize = 16;
@@ -124,7 +82,7 @@ pub(crate) struct Env {
     /// What they do not see.
     pub(crate) hidden: Arc<[PathBuf]>,
     /// One for all chats, so that connections are used again.
-    pub(crate) chat: chat::Client,
+    pub(crate) chat: chat_model::Client,
     /// One for all live models, so that who does not work is known to all.
     pub(crate) live: live::Client,
     /// `None`: nobody wants to be called.

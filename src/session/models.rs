@@ -1,7 +1,8 @@
 //! Which providers a session talks to, as the operator chose, and which it could choose.
 
+use super::chat::turn;
 use super::language::Language;
-use super::{Env, Registry, talk};
+use super::{Env, Registry};
 use crate::config::{self, Models};
 use crate::locale::Locale;
 use crate::message::{
@@ -181,7 +182,7 @@ pub(super) fn agent_name(settings: &Settings, slot: AgentSlot) -> Option<&str> {
 /// What agents ask of a chat model counts like what the chat asks.
 fn asking(env: &Env, principal: &Principal) -> Asking {
     let (env, principal) = (env.clone(), principal.clone());
-    Asking::new(move |config, request| talk::ask_for_agent(&env, &principal, config, request))
+    Asking::new(move |config, request| turn::ask_for_agent(&env, &principal, config, request))
 }
 
 /// Below the data directory, with a directory for each session.

@@ -1,16 +1,16 @@
 //! Finds sessions, and brings them to life: new ones, and those that only the store remembers.
 
 use super::actor::{Ended, Inboxes, Session};
-use super::erase;
-use super::hearing::Hearing;
 use super::idle::IdleSessions;
-use super::keeping::EXPORTS;
+use super::keeping::erase;
+use super::keeping::library::{HANDED_OUT, READS, file_limits};
+use super::keeping::sessions::EXPORTS;
 use super::language::Language;
-use super::library::{HANDED_OUT, READS, file_limits};
-use super::microphone::Microphone;
-use super::place_work::PlaceWork;
-use super::quarters;
-use super::site;
+use super::voice::hearing::Hearing;
+use super::voice::microphone::Microphone;
+use super::workplace::agent_home;
+use super::workplace::place_work::PlaceWork;
+use super::workplace::site;
 use super::{COMMAND_BYTES, COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
 use crate::config::Config;
 use crate::files::Files;
@@ -106,8 +106,8 @@ impl Registry {
             chat: client,
             live: live::Client::default(),
             rules: Arc::new(rules),
-            no_box: quarters::no_box(config),
-            hidden: quarters::hidden(config),
+            no_box: agent_home::no_box(config),
+            hidden: agent_home::hidden(config),
             language: Language::new(config.language),
         };
         let registry = Arc::new(Self {

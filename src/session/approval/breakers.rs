@@ -1,0 +1,150 @@
+//! Breakers of runs: each call of a tool counts once, however often it is told, and a run that goes too far is stopped
+//! and says why.
+
+use super::calls::Calls;
+use super::gate;
+use crate::locale::Locale;
+use crate::message::{AgentSlot, Channel, Confirmed, DecidedBy, Event, RunId};
+use crate::policy::{Breaker, Call, Tripped};
+use crate::provider::agent::{Tool, ToolStatus};
+use crate::session::actor::Session;
+use crate::session::journal::Step;
+use crate::session::run::activity;
+use crate::session::run::current::Ending;
+
+/// What is counted of one agent's run.
+#[derive(Debug, Default)]
+pub(in crate::session) struct Watch {
+    /// `None`: nothing runs, or what runs is being stopped.
+    breaker: Option<Breaker>,
+    pub(in crate::session) calls: Calls,
+    tripped: Option<Tripped>,
+}
+
+impl Watch {
+    fn count(&mut self, tool: &Tool, call: &Call) -> Result<(), Tripped> {
+        let (is_new, just_over) = (!self.calls.knows(tool), self.calls.is_just_over(tool));
+        // Who goes on after a stop must not fill the memory.
+        if self.breaker.is_some() || !is_new {
+            self.calls.note(tool);
+        }
+        let Some(breaker) = &mut self.breaker else { return Ok(()) };
+        if is_new {
+            breaker.called()?;
+        }
+        match tool.status {
+            ToolStatus::Completed if just_over => breaker.succeeded(),
+            ToolStatus::Failed if just_over => {
+                breaker.failed(&format!("{}\0{}", call.tool, call.input))?;
+            }
+            ToolStatus::Started | ToolStatus::Completed | ToolStatus::Failed => {}
+        }
+        Ok(())
+    }
+}
+
+impl Session {
+    /// A run begins with breakers of its own.
+    pub(in crate::session) fn reset_breaker(&mut self, slot: AgentSlot) {
+        let breaker = Some(Breaker::new(self.gate.limits()));
+        *self.gate.watch(slot) = Watch { breaker, ..Watch::default() };
+    }
+
+    /// Tools that ran without asking are written down, too; one that fails again and again ends the run.
+    pub(in crate::session) fn on_tool(
+        &mut self,
+        step: &mut Step,
+        index: usize,
+        slot: AgentSlot,
+        tool: &Tool,
+    ) {
+        let run = self.lanes[index].current.as_ref().map(|current| current.run.id);
+        let Some(run) = run else { return };
+        let call = gate::call(tool);
+        if self.gate.watch(slot).calls.is_just_over(tool) {
+            self.lanes[index].meter.called();
+            self.audit_ungated(step, index, slot, run, tool);
+        }
+        if let Err(tripped) = self.gate.watch(slot).count(tool, &call) {
+            self.trip(step, index, slot, tripped);
+        }
+    }
+
+    /// What nobody has allowed is written down; and told in words, where somebody had been asked.
+    fn audit_ungated(
+        &mut self,
+        step: &mut Step,
+        index: usize,
+        slot: AgentSlot,
+        run: RunId,
+        tool: &Tool,
+    ) {
+        let Some(ungated) = self.gate.watch(slot).calls.ungated(tool) else { return };
+        let (confirmed, by) = (Confirmed::Approved, DecidedBy::Nobody);
+        self.audit(step, slot, run, &gate::call(tool), confirmed, by, ungated.reason());
+        if let Some(alarm) = ungated.alarm() {
+            let locale = self.env.language.get();
+            let reason = locale.say("ungated", alarm, &[]);
+            let values = [("tool", gate::title(tool)), ("reason", &reason)];
+            self.tell_line(step, index, locale.say("tool_line", "alarm", &values));
+        }
+    }
+
+    /// A run is over: calls of which its agent has not told the end have none.
+    pub(in crate::session) fn close_tools(&mut self, step: &mut Step, index: usize) {
+        let Channel::Agent(slot) = self.lanes[index].channel else { return };
+        let Some(current) = &self.lanes[index].current else { return };
+        let run = current.run.id;
+        for mut tool in self.gate.watch(slot).calls.unfinished() {
+            tool.status = ToolStatus::Failed;
+            let calls = &mut self.gate.watch(slot).calls;
+            let why = if calls.is_declined(&tool) { "declined" } else { "unfinished" };
+            calls.abandon(&tool);
+            let ungated = calls.ungated(&tool).is_some();
+            tool.error = Some(self.env.language.get().say("ungated", why, &[]));
+            self.tell(step, index, Event::Tool(activity::note(&tool, ungated)));
+            self.audit_ungated(step, index, slot, run, &tool);
+        }
+    }
+
+    pub(in crate::session) fn on_tokens(
+        &mut self,
+        step: &mut Step,
+        index: usize,
+        slot: AgentSlot,
+        tokens: u64,
+    ) {
+        let used = self.gate.watch(slot).breaker.as_ref().map(|breaker| breaker.used(tokens));
+        if let Some(Err(tripped)) = used {
+            self.trip(step, index, slot, tripped);
+        }
+    }
+
+    /// The run is stopped; when it has ended it says why.
+    fn trip(&mut self, step: &mut Step, index: usize, slot: AgentSlot, tripped: Tripped) {
+        let watch = self.gate.watch(slot);
+        watch.breaker = None;
+        watch.tripped = Some(tripped);
+        self.stop_lane(step, index);
+    }
+
+    /// Nobody has cancelled a run that a breaker has stopped: it has failed, and the user decides whether to go on.
+    pub(in crate::session) fn why_ended(&mut self, index: usize, ending: Ending) -> Ending {
+        let Channel::Agent(slot) = self.lanes[index].channel else { return ending };
+        match self.gate.watch(slot).tripped {
+            Some(tripped) => Ending::Failed(reason(self.env.language.get(), tripped)),
+            None => ending,
+        }
+    }
+}
+
+fn reason(locale: Locale, tripped: Tripped) -> String {
+    let (name, limit) = match tripped {
+        Tripped::Steps(steps) => ("steps", steps.to_string()),
+        Tripped::Tokens(tokens) => ("tokens", tokens.to_string()),
+        Tripped::Repeats(times) => ("repeats", times.to_string()),
+        Tripped::Failures(failures) => ("failures", failures.to_string()),
+    };
+    let what = locale.say("breaker", name, &[("limit", &limit)]);
+    locale.say("breaker", "stopped", &[("what", &what)])
+}

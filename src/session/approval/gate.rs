@@ -1,0 +1,493 @@
+//! The gate of one session: what its agents ask for is judged, asked of the user where the rules say so, answered
+//! once, and written down. No answer in time, a dead agent or an unknown id mean no.
+
+use super::breakers::Watch;
+use crate::message::{
+    AgentSlot, AuditEntry, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event, Problem,
+    RunId, RunOrigin, WarningLevel, WebhookCall,
+};
+use crate::policy::{
+    Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Seal, Verdict, as_path,
+};
+use crate::provider::agent::{AskId, Decision, Tool, ToolKind};
+use crate::session::actor::Session;
+use crate::session::journal::{Effect, Step};
+use crate::session::run::lane::Lane;
+use crate::session::voice::errand::LiveWish;
+use crate::store::Change;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
+
+/// Open questions of one session. More: denied at once, because nobody could keep up.
+const MOST_OPEN: usize = 64;
+/// What is shown of a tool's input.
+const LONGEST_INPUT: usize = 16 * 1024;
+
+#[derive(Debug)]
+pub(in crate::session) struct Gate {
+    rules: Arc<Rules>,
+    open: Vec<Open>,
+    /// Of the last question on each channel.
+    last_number: [u32; AgentSlot::ALL.len()],
+    /// What the user does not want to be asked about again, for each agent.
+    remembered: [Memory; AgentSlot::ALL.len()],
+    breakers: [Watch; AgentSlot::ALL.len()],
+}
+
+/// What becomes of a call.
+#[derive(Debug)]
+pub(in crate::session) struct Judgement {
+    /// `None`: the user decides.
+    pub(in crate::session) confirmed: Option<Confirmed>,
+    pub(in crate::session) level: Level,
+    pub(in crate::session) reason: String,
+}
+
+/// What the user said to one agent in one place of work.
+#[derive(Debug, Default)]
+struct Memory {
+    whose: Option<(String, PathBuf)>,
+    always: Remembered,
+}
+
+/// Who waits for the answer.
+#[derive(Debug)]
+pub(in crate::session) enum Asker {
+    /// The agent itself, in the middle of its run.
+    Agent(Asked),
+    /// A live model that wants the agent to do something.
+    Live(LiveWish),
+}
+
+/// A question of an agent about one of its calls.
+#[derive(Debug)]
+pub(in crate::session) struct Asked {
+    pub(super) id: AskId,
+    /// The agent's name for the call.
+    pub(super) tool: String,
+    pub(super) seal: Seal,
+}
+
+/// A question that waits for the user.
+#[derive(Debug)]
+pub(in crate::session) struct Open {
+    id: ConfirmId,
+    slot: AgentSlot,
+    number: u32,
+    asker: Asker,
+    call: Call,
+    deadline: Instant,
+    level: Level,
+    /// It was allowed in words once, which is not enough for what is dangerous.
+    allowed_once: bool,
+    /// It is shown in the chat, too, because the work was asked for there.
+    pub(in crate::session) in_chat: bool,
+}
+
+/// Whether a yes in words has to be said again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum Again {
+    Needed,
+    NotNeeded,
+}
+
+impl Gate {
+    /// Goes on after the `last` questions of an earlier life: an answer that comes late must not meet another one.
+    pub(in crate::session) fn new(rules: Arc<Rules>, last: &[(AgentSlot, u32)]) -> Self {
+        let mut last_number = [0; AgentSlot::ALL.len()];
+        for (slot, number) in last {
+            last_number[place(*slot)] = *number;
+        }
+        Self {
+            rules,
+            open: Vec::new(),
+            last_number,
+            remembered: Default::default(),
+            breakers: Default::default(),
+        }
+    }
+
+    /// When the oldest question runs out.
+    pub(in crate::session) fn deadline(&self) -> Option<Instant> {
+        self.open.iter().map(|open| open.deadline).min()
+    }
+
+    /// Whether an answer of the user to this agent is missing.
+    pub(in crate::session) fn asks_user(&self, slot: AgentSlot) -> bool {
+        self.open.iter().any(|open| open.slot == slot)
+    }
+
+    /// The questions of an agent that wait for an answer, by their numbers.
+    pub(in crate::session) fn open_numbers(&self, slot: AgentSlot) -> Vec<u32> {
+        self.open.iter().filter(|open| open.slot == slot).map(|open| open.number).collect()
+    }
+
+    pub(in crate::session) fn take_number(&mut self, slot: AgentSlot, number: u32) -> Option<Open> {
+        self.take(|open| open.slot == slot && open.number == number)
+    }
+
+    /// A yes in words to what is dangerous counts when it is said a second time, with the number of the question.
+    pub(in crate::session) fn once_more(
+        &mut self,
+        slot: AgentSlot,
+        number: u32,
+        is_numbered: bool,
+    ) -> Again {
+        let is_meant = |open: &&mut Open| open.slot == slot && open.number == number;
+        let Some(open) = self.open.iter_mut().find(is_meant) else { return Again::NotNeeded };
+        let is_second = std::mem::replace(&mut open.allowed_once, true) && is_numbered;
+        match open.level {
+            Level::Critical if !is_second => Again::Needed,
+            Level::Info | Level::Warn | Level::Critical => Again::NotNeeded,
+        }
+    }
+
+    /// What was said to another agent, or about another place, says nothing about this one.
+    pub(in crate::session) fn recall(&mut self, slot: AgentSlot, lane: &Lane) {
+        let whose = lane.whose();
+        let memory = &mut self.remembered[place(slot)];
+        if memory.whose != whose {
+            *memory = Memory { whose, always: Remembered::default() };
+        }
+    }
+
+    pub(in crate::session) fn take_wish(
+        &mut self,
+        wanted: impl Fn(&LiveWish) -> bool,
+    ) -> Option<Open> {
+        self.take(|open| matches!(&open.asker, Asker::Live(wish) if wanted(wish)))
+    }
+
+    /// What the rules say about a call, with what the user said before.
+    pub(in crate::session) fn judge(
+        &self,
+        slot: AgentSlot,
+        call: &Call,
+        scope: &Scope,
+    ) -> Judgement {
+        self.judged(self.rules.judge(call, scope, &self.remembered[place(slot)].always))
+    }
+
+    /// The same for who judges elsewhere: the rules, and what the user said before.
+    pub(super) fn law(&self, slot: AgentSlot) -> (Arc<Rules>, Remembered) {
+        (Arc::clone(&self.rules), self.remembered[place(slot)].always.clone())
+    }
+
+    /// What becomes of a verdict as things stand.
+    pub(super) fn judged(&self, verdict: Verdict) -> Judgement {
+        let (confirmed, reason) = match verdict.decision {
+            Judged::Allow => (Some(Confirmed::Approved), verdict.reason),
+            Judged::Deny => (Some(Confirmed::Refused), verdict.reason),
+            Judged::Ask if self.open.len() >= MOST_OPEN => {
+                let reason = format!("{MOST_OPEN} questions are open already");
+                (Some(Confirmed::Refused), reason)
+            }
+            Judged::Ask => (None, verdict.reason),
+        };
+        Judgement { confirmed, level: verdict.level, reason }
+    }
+
+    /// Whether the user is asked this.
+    pub(super) fn is_asked(&self, slot: AgentSlot, ask: AskId) -> bool {
+        let mut open = self.open.iter().filter(|open| open.slot == slot);
+        open.any(|open| matches!(&open.asker, Asker::Agent(asked) if asked.id == ask))
+    }
+
+    /// The limits of a run.
+    pub(super) fn limits(&self) -> Limits {
+        self.rules.breakers
+    }
+
+    pub(in crate::session) fn watch(&mut self, slot: AgentSlot) -> &mut Watch {
+        &mut self.breakers[place(slot)]
+    }
+
+    fn take(&mut self, wanted: impl Fn(&Open) -> bool) -> Option<Open> {
+        let at = self.open.iter().position(wanted)?;
+        Some(self.open.remove(at))
+    }
+}
+
+impl Session {
+    #[expect(clippy::too_many_arguments, reason = "one question")]
+    pub(in crate::session) fn ask_user(
+        &mut self,
+        step: &mut Step,
+        slot: AgentSlot,
+        asker: Asker,
+        call: Call,
+        diff: Option<String>,
+        level: Level,
+        reason: String,
+    ) {
+        let patience = self.env.config.limits.confirm;
+        let id = ConfirmId::random();
+        let last = &mut self.gate.last_number[place(slot)];
+        *last += 1;
+        let number = *last;
+        let confirmation = Confirmation {
+            id: id.clone(),
+            agent: slot,
+            number,
+            call: call.id.clone(),
+            tool: call.tool.clone(),
+            input: self.shown(&call.input, LONGEST_INPUT, call.unseen),
+            diff,
+            level: warning(level),
+            reason,
+            seconds: patience.as_secs(),
+        };
+        if self.env.webhook.is_some() {
+            let call = self.webhook_call(&confirmation, patience);
+            step.effects.push(Effect::Call(Box::new(call)));
+        }
+        let in_chat = self.is_from_chat(slot, &asker);
+        let deadline = Instant::now() + patience;
+        let allowed_once = false;
+        let open = Open { id, slot, number, asker, call, deadline, level, allowed_once, in_chat };
+        self.gate.open.push(open);
+        for channel in shown_on(slot, in_chat) {
+            self.append(step, channel, Event::ConfirmAsked(confirmation.clone()));
+        }
+    }
+
+    /// Whether the run that asks was asked for elsewhere than in the agent's own pane; its answer is told in the chat.
+    fn is_from_chat(&self, slot: AgentSlot, asker: &Asker) -> bool {
+        let current = self.lanes[usize::from(slot.number())].current.as_ref();
+        let is_request = current.is_some_and(|current| current.run.origin == RunOrigin::Request);
+        is_request && matches!(asker, Asker::Agent(_))
+    }
+
+    /// As much of a text as people can look through, and how much more there is.
+    pub(super) fn shown(&self, text: &str, most: usize, unseen: usize) -> String {
+        let shown = shortened(text, most);
+        let missing = text.len() - shown.len() + unseen;
+        if missing == 0 {
+            return shown.to_owned();
+        }
+        let missing = missing.to_string();
+        let mark = self.env.language.get().say("confirm", "shortened", &[("bytes", &missing)]);
+        format!("{shown}\n{mark}")
+    }
+
+    fn webhook_call(&self, asked: &Confirmation, patience: Duration) -> WebhookCall {
+        WebhookCall {
+            session: self.id.as_str().to_owned(),
+            channel: asked.agent.number().to_string(),
+            tool: asked.tool.clone(),
+            level: asked.level.name(),
+            id: asked.id.as_str().to_owned(),
+            expires: SystemTime::now() + patience,
+        }
+    }
+
+    /// Who asked this way is told why nothing happened, if the question is not open.
+    pub(in crate::session) fn on_confirm(
+        &mut self,
+        step: &mut Step,
+        id: &ConfirmId,
+        confirmed: Confirmed,
+        always: bool,
+        twice: bool,
+    ) -> Result<(), Problem> {
+        let asked = self.gate.open.iter().find(|open| open.id == *id);
+        let level = asked.ok_or(Problem::NothingToConfirm)?.level;
+        let is_dangerous = level == Level::Critical && confirmed == Confirmed::Approved;
+        if is_dangerous && !twice {
+            return Err(Problem::ConfirmTwice);
+        }
+        let open = self.gate.take(|open| open.id == *id).ok_or(Problem::NothingToConfirm)?;
+        if always && is_dangerous {
+            self.tell_not_remembered(step, &open);
+        } else if always && confirmed == Confirmed::Approved {
+            self.gate.remembered[place(open.slot)].always.always(&open.call);
+        }
+        self.settle(step, open, confirmed, DecidedBy::User, "");
+        Ok(())
+    }
+
+    /// What is dangerous is asked about every time.
+    fn tell_not_remembered(&mut self, step: &mut Step, open: &Open) {
+        let text = self.env.language.get().say("confirm", "not_remembered", &[]);
+        let line = format!("[tool] {}: {text}", open.call.tool);
+        self.tell_line(step, usize::from(open.slot.number()), line);
+    }
+
+    pub(in crate::session) fn on_confirm_deadline(&mut self) {
+        let now = Instant::now();
+        let mut step = Step::default();
+        while let Some(open) = self.gate.take(|open| open.deadline <= now) {
+            self.settle(
+                &mut step,
+                open,
+                Confirmed::Refused,
+                DecidedBy::Time,
+                "nobody answered in time",
+            );
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
+    /// A run is over or to be: whatever its agent still waited for is void.
+    pub(in crate::session) fn void_confirmations(&mut self, step: &mut Step, index: usize) {
+        let Channel::Agent(slot) = self.lanes[index].channel else { return };
+        let is_its = |open: &Open| open.slot == slot && matches!(open.asker, Asker::Agent(_));
+        while let Some(open) = self.gate.take(is_its) {
+            self.settle(step, open, Confirmed::Refused, DecidedBy::End, "the run has ended");
+        }
+    }
+
+    /// The gateway ends, and with it whoever waits for an answer and whatever agents do.
+    pub(in crate::session) fn settle_all(&mut self) {
+        let mut step = Step::default();
+        while let Some(open) = self.gate.take(|_| true) {
+            let why = "the gateway has ended";
+            self.settle(&mut step, open, Confirmed::Refused, DecidedBy::End, why);
+        }
+        for index in 0..self.lanes.len() {
+            self.close_tools(&mut step, index);
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
+    pub(in crate::session) fn settle(
+        &mut self,
+        step: &mut Step,
+        open: Open,
+        confirmed: Confirmed,
+        by: DecidedBy,
+        why: &str,
+    ) {
+        let Open { id, slot, number, asker, call, in_chat, .. } = open;
+        let index = usize::from(slot.number());
+        match asker {
+            Asker::Agent(asked) => self.answer_agent(step, slot, asked, confirmed, by),
+            Asker::Live(wish) => self.answer_wish(step, slot, wish, confirmed, why),
+        }
+        let run = self.lanes[index].current.as_ref().map_or(RunId(0), |current| current.run.id);
+        self.audit(step, slot, run, &call, confirmed, by, why);
+        for channel in shown_on(slot, in_chat) {
+            let id = id.clone();
+            let settled = Event::ConfirmSettled { id, agent: slot, number, confirmed, by };
+            self.append(step, channel, settled);
+        }
+    }
+
+    /// What was decided is known before the agent is: whatever it does then is measured by it.
+    pub(super) fn answer_agent(
+        &mut self,
+        step: &mut Step,
+        slot: AgentSlot,
+        asked: Asked,
+        confirmed: Confirmed,
+        by: DecidedBy,
+    ) {
+        let Asked { id, tool, seal } = asked;
+        self.gate.watch(slot).calls.decide(&tool, confirmed, by, seal);
+        let decision = decision(confirmed, by);
+        step.effects.push(Effect::Decide { slot, ask: id, decision });
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one row of the audit")]
+    pub(in crate::session) fn audit(
+        &mut self,
+        step: &mut Step,
+        slot: AgentSlot,
+        run: RunId,
+        call: &Call,
+        confirmed: Confirmed,
+        by: DecidedBy,
+        reason: &str,
+    ) {
+        step.changes.push(Change::Audit(AuditEntry {
+            agent: slot,
+            run,
+            call: call.id.clone(),
+            tool: call.tool.clone(),
+            input: self.shown(&call.input, LONGEST_INPUT, call.unseen),
+            confirmed,
+            by,
+            reason: reason.to_owned(),
+        }));
+    }
+}
+
+/// Where a question and its answer are told.
+pub(in crate::session) fn shown_on(
+    slot: AgentSlot,
+    in_chat: bool,
+) -> impl Iterator<Item = Channel> {
+    [Channel::Agent(slot), Channel::Input].into_iter().chain(in_chat.then_some(Channel::Chat))
+}
+
+fn decision(confirmed: Confirmed, by: DecidedBy) -> Decision {
+    match (confirmed, by) {
+        (Confirmed::Approved, _) => Decision::AllowOnce,
+        (Confirmed::Refused, DecidedBy::End) => Decision::Cancelled,
+        (
+            Confirmed::Refused,
+            DecidedBy::User | DecidedBy::Time | DecidedBy::Rule | DecidedBy::Nobody,
+        ) => Decision::Deny,
+    }
+}
+
+fn place(slot: AgentSlot) -> usize {
+    usize::from(slot.number()) - 1
+}
+
+pub(super) fn call(tool: &Tool) -> Call {
+    let touched = tool.locations.iter().map(|location| location.path.as_str());
+    let changed = tool.diffs.iter().map(|diff| diff.path.as_str());
+    Call {
+        id: tool.id.clone(),
+        tool: title(tool).to_owned(),
+        name: tool.name.clone(),
+        kind: kind(tool.kind).to_owned(),
+        input: tool.input.as_deref().unwrap_or_default().to_owned(),
+        unseen: tool.unseen,
+        paths: touched.chain(changed).map(as_path).collect(),
+    }
+}
+
+/// What people read of a call.
+pub(in crate::session) fn title(tool: &Tool) -> &str {
+    let title = Some(&tool.title).filter(|title| !title.is_empty());
+    title.or(tool.name.as_ref()).unwrap_or(&tool.id)
+}
+
+pub(in crate::session) fn kind(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Read => "read",
+        ToolKind::Edit => "edit",
+        ToolKind::Delete => "delete",
+        ToolKind::Move => "move",
+        ToolKind::Search => "search",
+        ToolKind::Execute => "execute",
+        ToolKind::Think => "think",
+        ToolKind::Fetch => "fetch",
+        ToolKind::SwitchMode => "switch_mode",
+        ToolKind::Other => "other",
+    }
+}
+
+fn warning(level: Level) -> WarningLevel {
+    match level {
+        Level::Info => WarningLevel::Info,
+        Level::Warn => WarningLevel::Warn,
+        Level::Critical => WarningLevel::Critical,
+    }
+}
+
+pub(in crate::session) fn shortened(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}

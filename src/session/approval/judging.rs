@@ -1,0 +1,171 @@
+//! How a call of an agent comes to its verdict. A long one takes the rules some milliseconds, during which the session
+//! has other things to do, so it is judged off its own time.
+
+use super::gate::{Asked, Asker, Judgement, call};
+use crate::message::{AgentSlot, AgentState, Confirmed, DecidedBy, RunId};
+use crate::policy::{Call, Decision as Judged, Level, Scope, Seal, Verdict};
+use crate::provider::agent::{Ask, AskId, Decision, FileDiff};
+use crate::session::actor::Session;
+use crate::session::job::JobDone;
+use crate::session::journal::{Effect, Step};
+use similar::TextDiff;
+use std::path::Path;
+use std::time::Duration;
+use tokio::task::spawn_blocking;
+
+/// What is judged at once, in bytes of everything that belongs to a call.
+const SHORT: usize = 8 * 1024;
+/// What is shown of a change.
+const LONGEST_DIFF: usize = 64 * 1024;
+/// After so long a difference is found less well.
+const DIFF_TIME: Duration = Duration::from_millis(20);
+
+/// A call that was judged.
+#[derive(Debug)]
+pub(in crate::session) struct Case {
+    slot: AgentSlot,
+    run: RunId,
+    asked: Asked,
+    call: Call,
+    diff: Option<String>,
+    verdict: Verdict,
+}
+
+impl Case {
+    /// For a gate that breaks over a call: whatever it is, the answer is no.
+    fn broken(slot: AgentSlot, run: RunId, ask: &Ask) -> Self {
+        let tool = ask.tool.title.clone();
+        let (id, (name, kind, input, unseen, paths)) = (ask.tool.id.clone(), Default::default());
+        let reason = "the gate cannot judge this".to_owned();
+        let verdict = Verdict { decision: Judged::Deny, level: Level::Critical, reason };
+        let call = Call { id, tool, name, kind, input, unseen, paths };
+        let asked = Asked { id: ask.id, tool: ask.tool.id.clone(), seal: Seal::of(&call) };
+        Self { slot, run, asked, call, diff: None, verdict }
+    }
+}
+
+impl Session {
+    /// The agent waits for an answer.
+    pub(in crate::session) fn on_ask(
+        &mut self,
+        step: &mut Step,
+        index: usize,
+        slot: AgentSlot,
+        ask: Ask,
+    ) {
+        let Some(run) = self.asking_run(index) else { return cancelled(step, slot, ask.id) };
+        self.gate.recall(slot, &self.lanes[index]);
+        let directory =
+            self.lanes[index].directory().unwrap_or(self.env.files.project()).to_owned();
+        let uploads = self.env.files.uploads(&self.principal);
+        let (rules, remembered) = self.gate.law(slot);
+        let is_short = size(&ask) <= SHORT;
+        let broken = Case::broken(slot, run, &ask);
+        let judge = move || {
+            let call = call(&ask.tool);
+            // What the user has sent is there to be read, and nothing else.
+            let scope = Scope::new(&directory, &[uploads]);
+            let verdict = rules.judge(&call, &scope, &remembered);
+            let is_asked = verdict.decision == Judged::Ask;
+            let diff = if is_asked { diff(&ask.tool.diffs, &directory) } else { None };
+            let asked = Asked { id: ask.id, tool: ask.tool.id, seal: Seal::of(&call) };
+            Case { slot, run, asked, call, diff, verdict }
+        };
+        if is_short {
+            self.decide(step, index, judge());
+        } else {
+            self.jobs.spawn(async move {
+                JobDone::Judged(Box::new(spawn_blocking(judge).await.unwrap_or(broken)))
+            });
+        }
+    }
+
+    pub(in crate::session) fn on_judged(&mut self, case: Case) {
+        let mut step = Step::default();
+        let (slot, ask, index) = (case.slot, case.asked.id, usize::from(case.slot.number()));
+        if self.asking_run(index) == Some(case.run) {
+            self.decide(&mut step, index, case);
+        } else {
+            cancelled(&mut step, slot, ask);
+        }
+        self.journal.record(step);
+        // The agent said so before there was a question.
+        if self.gate.is_asked(slot, ask) {
+            self.on_state(slot, AgentState::WaitingForConfirmation);
+        }
+    }
+
+    /// What was on its way when the run was stopped is not asked any more.
+    fn asking_run(&self, index: usize) -> Option<RunId> {
+        let current = self.lanes[index].current.as_ref().filter(|current| !current.is_stopping());
+        current.map(|current| current.run.id)
+    }
+
+    fn decide(&mut self, step: &mut Step, index: usize, case: Case) {
+        let Case { slot, run, asked, call, diff, verdict } = case;
+        let Judgement { confirmed, level, reason } = self.gate.judged(verdict);
+        let Some(confirmed) = confirmed else {
+            let diff = diff.map(|text| self.shown(&text, LONGEST_DIFF, 0));
+            return self.ask_user(step, slot, Asker::Agent(asked), call, diff, level, reason);
+        };
+        self.answer_agent(step, slot, asked, confirmed, DecidedBy::Rule);
+        self.audit(step, slot, run, &call, confirmed, DecidedBy::Rule, &reason);
+        if confirmed == Confirmed::Refused {
+            let locale = self.env.language.get();
+            let values = [("tool", call.tool.as_str()), ("reason", &locale.word(&reason))];
+            self.tell_line(step, index, locale.say("tool_line", "denied", &values));
+        }
+    }
+}
+
+fn cancelled(step: &mut Step, slot: AgentSlot, ask: AskId) {
+    step.effects.push(Effect::Decide { slot, ask, decision: Decision::Cancelled });
+}
+
+fn size(ask: &Ask) -> usize {
+    let input = ask.tool.input.as_deref().map_or(0, str::len);
+    let old = |diff: &FileDiff| diff.old.as_deref().map_or(0, str::len);
+    let diffs = ask.tool.diffs.iter().map(|diff| old(diff) + diff.new.len());
+    ask.tool.title.len() + input + diffs.sum::<usize>()
+}
+
+/// What would change, as people read it: only what is not below the agent's own place has a long name.
+fn diff(diffs: &[FileDiff], place: &Path) -> Option<String> {
+    let mut text = String::new();
+    for FileDiff { path, old, new, too_large } in diffs {
+        let path = Path::new(path).strip_prefix(place).ok().and_then(Path::to_str).unwrap_or(path);
+        // Finding the smallest difference of huge texts takes long; the whole is shown shortened anyway.
+        if let Some((before, after)) = too_large {
+            text += &format!("--- {path}\n+++ {path}\n({before} -> {after} bytes)\n");
+            continue;
+        }
+        let old = old.as_deref().unwrap_or_default();
+        let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new.as_ref());
+        text += &diff.unified_diff().header(path, path).to_string();
+    }
+    Some(text).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_place_have_short_names_and_others_their_whole_one() {
+        let change = |path: &str, too_large| FileDiff {
+            path: path.into(),
+            old: None,
+            new: "a\n".into(),
+            too_large,
+        };
+        let diffs = [
+            change("/place/src/a.rs", None),
+            change("/place/b", Some((1, 2))),
+            change("/etc/c", None),
+            change("d", None),
+        ];
+        let told = diff(&diffs, Path::new("/place")).unwrap();
+        let heads: Vec<_> = told.lines().filter(|line| line.starts_with("+++")).collect();
+        assert_eq!(heads, ["+++ src/a.rs", "+++ b", "+++ /etc/c", "+++ d"]);
+    }
+}

@@ -1,0 +1,5 @@
+//! One turn with a chat model: what was said before, the answer, and what it cost.
+
+pub(super) mod cost;
+pub(super) mod past;
+pub(super) mod turn;

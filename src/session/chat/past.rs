@@ -1,0 +1,118 @@
+//! What was said in the session so far, by voice and in the chat: models are told of it what they have room for.
+
+use crate::message::{Channel, Event, Seq, Speaker};
+use crate::provider::live::Said;
+use crate::store::{SessionKey, Store, StoreError};
+use tracing::warn;
+
+/// How many packets of the chat are looked at; a model takes of them what it has room for.
+const LOOKED_BACK: usize = 200;
+/// In characters: one long answer must not push everything else out.
+const LONGEST: usize = 1_000;
+
+/// For a live model: up to this event, oldest first. What the model is asked right now is no past, although it is in the log already.
+pub(in crate::session) async fn said(
+    store: Store,
+    key: SessionKey,
+    upto: Seq,
+    asked: Vec<String>,
+) -> Vec<Said> {
+    match recent(&store, key, upto, words).await {
+        Ok(said) => without(said, &asked),
+        Err(err) => {
+            warn!(%err, "a live model is not told what was said before");
+            Vec::new()
+        }
+    }
+}
+
+/// What is wanted of the newest packets of the chat up to this one, oldest first.
+pub(super) async fn recent<T>(
+    store: &Store,
+    key: SessionKey,
+    upto: Seq,
+    wanted: fn(&Event) -> Option<T>,
+) -> Result<Vec<T>, StoreError> {
+    let mut after = store.before_last(key, Channel::Chat, upto, LOOKED_BACK).await?;
+    let mut found = Vec::new();
+    while after < upto {
+        let page = store.page(key, Channel::Chat, after, upto).await?;
+        found.extend(page.entries.iter().filter_map(|entry| wanted(&entry.event)));
+        after = page.reached;
+    }
+    Ok(found)
+}
+
+/// Who has said what, typed or spoken, to whichever model.
+pub(super) fn spoken(event: &Event) -> Option<(Speaker, &str)> {
+    match event {
+        Event::UserText { text, .. } => Some((Speaker::User, text)),
+        Event::Transcript { speaker, text, .. } => Some((*speaker, text)),
+        Event::Text { text, .. } | Event::RequestAnswered { text, .. } => {
+            Some((Speaker::Model, text))
+        }
+        Event::UserRequest { .. }
+        | Event::UserFile(_)
+        | Event::RunStarted(_)
+        | Event::RunLine(_)
+        | Event::Tool(_)
+        | Event::Plan(_)
+        | Event::RunSummed(_)
+        | Event::Chosen(_)
+        | Event::ConfirmAsked(_)
+        | Event::ConfirmSettled { .. }
+        | Event::RunEnded(_)
+        | Event::FileMade(_)
+        | Event::FilesChanged { .. }
+        | Event::CancelTaken
+        | Event::AgentReport(_)
+        | Event::Notice(_)
+        | Event::Files { .. } => None,
+    }
+}
+
+fn words(event: &Event) -> Option<Said> {
+    let (speaker, text) = spoken(event)?;
+    Some(Said { by_user: speaker == Speaker::User, text: shortened(text) })
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn without(mut said: Vec<Said>, asked: &[String]) -> Vec<Said> {
+    for text in asked {
+        let text = shortened(text);
+        if let Some(at) = said.iter().rposition(|said| said.by_user && said.text == text) {
+            said.remove(at);
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(text: &str) -> Said {
+        Said { by_user: true, text: text.to_owned() }
+    }
+
+    #[test]
+    fn what_is_asked_now_is_no_past_and_the_same_question_of_before_is() {
+        let said = vec![user("again"), user("b"), user("again")];
+        assert_eq!(without(said, &["again".to_owned()]), [user("again"), user("b")]);
+    }
+
+    #[test]
+    fn a_long_answer_is_shortened_between_characters() {
+        let text = "\u{3042}".repeat(LONGEST + 1);
+        let answered = Event::RequestAnswered { text, by: None };
+        let Some(said) = words(&answered) else { panic!("nothing") };
+        assert_eq!(said.text.chars().count(), LONGEST + 3);
+        assert!(!said.by_user && said.text.ends_with("..."));
+    }
+}

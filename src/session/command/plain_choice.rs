@@ -1,0 +1,97 @@
+//! Results of agents, taken over or thrown away by a word: for frontends without buttons for it. The word has to be the
+//! whole message, and the agent has to have work in a copy of its own; anything else is a text like any other. Only what
+//! a user has typed ([`Typed`]) is read.
+
+use super::plain_words::PlainWord;
+use crate::message::{AgentSlot, Channel, Choice, Command, Event, Route, Typed};
+use crate::session::actor::Session;
+use crate::session::job::Asker;
+use crate::session::journal::Step;
+use crate::session::workplace::choice::Inquirer;
+
+/// What a user wants to become of an agent's work.
+#[derive(Debug)]
+pub(super) struct PlainChoice {
+    agent: AgentSlot,
+    choice: Choice,
+    /// Where it was typed.
+    pane: Channel,
+}
+
+impl Session {
+    /// `None`: this is a text like any other.
+    pub(super) fn plain_choice(&self, route: Route, text: &Typed) -> Option<PlainChoice> {
+        let word = PlainWord::read(text.as_str())?;
+        let choice = match (word.is_accept(), word.is_discard()) {
+            (true, false) => Choice::Accept(None),
+            (false, true) => Choice::Discard,
+            (true, true) | (false, false) => return None,
+        };
+        let named = match word.number {
+            Some(number) => Some(AgentSlot::new(u8::try_from(number).ok()?)?),
+            None => None,
+        };
+        let (agent, pane) = meant(route, named)?;
+        self.results.is_open(agent).then_some(PlainChoice { agent, choice, pane })
+    }
+
+    /// Whether a command is one of these.
+    pub(super) fn is_plain_choice(&self, command: &Command) -> bool {
+        matches!(command, Command::SendText { route, text } if self.plain_choice(*route, text).is_some())
+    }
+
+    /// The words are shown at once, what came of them when it is done.
+    pub(super) fn choose_in_pane(&mut self, asker: Asker, text: Typed, chosen: PlainChoice) {
+        let PlainChoice { agent, choice, pane } = chosen;
+        let mut step = Step::default();
+        let shown = Event::UserText { text: text.into_text(), attachments: Vec::new() };
+        self.append(&mut step, pane, shown);
+        self.journal.record(step);
+        self.choose(Inquirer::Typed { asker, pane }, agent, choice);
+    }
+}
+
+/// In the chat the agent is named, by its number or by the destination that is chosen there.
+fn meant(route: Route, named: Option<AgentSlot>) -> Option<(AgentSlot, Channel)> {
+    match route {
+        Route::Agent(own) => {
+            let is_own = named.is_none_or(|named| named == own);
+            is_own.then_some((own, Channel::Agent(own)))
+        }
+        Route::AgentsFromChat(agents) => {
+            let mut meant = agents.iter().filter(|slot| named.is_none_or(|named| named == *slot));
+            match (meant.next(), meant.next()) {
+                (Some(only), None) => Some((only, Channel::Chat)),
+                (Some(_) | None, _) => None,
+            }
+        }
+        Route::Chat | Route::Live { echo: Some(Channel::Chat) } => {
+            named.map(|named| (named, Channel::Chat))
+        }
+        Route::Live { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::AgentSet;
+
+    #[test]
+    fn the_agent_is_that_of_the_pane_or_the_one_that_is_named() {
+        let [one, two, ..] = AgentSlot::ALL;
+        let chat = |agent| Some((agent, Channel::Chat));
+        assert_eq!(meant(Route::Agent(one), None), Some((one, Channel::Agent(one))));
+        assert_eq!(meant(Route::Agent(one), Some(one)), Some((one, Channel::Agent(one))));
+        assert_eq!(meant(Route::Agent(one), Some(two)), None);
+        assert_eq!(meant(Route::Chat, None), None);
+        assert_eq!(meant(Route::Chat, Some(two)), chat(two));
+        assert_eq!(meant(Route::Live { echo: Some(Channel::Chat) }, Some(two)), chat(two));
+        assert_eq!(meant(Route::Live { echo: None }, Some(two)), None);
+        assert_eq!(meant(Route::Live { echo: Some(Channel::Agent(two)) }, Some(two)), None);
+        assert_eq!(meant(Route::AgentsFromChat(two.into()), None), chat(two));
+        assert_eq!(meant(Route::AgentsFromChat(two.into()), Some(one)), None);
+        assert_eq!(meant(Route::AgentsFromChat(AgentSet::ALL), None), None);
+        assert_eq!(meant(Route::AgentsFromChat(AgentSet::ALL), Some(one)), chat(one));
+    }
+}

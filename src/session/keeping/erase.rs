@@ -1,0 +1,249 @@
+//! The end of a session for good: what runs is ended, sockets are told not to come back, and nothing is left that
+//! could write anything of it again before its rows and files go.
+
+use crate::files::{FileError, SavedFile};
+use crate::message::{Principal, RunOutcome, SessionId};
+use crate::session::actor::Session;
+use crate::session::job::JobDone;
+use crate::session::models;
+use crate::session::run::lane::Lane;
+use crate::session::workplace::agent_home;
+use crate::session::workplace::site;
+use crate::session::{Env, SessionHandle, Urgent};
+use crate::store::{SessionKey, StoreError};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Permissions, PermissionsExt};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tracing::{info, warn};
+
+/// How long agents get to end their processes; after that their links are gone and they are killed.
+const WORKERS_PATIENCE: Duration = Duration::from_secs(6);
+/// How long uploads that are being stored may take.
+const JOBS_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Who waits for a session to be gone.
+pub(in crate::session) type Doom = oneshot::Sender<Result<(), StoreError>>;
+
+impl SessionHandle {
+    /// `None`: the actor has ended by itself; the session may be elsewhere or gone.
+    pub(super) async fn delete(&self) -> Option<Result<(), StoreError>> {
+        let (reply, answer) = oneshot::channel();
+        self.inner.urgent.send(Urgent::Delete(reply)).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+impl Session {
+    /// Whoever wants to attach meanwhile waits in the inbox, and finds a new session when this one is dropped.
+    pub(in crate::session) async fn erase(&mut self, doom: Doom) {
+        self.audience.dismiss();
+        let working = self.lanes.iter().filter(|lane| lane.current.is_some()).count();
+        (0..working).for_each(|_| self.env.metrics.run_ended(RunOutcome::Cancelled));
+        let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
+        if timeout(WORKERS_PATIENCE, futures_util::future::join_all(ends)).await.is_err() {
+            warn!(session = %self.id, "agents of a deleted session did not end in time");
+        }
+        let mut stored = Vec::new();
+        if timeout(JOBS_PATIENCE, self.last_files(&mut stored)).await.is_err() {
+            warn!(session = %self.id, "a deleted session was still storing files; they may be left behind");
+        }
+        while !self.journal.is_empty() {
+            self.journal.progress().await;
+            if self.journal.take_effects().is_err() {
+                break;
+            }
+        }
+        let removed = remove(&self.env, &self.id, self.key, &self.principal, stored).await;
+        if removed.is_ok() {
+            info!(session = %self.id, "session deleted");
+        }
+        // Nobody may be waiting any more.
+        let _ = doom.send(removed);
+    }
+
+    /// Files that were on their way to the disk, which no event will ever mention.
+    async fn last_files(&mut self, stored: &mut Vec<String>) {
+        self.desk.followed.drain().for_each(|(_, following)| following.abort());
+        self.lanes.iter_mut().for_each(Lane::stop_preparing);
+        while let Some(done) = self.jobs.join_next().await {
+            match done {
+                Ok(JobDone::Stored { saved, .. } | JobDone::ImageStored { saved, .. }) => {
+                    stored.extend(path(saved));
+                }
+                Ok(
+                    JobDone::LookedUp { .. }
+                    | JobDone::Listed { .. }
+                    | JobDone::Followed { .. }
+                    | JobDone::Placed { .. }
+                    | JobDone::Prepared { .. }
+                    | JobDone::Guarded { .. }
+                    | JobDone::Concluded { .. }
+                    | JobDone::Copied { .. }
+                    | JobDone::Described { .. }
+                    | JobDone::Compared { .. }
+                    | JobDone::Diffed { .. }
+                    | JobDone::BackupsListed { .. }
+                    | JobDone::Judged(_)
+                    | JobDone::Kept { .. }
+                    | JobDone::LookedForRepositories { .. }
+                    | JobDone::Chosen { .. },
+                )
+                | Err(_) => {}
+            }
+        }
+        // A preparation that nobody waits for may still be making a place.
+        self.env.place_work.is_over(&self.id).await;
+    }
+}
+
+fn path(saved: Result<SavedFile, FileError>) -> Option<String> {
+    saved.ok().and_then(|saved| saved.note.path)
+}
+
+/// Files first: if this is cut off in between, the session is still there and can be deleted again.
+pub(super) async fn remove(
+    env: &Env,
+    id: &SessionId,
+    key: SessionKey,
+    principal: &Principal,
+    more: Vec<String>,
+) -> Result<(), StoreError> {
+    let belongings = env.files.belongings(principal);
+    let mut paths = env.store.mentioned_alone(key, move |path| belongings.holds(path)).await?;
+    paths.extend(more);
+    let (files, principal) = (env.files.clone(), principal.clone());
+    let (config, id) = (Arc::clone(&env.config), id.clone());
+    let removed = tokio::task::spawn_blocking(move || {
+        site::remove(&config, &id);
+        if let Err(err) = forget_agents(&config.data, &id) {
+            warn!(%err, session = %id, "what agents of a deleted session remember is left until the next sweep");
+        }
+        for path in paths {
+            if let Err(err) = files.remove(&principal, &path) {
+                warn!(%err, "a file of a deleted session is left until it is too old");
+            }
+        }
+    });
+    // Only a panic could keep it from its end, and then the rows still have to go.
+    let _ = removed.await;
+    env.store.remove(key).await.map(|_| ())
+}
+
+/// What the session's agents remember, and what they needed for a moment. Needs no gateway.
+pub fn forget_agents(data: &Path, id: &SessionId) -> io::Result<()> {
+    let forgotten = remove_all(&models::conversations(data, id));
+    remove_all(&agent_home::temp(data, id)).and(forgotten)
+}
+
+/// Nothing of a former gateway's agents is needed by this one: not even by those that go on with their conversation.
+pub(in crate::session) fn clear_temp(data: &Path) {
+    for id in sessions_in(&data.join(agent_home::TEMP)) {
+        if let Err(err) = remove_all(&agent_home::temp(data, &id)) {
+            warn!(%err, session = %id, "temporary files of agents are left behind");
+        }
+    }
+}
+
+/// The same for all sessions that do not exist.
+pub(in crate::session) fn tidy_agents(data: &Path, exists: impl Fn(&SessionId) -> bool) {
+    let places = [models::CONVERSATIONS, agent_home::TEMP].map(|name| data.join(name));
+    for id in places.iter().flat_map(|place| sessions_in(place)).filter(|id| !exists(id)) {
+        if let Err(err) = forget_agents(data, &id) {
+            warn!(%err, session = %id, "what agents of a deleted session remember is left behind");
+        }
+    }
+}
+
+fn sessions_in(place: &Path) -> Vec<SessionId> {
+    let entries = std::fs::read_dir(place).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter_map(|name| SessionId::parse(&name)).collect()
+}
+
+fn remove_all(directory: &Path) -> io::Result<()> {
+    let removed = match std::fs::remove_dir_all(directory) {
+        // Some tools lock what they keep.
+        Err(err) if err.kind() == ErrorKind::PermissionDenied => {
+            unlock(directory)?;
+            std::fs::remove_dir_all(directory)
+        }
+        removed => removed,
+    };
+    match removed {
+        Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Lets us into all directories below. Links are not followed, and what becomes one meanwhile leads nowhere else.
+fn unlock(top: &Path) -> io::Result<()> {
+    let root = Dir::open_ambient_dir(top, ambient_authority())?;
+    let mut found = vec![PathBuf::from(".")];
+    while let Some(directory) = found.pop() {
+        root.set_permissions(&directory, Permissions::from_mode(0o700))?;
+        for entry in root.read_dir(&directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                found.push(directory.join(entry.file_name()));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::without_rights;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    fn lock(directory: &Path) {
+        fs::create_dir_all(directory.join("deep")).unwrap();
+        fs::write(directory.join("deep/file"), "x").unwrap();
+        for path in [directory.join("deep"), directory.to_owned()] {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o555)).unwrap();
+        }
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn what_an_agent_has_locked_is_removed_too() {
+        without_rights(|| {
+            let data = tempfile::tempdir().unwrap();
+            let ids = ["1", "2"]
+                .map(|digit| SessionId::parse(&format!("ws-{}", digit.repeat(32))).unwrap());
+            for id in &ids {
+                lock(&agent_home::temp(data.path(), id).join("1/cache"));
+            }
+            forget_agents(data.path(), &ids[0]).unwrap();
+            assert!(!agent_home::temp(data.path(), &ids[0]).exists());
+            clear_temp(data.path());
+            assert!(!agent_home::temp(data.path(), &ids[1]).exists());
+        });
+    }
+
+    #[test]
+    fn only_directories_below_are_unlocked() {
+        let data = tempfile::tempdir().unwrap();
+        let (top, outside) = (data.path().join("top"), data.path().join("outside"));
+        lock(&top.join("cache"));
+        lock(&outside);
+        symlink(&outside, top.join("link")).unwrap();
+        fs::set_permissions(top.join("cache/deep/file"), fs::Permissions::from_mode(0o444))
+            .unwrap();
+        unlock(&top).unwrap();
+        let modes = ["cache", "cache/deep", "cache/deep/file"].map(|name| mode(&top.join(name)));
+        assert_eq!(modes, [0o700, 0o700, 0o444]);
+        assert_eq!([mode(&outside), mode(&outside.join("deep"))], [0o555; 2]);
+        unlock(&outside).unwrap();
+    }
+}

@@ -1,0 +1,259 @@
+//! Model settings of one session: the configuration's, and what its user changed. A change is checked as a whole,
+//! written down, and then holds at once, also after a restart.
+
+use crate::config::{self, Config};
+use crate::files::Files;
+use crate::locale::Locale;
+use crate::message::{AgentSlot, Channel, SettingProblem, SettingValue, Settings};
+use crate::provider::agent::Place;
+use crate::session::actor::Session;
+use crate::session::journal::{Effect, Step};
+use crate::session::models;
+use crate::session::workplace::results::project_name;
+use crate::session::{Registry, SessionClosed, SessionHandle, Urgent};
+use crate::store::Change;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tracing::warn;
+
+/// Why settings stay as they are.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// Each setting that cannot be as asked.
+    #[error("{}", shown(.0))]
+    Refused(Vec<(String, SettingProblem)>),
+    #[error(transparent)]
+    Closed(#[from] SessionClosed),
+}
+
+/// What a session is asked to take over, after it was checked.
+#[derive(Debug, Default)]
+pub(in crate::session) struct NewSettings {
+    changes: Settings,
+    /// Of the project that was chosen.
+    files: Option<Files>,
+}
+
+/// The settings in force, and when they are on disk.
+#[derive(Debug)]
+pub(in crate::session) struct Taken {
+    settings: Arc<Settings>,
+    written: oneshot::Receiver<()>,
+}
+
+/// What a stored session works with.
+#[derive(Debug)]
+pub(in crate::session) struct Settled {
+    pub(in crate::session) settings: Arc<Settings>,
+    pub(in crate::session) files: Files,
+    /// The project that it worked on and cannot work on any more.
+    pub(in crate::session) lost_project: Option<String>,
+}
+
+impl Registry {
+    /// What a new session starts with.
+    pub fn default_settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.env.config.settings)
+    }
+
+    /// Changes all of them or none. They are on disk when this returns.
+    pub async fn change_settings(
+        &self,
+        session: &SessionHandle,
+        asked: Vec<(String, Option<SettingValue>)>,
+    ) -> Result<(), SettingsError> {
+        // Existing clients send all settings back, however few of them were changed. What is as it is asked for needs
+        // no check and disturbs nobody, such as agents that work in the project that is named once more.
+        let in_force = session.settings().await?;
+        let is_new = |name: &str, value: &SettingValue| {
+            !in_force.iter().any(|(known, now)| *known == name && now == value)
+        };
+        let mut changes = Settings::new();
+        let mut problems = Vec::new();
+        for (name, value) in asked {
+            if value.as_ref().is_some_and(|value| !is_new(&name, value)) {
+                continue;
+            }
+            match config::check_setting(&self.env.config, &name, value) {
+                Ok(change) if is_new(change.0, &change.1) => changes.push(change),
+                Ok(_) => {}
+                Err(problem) => problems.push((name, problem)),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(SettingsError::Refused(problems));
+        }
+        let files = match project(&changes) {
+            Some(path) => Some(
+                self.files_of(path)
+                    .map_err(|reason| refused_project(SettingProblem::Unusable { reason }))?,
+            ),
+            None => None,
+        };
+        session.note_use();
+        session.change(NewSettings { changes, files }).await?;
+        Ok(())
+    }
+
+    /// What the configuration does not allow any more is left out.
+    pub(in crate::session) fn settled(&self, stored: Vec<(String, SettingValue)>) -> Settled {
+        let mut settings = Settings::clone(&self.env.config.settings);
+        let mut lost_project = None;
+        for (name, value) in stored {
+            if let (config::CHAT_SETTING, SettingValue::Text(model)) = (&*name, &value) {
+                self.env.config.found.expect(model);
+            }
+            match config::check_setting(&self.env.config, &name, Some(value.clone())) {
+                Ok(change) => apply(&mut settings, change),
+                Err(reason) => {
+                    warn!(name, %reason, "a stored setting is not allowed any more");
+                    if let (config::PROJECT_SETTING, SettingValue::Text(path)) = (&*name, value) {
+                        lost_project = Some(path);
+                    }
+                }
+            }
+        }
+        let path = project(&settings).unwrap_or_default().to_owned();
+        let files = self.files_of(&path).unwrap_or_else(|reason| {
+            warn!(path, reason, "a session's project cannot be used; it gets the gateway's own");
+            apply(&mut settings, (config::PROJECT_SETTING, SettingValue::Text(String::new())));
+            lost_project = Some(path);
+            self.env.files.clone()
+        });
+        Settled { settings: Arc::new(settings), files, lost_project }
+    }
+
+    /// The files of an allowed project; indexes are shared by all sessions that work on it.
+    pub(super) fn files_of(&self, path: &str) -> Result<Files, String> {
+        if path.is_empty() {
+            return Ok(self.env.files.clone());
+        }
+        let known = self.projects.get(path).map(|files| files.clone());
+        if let Some(files) = known {
+            return Ok(files);
+        }
+        let files = self.env.files.for_project(Path::new(path)).map_err(|err| err.to_string())?;
+        Ok(self.projects.entry(path.to_owned()).or_insert(files).clone())
+    }
+}
+
+impl SessionHandle {
+    /// The settings in force.
+    pub async fn settings(&self) -> Result<Arc<Settings>, SettingsError> {
+        self.change(NewSettings::default()).await
+    }
+
+    async fn change(&self, new: NewSettings) -> Result<Arc<Settings>, SettingsError> {
+        let (reply, answer) = oneshot::channel();
+        let asked = Urgent::Settings { new: Box::new(new), reply };
+        self.inner.urgent.send(asked).await.map_err(|_| SessionClosed)?;
+        let taken = answer.await.map_err(|_| SessionClosed)?;
+        let Taken { settings, written } = taken.map_err(refused_project)?;
+        written.await.map_err(|_| SessionClosed)?;
+        Ok(settings)
+    }
+}
+
+impl Session {
+    pub(in crate::session) fn on_settings(
+        &mut self,
+        new: NewSettings,
+    ) -> Result<Taken, SettingProblem> {
+        let (done, written) = oneshot::channel();
+        if new.changes.is_empty() {
+            // Nobody waits for a disk that has nothing to do.
+            let _ = done.send(());
+            return Ok(self.taken(written));
+        }
+        if let Some(files) = new.files {
+            self.move_to(files)?;
+        }
+        let mut settings = Settings::clone(&self.settings);
+        new.changes.into_iter().for_each(|change| apply(&mut settings, change));
+        let before = std::mem::replace(&mut self.settings, Arc::new(settings));
+        self.mention_kept_since(&before);
+        // The next question goes to the model that is chosen now; one that is being answered is not touched.
+        let chat = models::chat(&self.env, &self.settings);
+        self.lanes.iter_mut().for_each(|lane| lane.choose_chat(&chat));
+        self.voice.choose(models::live(&self.env, &self.settings));
+        self.choose_agents();
+        AgentSlot::ALL.into_iter().for_each(|slot| self.warm_up(slot));
+        let stored = differences(&self.settings, &self.env.config);
+        let (changes, effects) = (vec![Change::Settings(stored)], vec![Effect::Settled(done)]);
+        self.journal.record(Step { changes, effects });
+        Ok(self.taken(written))
+    }
+
+    /// A live model that is talking goes on as it was told to.
+    pub(in crate::session) fn speak(&mut self, locale: Locale) {
+        if self.env.language.get() == locale {
+            return;
+        }
+        self.env.language.set(locale);
+        if !self.voice.is_open() {
+            self.voice.choose(models::live(&self.env, &self.settings));
+        }
+    }
+
+    /// An agent that is at work finishes first: its successor is chosen when the channel is free.
+    pub(in crate::session) fn choose_agents(&mut self) {
+        for slot in AgentSlot::ALL {
+            let chosen = models::agent(&self.env, &self.settings, &self.id, &self.principal, slot);
+            let lane = &mut self.lanes[usize::from(slot.number())];
+            if lane.current.is_none() {
+                lane.give_to(chosen);
+            }
+            self.gate.recall(slot, lane);
+        }
+    }
+
+    fn taken(&self, written: oneshot::Receiver<()>) -> Taken {
+        Taken { settings: Arc::clone(&self.settings), written }
+    }
+
+    /// A run ends where it began, so nothing may be under way.
+    fn move_to(&mut self, files: Files) -> Result<(), SettingProblem> {
+        let is_agent = |channel| matches!(channel, Channel::Agent(_));
+        let mut agents = self.lanes.iter_mut().filter(|lane| is_agent(lane.channel));
+        if agents.any(|lane| !lane.is_idle()) {
+            return Err(SettingProblem::Busy);
+        }
+        for lane in &mut self.lanes {
+            lane.move_to(Place::open(files.project()));
+        }
+        self.results.move_to(project_name(&files));
+        self.workplace.send_replace(files.clone());
+        self.env.files = files;
+        self.warming.forget_lacks();
+        self.follow_elsewhere();
+        Ok(())
+    }
+}
+
+fn refused_project(problem: SettingProblem) -> SettingsError {
+    SettingsError::Refused(vec![(config::PROJECT_SETTING.to_owned(), problem)])
+}
+
+fn shown(problems: &[(String, SettingProblem)]) -> String {
+    let lines: Vec<_> = problems.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+    lines.join("; ")
+}
+
+fn apply(settings: &mut Settings, (name, value): (&'static str, SettingValue)) {
+    if let Some(row) = settings.iter_mut().find(|row| row.0 == name) {
+        row.1 = value;
+    }
+}
+
+fn project(settings: &Settings) -> Option<&str> {
+    settings.iter().find_map(|(name, value)| match value {
+        SettingValue::Text(path) if *name == config::PROJECT_SETTING => Some(path.as_str()),
+        SettingValue::Text(_) | SettingValue::Number(_) => None,
+    })
+}
+
+/// What is to be stored.
+pub(in crate::session) fn differences(settings: &Settings, config: &Config) -> Settings {
+    settings.iter().filter(|row| !config.settings.contains(row)).cloned().collect()
+}

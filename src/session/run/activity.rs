@@ -1,0 +1,94 @@
+//! What agents do while they work: tools and plans are remembered, states and costs pass by.
+
+use super::lane::lane_index;
+use crate::message::{
+    AgentSlot, AgentState, Channel, ConnectionId, Event, Signal, StateNote, ToolNote, ToolState,
+    Usage,
+};
+use crate::provider::agent::{Tool, ToolStatus};
+use crate::session::actor::Session;
+use crate::session::approval::gate;
+use crate::session::journal::Step;
+
+/// What is kept of a tool's input and output.
+const LONGEST_TEXT: usize = 16 * 1024;
+/// Tools of a run whose last news are remembered; older ones may be told twice.
+const REMEMBERED: usize = 256;
+
+impl Session {
+    /// A tool is told when it starts, when it ends and when it gets its name; what it says meanwhile is told at its end.
+    pub(super) fn tell_tool(&mut self, step: &mut Step, index: usize, tool: &Tool) {
+        let Channel::Agent(slot) = self.lanes[index].channel else { return };
+        let note = note(tool, self.gate.watch(slot).calls.ungated(tool).is_some());
+        let Some(current) = &mut self.lanes[index].current else { return };
+        let news = (note.id.clone(), note.state, note.name.clone());
+        match current.tools.iter_mut().find(|told| told.0 == news.0) {
+            Some(told) if *told == news => return,
+            Some(told) => *told = news,
+            None => {
+                if current.tools.len() >= REMEMBERED {
+                    current.tools.pop_front();
+                }
+                current.tools.push_back(news);
+            }
+        }
+        self.tell(step, index, Event::Tool(note));
+    }
+
+    /// What the conversation holds and has cost is told as it is; the run is charged with its own share.
+    pub(super) fn on_usage(&mut self, index: usize, agent: AgentSlot, usage: Usage, own: Usage) {
+        let Some(current) = &mut self.lanes[index].current else { return };
+        let run = current.run.id;
+        current.usage = Some(own);
+        self.audience.tell_knowing(Channel::Agent(agent), &Signal::Usage { agent, run, usage });
+    }
+
+    pub(in crate::session) fn on_state(&mut self, agent: AgentSlot, state: AgentState) {
+        // An agent waits also while the rules decide by themselves; that is over before anybody could see it.
+        if state == AgentState::WaitingForConfirmation && !self.gate.asks_user(agent) {
+            return;
+        }
+        let index = lane_index(Channel::Agent(agent));
+        let current = index.and_then(|index| self.lanes[index].current.as_mut());
+        let run = current.map(|current| {
+            current.state = state;
+            current.run.id
+        });
+        let note = StateNote { state, run };
+        self.audience.tell_knowing(Channel::Agent(agent), &Signal::State { agent, note });
+    }
+
+    /// Who comes in the middle of a run learns what is going on.
+    pub(in crate::session) fn tell_present_state(
+        &mut self,
+        channel: Channel,
+        connection: ConnectionId,
+    ) {
+        let (Channel::Agent(agent), Some(index)) = (channel, lane_index(channel)) else { return };
+        let current = self.lanes[index].current.as_ref();
+        let note = StateNote {
+            state: current.map_or(AgentState::WaitingForInput, |current| current.state),
+            run: current.map(|current| current.run.id),
+        };
+        self.audience.signal(channel, connection, Signal::State { agent, note });
+    }
+}
+
+pub(in crate::session) fn note(tool: &Tool, ungated: bool) -> ToolNote {
+    let short = |text: &str| gate::shortened(text, LONGEST_TEXT).to_owned();
+    ToolNote {
+        id: tool.id.clone(),
+        name: short(gate::title(tool)),
+        kind: gate::kind(tool.kind).to_owned(),
+        state: match tool.status {
+            ToolStatus::Started => ToolState::Started,
+            ToolStatus::Completed => ToolState::Completed,
+            ToolStatus::Failed => ToolState::Failed,
+        },
+        input: tool.input.as_deref().map(short),
+        output: tool.output.as_deref().map(short),
+        error: tool.error.as_deref().map(short),
+        paths: tool.locations.iter().map(|location| location.path.clone()).collect(),
+        ungated,
+    }
+}

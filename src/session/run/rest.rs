@@ -1,0 +1,25 @@
+//! Agents that nobody has asked for anything for a while: their processes end, and the next request starts them
+//! again, with the conversation that they had.
+
+use super::lane::Lane;
+use crate::session::actor::Session;
+use tokio::time::Instant;
+use tracing::info;
+
+impl Session {
+    /// When the next one has waited long enough.
+    pub(in crate::session) fn next_rest(&self) -> Option<Instant> {
+        let patience = self.env.config.limits.agent_idle;
+        self.lanes.iter().filter_map(Lane::unused_since).min().map(|since| since + patience)
+    }
+
+    pub(in crate::session) fn on_rest(&mut self) {
+        let (now, patience) = (Instant::now(), self.env.config.limits.agent_idle);
+        for lane in &mut self.lanes {
+            if lane.unused_since().is_some_and(|since| since + patience <= now) {
+                info!(session = %self.id, channel = ?lane.channel, "an agent without work ends");
+                lane.cut();
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Agents that take long to start are started when somebody comes to their channel, so that the first request finds
+//! them there. Whatever goes wrong is told when there is a request.
+
+use super::lane::Lane;
+use crate::message::{AgentSlot, Channel, RunId};
+use crate::session::actor::Session;
+use crate::session::job::JobDone;
+use crate::session::workplace::agent_home::Tenant;
+use crate::session::workplace::site::{Site, SiteError, SiteWish};
+use std::path::Path;
+
+/// Places that are being made, by slot.
+#[derive(Debug, Default)]
+pub(in crate::session) struct Warming {
+    placing: [Placing; AgentSlot::ALL.len()],
+    /// What a place that was made for nobody lacks; told with the first request.
+    lacks: [Vec<String>; AgentSlot::ALL.len()],
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Placing {
+    #[default]
+    No,
+    Alone,
+    /// This run begins when the place is made: nothing may change there while it works.
+    Awaited(RunId),
+}
+
+impl Warming {
+    fn of(&mut self, slot: AgentSlot) -> &mut Placing {
+        &mut self.placing[usize::from(slot.number()) - 1]
+    }
+
+    /// What the place of this agent lacks, and nobody was told yet.
+    pub(in crate::session) fn lacks(&mut self, slot: AgentSlot) -> &mut Vec<String> {
+        &mut self.lacks[usize::from(slot.number()) - 1]
+    }
+
+    /// The places are those of another project from now on.
+    pub(in crate::session) fn forget_lacks(&mut self) {
+        self.lacks = Default::default();
+    }
+
+    /// True: the run will be prepared when the place is made.
+    pub(in crate::session) fn defer(&mut self, slot: AgentSlot, run: RunId) -> bool {
+        let placing = self.of(slot);
+        match placing {
+            Placing::No => false,
+            Placing::Alone | Placing::Awaited(_) => {
+                *placing = Placing::Awaited(run);
+                true
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Nothing is started for a channel that nobody looks at.
+    pub(in crate::session) fn warm_up(&mut self, slot: AgentSlot) {
+        let is_placing = !matches!(self.warming.of(slot), Placing::No);
+        if !self.env.config.agents_early
+            || is_placing
+            || !self.is_watched(slot)
+            || !self.lane_of(slot).could_be_warm()
+        {
+            return;
+        }
+        *self.warming.of(slot) = Placing::Alone;
+        let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
+        let project = wish.files().project().to_owned();
+        self.jobs.spawn(async move {
+            let turn = wish.turn().await;
+            let found = turn.blocking(move || site(&wish)).await;
+            JobDone::Placed { slot, project, site: found.unwrap_or_default() }
+        });
+    }
+
+    pub(in crate::session) fn on_placed(
+        &mut self,
+        slot: AgentSlot,
+        project: &Path,
+        site: Option<Site>,
+    ) {
+        if project == self.env.files.project()
+            && let Some(site) = site.as_ref().filter(|site| site.is_fresh())
+        {
+            *self.warming.lacks(slot) = site.lacks();
+        }
+        match std::mem::take(self.warming.of(slot)) {
+            Placing::Awaited(run) => self.prepare(slot, run),
+            Placing::No | Placing::Alone if project != self.env.files.project() => {
+                self.warm_up(slot);
+            }
+            Placing::No | Placing::Alone => {
+                // Somebody may have left, asked or chosen meanwhile.
+                if let Some(site) = site
+                    && self.is_watched(slot)
+                    && self.lane_of(slot).could_be_warm()
+                {
+                    self.start_early(slot, &site);
+                }
+            }
+        }
+    }
+
+    fn start_early(&mut self, slot: AgentSlot, site: &Site) {
+        let place = self.quarters().place(site, self.lane_of(slot).row(), Tenant::Agent(slot));
+        let lane = &mut self.lanes[usize::from(slot.number())];
+        lane.work_at(place);
+        let resume = self.conversations.of(lane);
+        lane.warm(resume);
+    }
+
+    fn is_watched(&self, slot: AgentSlot) -> bool {
+        self.audience.count(Channel::Agent(slot)) > 0
+    }
+
+    fn lane_of(&self, slot: AgentSlot) -> &Lane {
+        &self.lanes[usize::from(slot.number())]
+    }
+}
+
+/// Where the next run would work, made if it is not there yet. Blocking.
+fn site(wish: &SiteWish) -> Option<Site> {
+    match wish.worktree() {
+        Ok(_) | Err(SiteError::NoWork) => {
+            let repository = wish.repository().ok()??;
+            let place = repository.worktree_path(wish.session(), wish.slot());
+            repository.ensure(wish.session(), wish.slot(), &place).ok().map(Site::Worktree)
+        }
+        Err(SiteError::IsShared) => Some(wish.shared(wish.repository().ok()?)),
+        Err(_) => None,
+    }
+}

@@ -1,0 +1,507 @@
+//! Runs: how requests become work on a channel, wait, start, speak, end and are cancelled.
+
+use super::current::{Ending, Waiting};
+use super::lane::{LaneOutput, Stop, lane_index};
+use super::progress;
+use super::progress::Rest;
+use crate::message::{
+    AgentReport, AgentSet, AgentSlot, AgentState, CancelScope, Channel, Event, FileNote, Notice,
+    PlaceKind, Problem, ReportStage, Run, RunId, RunOrigin,
+};
+use crate::provider::agent::AgentOutput;
+use crate::provider::chat::{ChatOutput, DoneReason};
+use crate::provider::live::LiveInput;
+use crate::session::actor::Session;
+use crate::session::chat::turn;
+use crate::session::job::{self, Asker};
+use crate::session::journal::{Effect, Step};
+use crate::store::{Change, RunState};
+use bytes::Bytes;
+use tokio::time::Instant;
+
+/// Pieces of output that share one write.
+const OUTPUT_BATCH: usize = 64;
+
+impl Session {
+    /// A text typed where its answer appears.
+    pub(in crate::session) fn run_from_pane(
+        &mut self,
+        asker: Asker,
+        channel: Channel,
+        text: String,
+    ) {
+        let Some(asker) = self.room_or_refuse(asker, channel) else { return };
+        let mut step = Step::default();
+        let attachments = self.recent.take(channel);
+        let shown = Event::UserText { text: text.clone(), attachments: attachments.clone() };
+        self.append(&mut step, channel, shown);
+        self.enqueue(&mut step, asker.order, channel, RunOrigin::Pane, text, attachments);
+        if let Channel::Agent(slot) = channel {
+            self.remind(&mut step, channel, slot);
+        }
+        self.record_for(asker, step);
+    }
+
+    /// A text typed in the chat for agents.
+    pub(in crate::session) fn run_from_chat(
+        &mut self,
+        asker: Asker,
+        agents: AgentSet,
+        text: String,
+    ) {
+        let Some(asker) = self.room_for_all(asker, agents) else { return };
+        let mut step = Step::default();
+        let attachments = self.recent.take(Channel::Chat);
+        self.request_each(&mut step, asker.order, agents, &text, &attachments);
+        self.append(&mut step, Channel::Chat, Event::UserText { text, attachments });
+        agents.iter().for_each(|slot| self.remind(&mut step, Channel::Chat, slot));
+        self.record_for(asker, step);
+    }
+
+    pub(in crate::session) fn request_runs(&mut self, asker: Asker, agents: AgentSet, text: &str) {
+        let Some(asker) = self.room_for_all(asker, agents) else { return };
+        let mut step = Step::default();
+        self.request_each(&mut step, asker.order, agents, text, &[]);
+        self.record_for(asker, step);
+    }
+
+    /// One request to each, with the files that were sent for all and those that were sent to its own pane.
+    pub(in crate::session) fn request_each(
+        &mut self,
+        step: &mut Step,
+        order: u64,
+        agents: AgentSet,
+        text: &str,
+        shared: &[String],
+    ) {
+        for channel in agents.iter().map(Channel::Agent) {
+            let mut attachments = shared.to_vec();
+            attachments.extend(self.recent.take(channel));
+            let shown = attachments.clone();
+            let request = Event::UserRequest { text: text.to_owned(), attachments: shown };
+            self.append(step, channel, request);
+            self.enqueue(step, order, channel, RunOrigin::Request, text.to_owned(), attachments);
+        }
+    }
+
+    /// All of them or none: a request that reaches only some could not be compared.
+    fn room_for_all(&mut self, asker: Asker, agents: AgentSet) -> Option<Asker> {
+        agents
+            .iter()
+            .try_fold(asker, |asker, slot| self.room_or_refuse(asker, Channel::Agent(slot)))
+    }
+
+    /// Refuses before anything is shown, so that a refused request leaves no trace.
+    fn room_or_refuse(&mut self, asker: Asker, channel: Channel) -> Option<Asker> {
+        let waiting = lane_index(channel).map_or(0, |index| self.lanes[index].queue.len());
+        if waiting < self.env.config.limits.queue_per_channel {
+            return Some(asker);
+        }
+        self.refuse(asker, Problem::QueueFull { waiting });
+        None
+    }
+
+    fn enqueue(
+        &mut self,
+        step: &mut Step,
+        order: u64,
+        channel: Channel,
+        origin: RunOrigin,
+        text: String,
+        attachments: Vec<String>,
+    ) {
+        let Some(index) = lane_index(channel) else { return };
+        self.last_run += 1;
+        let run = Run { id: RunId(self.last_run), channel, origin, text, attachments };
+        if self.desk.is_cancelled(channel, order) {
+            return self.append(
+                step,
+                channel,
+                Event::Notice(Notice::QueuedCancelled { run: run.id }),
+            );
+        }
+        if self.lanes[index].is_idle() {
+            return self.start(step, index, Waiting { run, order });
+        }
+        let notice = Notice::Queued { run: run.id, place: self.lanes[index].queue.len() + 1 };
+        step.changes.push(Change::Run(run.clone(), RunState::Waiting));
+        self.lanes[index].queue.push_back(Waiting { run, order });
+        self.append(step, channel, Event::Notice(notice));
+    }
+
+    pub(in crate::session) fn start_next(&mut self, step: &mut Step, index: usize) {
+        if self.lanes[index].is_free()
+            && let Some(waiting) = self.lanes[index].queue.pop_front()
+        {
+            self.start(step, index, waiting);
+        }
+    }
+
+    fn start(&mut self, step: &mut Step, index: usize, waiting: Waiting) {
+        let run = &waiting.run;
+        step.changes.push(Change::Run(run.clone(), RunState::Running));
+        if let Channel::Agent(agent) = run.channel {
+            if run.origin == RunOrigin::Request {
+                self.report(step, agent, ReportStage::Started { request: run.text.clone() });
+            }
+            self.append(step, run.channel, Event::RunStarted(run.id));
+            self.reset_breaker(agent);
+        }
+        step.effects.push(Effect::Begin { channel: run.channel, run: run.id });
+        self.env.metrics.run_started();
+        self.lanes[index].take(waiting);
+    }
+
+    /// The run is on disk: now its worker may begin. What an agent works on is backed up first.
+    pub(in crate::session) fn begin(&mut self, channel: Channel, run: RunId) {
+        match channel {
+            Channel::Agent(slot) => self.prepare(slot, run),
+            Channel::Chat | Channel::Audio | Channel::Input | Channel::File => {
+                self.launch(channel, run);
+            }
+        }
+    }
+
+    pub(in crate::session) fn launch(&mut self, channel: Channel, run: RunId) {
+        let Some(index) = lane_index(channel) else { return };
+        if let Channel::Agent(slot) = channel {
+            self.on_state(slot, AgentState::Thinking);
+        }
+        let shown =
+            self.lanes[index].current.as_ref().map_or(&[][..], |current| &current.run.attachments);
+        let stored =
+            shown.iter().filter_map(|path| self.env.files.stored(&self.principal, path)).collect();
+        let upto = self.audience.published(Channel::Chat);
+        let place = turn::Place { key: self.key, principal: self.principal.clone(), upto };
+        let env = &self.env;
+        let ask = |config: &_, request| turn::ask(env, place, config, request);
+        let resume = self.conversations.of(&self.lanes[index]);
+        if !self.lanes[index].begin(run, stored, resume, ask) {
+            let mut step = Step::default();
+            self.end_run(&mut step, index, Ending::Failed("the worker does not start".to_owned()));
+            self.journal.record(step);
+        }
+    }
+
+    pub(in crate::session) fn on_output(&mut self, index: usize, output: LaneOutput) {
+        let mut step = Step::default();
+        self.absorb(&mut step, index, output);
+        for _ in 1..OUTPUT_BATCH {
+            let Some(output) = self.lanes[index].more_output() else { break };
+            self.absorb(&mut step, index, output);
+        }
+        self.pass_on(&mut step, index, Rest::Kept);
+        self.record(step);
+    }
+
+    fn absorb(&mut self, step: &mut Step, index: usize, output: LaneOutput) {
+        match output {
+            LaneOutput::Chat(ChatOutput::Delta(text)) => self.lengthen_answer(step, index, &text),
+            LaneOutput::Chat(ChatOutput::Image { bytes, .. }) => self.keep_picture(index, bytes),
+            // No tools are offered, and tokens are counted where the turn runs.
+            LaneOutput::Chat(ChatOutput::ToolCall(_) | ChatOutput::Usage(_)) => {}
+            LaneOutput::Chat(ChatOutput::Done { reason }) => {
+                if let Some(current) = &mut self.lanes[index].current {
+                    current.cut_off = reason == DoneReason::Length;
+                }
+                self.end_run(step, index, Ending::Finished);
+            }
+            LaneOutput::Chat(ChatOutput::Failed(error)) => {
+                self.end_run(step, index, Ending::Failed(error.to_string()));
+            }
+            LaneOutput::Agent(output) => self.absorb_agent(step, index, output),
+            LaneOutput::Lost => self.on_lost_worker(step, index),
+        }
+    }
+
+    fn absorb_agent(&mut self, step: &mut Step, index: usize, output: AgentOutput) {
+        let Channel::Agent(slot) = self.lanes[index].channel else { return };
+        match output {
+            AgentOutput::Answer(text) => {
+                self.end_thought(step, index);
+                self.lengthen_answer(step, index, &text);
+            }
+            AgentOutput::WholeAnswer(text) => self.take_answer(step, index, &text),
+            AgentOutput::Line(line) => self.tell_line(step, index, line),
+            AgentOutput::Note(text) => {
+                self.tell_line(step, index, self.env.language.get().word(&text));
+            }
+            AgentOutput::Thought(text) => {
+                if let Some(current) = &mut self.lanes[index].current {
+                    current.thought.push_str(&text);
+                    for line in progress::whole_lines(&mut current.thought) {
+                        self.tell_line(step, index, line);
+                    }
+                }
+            }
+            AgentOutput::Tool(tool) => {
+                self.end_thought(step, index);
+                self.pass_on(step, index, Rest::Told);
+                self.tell_tool(step, index, &tool);
+                self.on_tool(step, index, slot, &tool);
+            }
+            AgentOutput::Plan(steps) => self.tell(step, index, Event::Plan(steps)),
+            AgentOutput::Ask(ask) => {
+                self.on_ask(step, index, slot, ask);
+            }
+            AgentOutput::Usage(usage) => {
+                let own = self.lanes[index].meter.read(&usage);
+                self.on_tokens(step, index, slot, own.used);
+                self.on_usage(index, slot, usage, own);
+            }
+            AgentOutput::Opened { session, .. } => {
+                let news = self.conversations.note(&self.lanes[index], session);
+                step.changes.extend(news.map(Change::Conversation));
+            }
+            AgentOutput::State(state) => self.on_state(slot, state),
+            AgentOutput::Mode(_) => {}
+            AgentOutput::Picture(bytes) => self.keep_picture(index, bytes),
+            AgentOutput::FileMade(path) => self.describe(index, path),
+            AgentOutput::FilesChanged(paths) => {
+                if let Some(current) = &mut self.lanes[index].current {
+                    current.changed.extend(paths);
+                }
+            }
+            AgentOutput::Done(end) => {
+                if !self.lanes[index].is_stray(&end) {
+                    self.end_run(step, index, end.into());
+                }
+            }
+        }
+    }
+
+    fn on_lost_worker(&mut self, step: &mut Step, index: usize) {
+        let stopping = self.lanes[index].deadline().is_some();
+        self.lanes[index].cut();
+        let ending = if stopping {
+            Ending::Cancelled
+        } else {
+            Ending::Failed("the worker ended unexpectedly".to_owned())
+        };
+        self.end_run(step, index, ending);
+    }
+
+    /// Stores a picture that a model made or an agent shows.
+    fn keep_picture(&mut self, index: usize, bytes: Bytes) {
+        let channel = self.lanes[index].channel;
+        let Some(current) = &mut self.lanes[index].current else { return };
+        current.looking += 1;
+        let (env, principal, run) = (self.env.clone(), self.principal.clone(), current.run.id);
+        self.jobs.spawn(job::keep_picture(env, principal, channel, run, bytes));
+    }
+
+    /// Looks at a file that a run made.
+    fn describe(&mut self, index: usize, path: String) {
+        let channel = self.lanes[index].channel;
+        let Some(current) = &mut self.lanes[index].current else { return };
+        // What is made in a place of its own is found there when the run is over.
+        if current.before.as_ref().is_some_and(|before| before.site.is_own()) {
+            return;
+        }
+        current.looking += 1;
+        let run = current.run.id;
+        self.jobs.spawn(job::describe(self.env.clone(), channel, run, path));
+    }
+
+    pub(in crate::session) fn on_described(
+        &mut self,
+        channel: Channel,
+        run: RunId,
+        note: FileNote,
+    ) {
+        let mut step = Step::default();
+        let Some(index) = lane_index(channel) else { return };
+        let current = self.lanes[index].current.as_mut();
+        match current.filter(|current| current.run.id == run) {
+            Some(current) => {
+                current.looking -= 1;
+                current.add_made(note);
+                if let Some(ending) = current.ending.take() {
+                    self.end_run(&mut step, index, ending);
+                }
+            }
+            // The run was cut off meanwhile; its file is there all the same.
+            None => self.tell_file(&mut step, channel, note),
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+
+    fn tell_file(&mut self, step: &mut Step, channel: Channel, note: FileNote) {
+        let without_picture = FileNote { thumbnail: None, ..note.clone() };
+        self.append(step, channel, Event::FileMade(note));
+        self.append(step, Channel::Input, Event::FileMade(without_picture));
+    }
+
+    /// A run is over when the files it made and changed have been looked at.
+    pub(in crate::session) fn end_run(&mut self, step: &mut Step, index: usize, ending: Ending) {
+        self.pass_on(step, index, Rest::Kept);
+        let ending = self.why_ended(index, ending);
+        self.void_confirmations(step, index);
+        self.close_tools(step, index);
+        self.conclude(index);
+        if let Some(current) = &mut self.lanes[index].current
+            && current.looking > 0
+        {
+            current.ending = Some(ending);
+            return;
+        }
+        self.end_thought(step, index);
+        let Some(mut done) = self.lanes[index].release() else { return };
+        self.choose_agents();
+        let run = done.run.clone();
+        step.changes.push(Change::RunOver(run.id));
+        self.env.metrics.run_ended(ending.outcome());
+        let place = done.place.unwrap_or(PlaceKind::Shared);
+        let files = done.files.files.len();
+        if let Channel::Agent(slot) = run.channel {
+            self.on_state(slot, AgentState::WaitingForInput);
+            self.sum_up(step, slot, &mut done, ending.outcome());
+            self.append(step, run.channel, Event::RunEnded(ending.outcome()));
+        }
+        // A stopped chat has said something too: what there is of an answer is shown before the notice.
+        let silent =
+            done.answer.is_empty() && (done.in_parts || !matches!(ending, Ending::Finished));
+        if !silent {
+            let text = done.answer.clone();
+            self.append(step, run.channel, Event::Text { text, run: Some(run.id) });
+        }
+        match &ending {
+            Ending::Finished if done.cut_off => {
+                self.append(step, run.channel, Event::Notice(Notice::AnswerCut { run: run.id }));
+            }
+            Ending::Finished => {}
+            Ending::Cancelled => {
+                self.append(step, run.channel, Event::Notice(Notice::RunCancelled { run: run.id }))
+            }
+            Ending::Failed(reason) => {
+                self.append(
+                    step,
+                    run.channel,
+                    Event::Notice(Notice::RunFailed { run: run.id, reason: reason.clone() }),
+                );
+            }
+        }
+        if run.origin == RunOrigin::Request {
+            self.answer_request(step, &run, done.answer, ending);
+        }
+        if place == PlaceKind::Worktree {
+            self.tell_copy(step, &run, files);
+        }
+        self.tell_changes(step, run.channel, done.changed, place);
+        for note in done.made {
+            self.tell_file(step, run.channel, note);
+        }
+        self.start_next(step, index);
+    }
+
+    /// Where the work is and how it is taken over, for frontends that have nothing but texts.
+    fn tell_copy(&mut self, step: &mut Step, run: &Run, files: usize) {
+        let Channel::Agent(agent) = run.channel else { return };
+        let in_chat = (run.origin == RunOrigin::Request).then_some(Channel::Chat);
+        if files > 0 {
+            for channel in [run.channel].into_iter().chain(in_chat) {
+                self.append(step, channel, Event::Notice(Notice::InCopy { agent, files }));
+            }
+        }
+    }
+
+    /// Tells the chat and whoever listens on the input channel how a request ended.
+    fn answer_request(&mut self, step: &mut Step, run: &Run, answer: String, ending: Ending) {
+        let Channel::Agent(agent) = run.channel else { return };
+        let answer = match ending {
+            Ending::Finished => answer,
+            Ending::Failed(reason) => format!("! {reason}"),
+            Ending::Cancelled => return self.report(step, agent, ReportStage::Stopped),
+        };
+        let answered = Event::RequestAnswered { text: answer.clone(), by: Some(agent) };
+        self.append(step, Channel::Chat, answered);
+        self.report(step, agent, ReportStage::Finished { request: run.text.clone(), answer });
+    }
+
+    /// Tells the input channel, and the live model if somebody is talking with it.
+    pub(super) fn report(&mut self, step: &mut Step, agent: AgentSlot, stage: ReportStage) {
+        let report = AgentReport { agent, stage };
+        // A model with too much to read misses a remark; the report itself is in the log.
+        if self.voice.is_open() && self.voice.has_room() {
+            let told = self.env.language.get().report_to_model(&report);
+            step.effects.push(Effect::Show(LiveInput::Report(told)));
+        }
+        self.append(step, Channel::Input, Event::AgentReport(report));
+    }
+
+    /// Answers at once, at whatever moment it comes.
+    pub(in crate::session) fn cancel_run(
+        &mut self,
+        asker: Asker,
+        channel: Channel,
+        scope: CancelScope,
+    ) {
+        let Some(index) = lane_index(channel) else { return };
+        let mut step = Step::default();
+        self.append(&mut step, channel, Event::CancelTaken);
+        let waiting = self.drop_waiting(&mut step, index, scope, asker.order);
+        let current = self.lanes[index].current.as_ref();
+        let running =
+            current.filter(|current| current.order < asker.order).map(|current| current.run.id);
+        let wanted = match scope {
+            CancelScope::Current | CancelScope::All => running.is_some(),
+            CancelScope::One(run) => running == Some(run),
+        };
+        if wanted {
+            self.stop_lane(&mut step, index);
+        } else if !wanted && waiting == 0 {
+            self.append(&mut step, channel, Event::Notice(Notice::NothingToCancel));
+        }
+        self.record_for(asker, step);
+    }
+
+    /// From now on nobody can say yes to what the run still waited for, however long it takes to stop.
+    pub(in crate::session) fn stop_lane(&mut self, step: &mut Step, index: usize) {
+        self.void_confirmations(step, index);
+        if self.lanes[index].stop() == Stop::Done {
+            self.end_run(step, index, Ending::Cancelled);
+        } else if let Channel::Agent(slot) = self.lanes[index].channel {
+            self.on_state(slot, AgentState::Stopping);
+        }
+    }
+
+    /// Takes requests from before `order` out of the queue and returns how many.
+    fn drop_waiting(
+        &mut self,
+        step: &mut Step,
+        index: usize,
+        scope: CancelScope,
+        order: u64,
+    ) -> usize {
+        let unwanted = |waiting: &Waiting| match scope {
+            CancelScope::Current => false,
+            CancelScope::One(id) => waiting.run.id == id,
+            CancelScope::All => waiting.order < order,
+        };
+        let queue = std::mem::take(&mut self.lanes[index].queue);
+        let (dropped, kept): (Vec<Waiting>, Vec<Waiting>) = queue.into_iter().partition(unwanted);
+        self.lanes[index].queue = kept.into();
+        for Waiting { run, .. } in &dropped {
+            step.changes.push(Change::RunOver(run.id));
+            self.append(step, run.channel, Event::Notice(Notice::QueuedCancelled { run: run.id }));
+        }
+        dropped.len()
+    }
+
+    /// Workers that did not stop when told lose their link, and with it everything they started.
+    pub(in crate::session) fn on_stop_deadline(&mut self) {
+        let now = Instant::now();
+        let mut step = Step::default();
+        for index in 0..self.lanes.len() {
+            if self.lanes[index].deadline().is_some_and(|deadline| deadline <= now) {
+                self.lanes[index].cut();
+                self.end_run(&mut step, index, Ending::Cancelled);
+            }
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+}

@@ -1,0 +1,441 @@
+//! The sockets of a session: who listens on which channel, how far each channel has been published, and who
+//! holds microphone and speaker.
+
+use crate::message::{
+    Channel, ConnectionId, Delivery, Entry, Event, Features, Problem, ReportStage, RunId, Seq,
+    Signal, StopReason,
+};
+use crate::provider::live::{Listener, Speaker};
+use crate::session::Attach;
+use crate::session::voice::microphone::Microphone;
+use bytes::Bytes;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use tokio::sync::mpsc::{self, error::TrySendError};
+
+/// Published events waiting for one socket. Full: the socket lags and catches up from the store.
+const LOG_CAPACITY: usize = 256;
+/// The same by payload, because a thumbnail weighs as much as a thousand lines.
+const LOG_BYTES: usize = 1024 * 1024;
+/// Passing signals waiting for one socket; more than all answers that can be due at once. Full: the socket is too
+/// slow and is closed; it comes back and resumes.
+const SIGNAL_CAPACITY: usize = 1024;
+
+/// What any of them weighs.
+const ENTRY_WEIGHT: usize = 64;
+
+/// Whether a socket may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Participant,
+    Viewer,
+}
+
+/// Why the session let a socket go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dropped {
+    Slow,
+    Deleted,
+}
+
+/// The socket's ends of its two lanes.
+#[derive(Debug)]
+pub(in crate::session) struct Lanes {
+    pub(super) log: LogLane,
+    pub(super) signals: mpsc::Receiver<Signal>,
+    /// Of a socket that may hold the speaker.
+    pub(super) sound: Option<Listener>,
+    /// Set when the session drops this socket and not the other way round.
+    pub(super) dropped: Arc<OnceLock<Dropped>>,
+}
+
+/// Published events on their way to one socket.
+#[derive(Debug)]
+pub(in crate::session) struct LogLane {
+    /// Everything up to here is in the store; later events come through the lane.
+    pub(super) top: Seq,
+    items: mpsc::Receiver<Item>,
+    queued: Arc<AtomicUsize>,
+}
+
+/// What is in a lane. Small: lanes keep room for many from the beginning, and most never need it.
+#[derive(Debug)]
+enum Item {
+    Logged(Arc<Entry>),
+    /// With its weight.
+    Piece(Box<(Signal, usize)>),
+}
+
+impl Item {
+    fn weight(&self) -> usize {
+        match self {
+            Self::Logged(entry) => weight(&entry.event),
+            Self::Piece(piece) => piece.1,
+        }
+    }
+
+    fn delivery(self) -> Delivery {
+        match self {
+            Self::Logged(entry) => Delivery::Logged(entry),
+            Self::Piece(piece) => Delivery::Passing(piece.0),
+        }
+    }
+}
+
+impl LogLane {
+    /// `None`: the socket lagged behind, or the session is over.
+    pub(super) async fn recv(&mut self) -> Option<Delivery> {
+        let item = self.items.recv().await?;
+        self.queued.fetch_sub(item.weight(), Ordering::Relaxed);
+        Some(item.delivery())
+    }
+
+    pub(super) fn try_recv(&mut self) -> Option<Delivery> {
+        let item = self.items.try_recv().ok()?;
+        self.queued.fetch_sub(item.weight(), Ordering::Relaxed);
+        Some(item.delivery())
+    }
+}
+
+/// A piece of an answer on its way. Not stored: the whole answer will be.
+#[derive(Debug)]
+pub(in crate::session) struct Piece {
+    pub(in crate::session) channel: Channel,
+    pub(in crate::session) run: RunId,
+    /// For those who want it as it is made.
+    pub(in crate::session) text: String,
+    /// For the others: the lines of an agent that are whole now. Empty: none.
+    pub(in crate::session) lines: String,
+}
+
+impl Piece {
+    pub(in crate::session) fn weight(&self) -> usize {
+        ENTRY_WEIGHT + self.text.len() + self.lines.len()
+    }
+
+    /// What of it a socket gets.
+    fn form(&self, features: Features) -> Option<Signal> {
+        let (channel, run) = (self.channel, self.run);
+        if features.stream {
+            let text = Some(self.text.clone()).filter(|text| !text.is_empty())?;
+            return Some(Signal::AnswerPart { channel, run, text });
+        }
+        let text = Some(self.lines.clone()).filter(|lines| !lines.is_empty())?;
+        Some(Signal::AnswerLines { channel, text })
+    }
+}
+
+#[derive(Debug)]
+struct LogSender {
+    items: mpsc::Sender<Item>,
+    queued: Arc<AtomicUsize>,
+}
+
+impl LogSender {
+    /// False: too far behind for this lane.
+    fn offer(&self, item: Item) -> bool {
+        let weight = item.weight();
+        if self.queued.load(Ordering::Relaxed) + weight > LOG_BYTES.max(weight) {
+            return false;
+        }
+        self.queued.fetch_add(weight, Ordering::Relaxed);
+        let taken = self.items.try_send(item).is_ok();
+        if !taken {
+            self.queued.fetch_sub(weight, Ordering::Relaxed);
+        }
+        taken
+    }
+}
+
+#[derive(Debug)]
+struct Peer {
+    connection: ConnectionId,
+    role: Role,
+    features: Features,
+    /// `None` while the socket lags.
+    log: Option<LogSender>,
+    signals: mpsc::Sender<Signal>,
+    dropped: Arc<OnceLock<Dropped>>,
+    told_not_holder: bool,
+}
+
+#[derive(Debug, Default)]
+struct Lane {
+    assigned: Seq,
+    published: Seq,
+    /// In the order of their arrival.
+    peers: Vec<Peer>,
+}
+
+#[derive(Debug)]
+pub(in crate::session) struct Audience {
+    lanes: [Lane; Channel::COUNT],
+    /// Both go from hand to hand with the sockets of the audio channel.
+    microphone: Microphone,
+    speaker: Speaker,
+}
+
+impl Audience {
+    pub(in crate::session) fn new(
+        tops: [Seq; Channel::COUNT],
+        microphone: Microphone,
+        speaker: Speaker,
+    ) -> Self {
+        let lanes = tops.map(|top| Lane { assigned: top, published: top, peers: Vec::new() });
+        Self { lanes, microphone, speaker }
+    }
+
+    /// The number of the next event of a channel.
+    pub(in crate::session) fn assign(&mut self, channel: Channel) -> Seq {
+        let lane = &mut self.lanes[channel.index()];
+        lane.assigned = Seq(lane.assigned.0 + 1);
+        lane.assigned
+    }
+
+    pub(in crate::session) fn assigned(&self, channel: Channel) -> Seq {
+        self.lanes[channel.index()].assigned
+    }
+
+    pub(in crate::session) fn published(&self, channel: Channel) -> Seq {
+        self.lanes[channel.index()].published
+    }
+
+    pub(in crate::session) fn count(&self, channel: Channel) -> usize {
+        self.lanes[channel.index()].peers.len()
+    }
+
+    pub(in crate::session) fn is_empty(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.peers.is_empty())
+    }
+
+    pub(super) fn attach(&mut self, attach: &Attach) -> Lanes {
+        let Attach { channel, connection, role, features, .. } = *attach;
+        if channel == Channel::Audio && role == Role::Participant {
+            self.silence_holder();
+        }
+        let lane = &mut self.lanes[channel.index()];
+        let (log, entries) = log_lane(lane.published);
+        let (signals, incoming) = mpsc::channel(SIGNAL_CAPACITY);
+        let dropped = Arc::new(OnceLock::new());
+        lane.peers.push(Peer {
+            connection,
+            role,
+            features,
+            log: Some(log),
+            signals,
+            dropped: Arc::clone(&dropped),
+            told_not_holder: false,
+        });
+        self.pass_devices();
+        let plays = channel == Channel::Audio && role == Role::Participant;
+        let sound = plays.then(|| self.speaker.listen(connection, !features.playback));
+        Lanes { log: entries, signals: incoming, sound, dropped }
+    }
+
+    /// Tells a piece of an answer to those who want it in this form, between the events around it. Who has no room for
+    /// it gets the whole answer all the same.
+    pub(in crate::session) fn pass(&mut self, piece: &Piece) {
+        for peer in &self.lanes[piece.channel.index()].peers {
+            if let (Some(log), Some(signal)) = (&peer.log, piece.form(peer.features)) {
+                let _ = log.offer(Item::Piece(Box::new((signal, piece.weight()))));
+            }
+        }
+    }
+
+    /// Tells those who know the packets of agents.
+    pub(in crate::session) fn tell_knowing(&mut self, channel: Channel, signal: &Signal) {
+        self.send_where(channel, |peer| peer.features.agents, signal);
+    }
+
+    /// A new lane for a socket that lagged behind; `None` if the session has dropped it meanwhile.
+    pub(super) fn catch_up(
+        &mut self,
+        channel: Channel,
+        connection: ConnectionId,
+    ) -> Option<LogLane> {
+        let lane = &mut self.lanes[channel.index()];
+        let peer = lane.peers.iter_mut().find(|peer| peer.connection == connection)?;
+        let (log, entries) = log_lane(lane.published);
+        peer.log = Some(log);
+        Some(entries)
+    }
+
+    pub(super) fn detach(&mut self, channel: Channel, connection: ConnectionId) {
+        self.lanes[channel.index()].peers.retain(|peer| peer.connection != connection);
+        self.pass_devices();
+    }
+
+    /// Tells a committed event to everyone on its channel. A socket that is behind catches up by itself.
+    pub(in crate::session) fn publish(&mut self, entry: &Arc<Entry>) {
+        let lane = &mut self.lanes[entry.channel.index()];
+        lane.published = entry.seq;
+        for peer in &mut lane.peers {
+            let item = || Item::Logged(Arc::clone(entry));
+            if peer.log.as_ref().is_some_and(|log| !log.offer(item())) {
+                peer.log = None;
+            }
+        }
+    }
+
+    /// Tells one socket something that is not logged.
+    pub(in crate::session) fn signal(
+        &mut self,
+        channel: Channel,
+        connection: ConnectionId,
+        signal: Signal,
+    ) {
+        self.send_where(channel, |peer| peer.connection == connection, &signal);
+    }
+
+    /// The same, wherever the socket is.
+    pub(in crate::session) fn signal_anywhere(&mut self, connection: ConnectionId, signal: Signal) {
+        let home = Channel::ALL.into_iter().find(|channel| {
+            self.lanes[channel.index()].peers.iter().any(|peer| peer.connection == connection)
+        });
+        if let Some(channel) = home {
+            self.signal(channel, connection, signal);
+        }
+    }
+
+    /// Forgets sockets that have gone without a word.
+    pub(super) fn sweep(&mut self) {
+        for lane in &mut self.lanes {
+            lane.peers.retain(|peer| !peer.signals.is_closed());
+        }
+        self.pass_devices();
+    }
+
+    /// Everybody is told that the session is deleted, and let go.
+    pub(in crate::session) fn dismiss(&mut self) {
+        let farewell = Signal::Failed { problem: Problem::SessionDeleted, request: None };
+        for peer in self.lanes.iter_mut().flat_map(|lane| lane.peers.drain(..)) {
+            let _ = peer.dropped.set(Dropped::Deleted);
+            // Who has no room for it learns it from the close code.
+            let _ = peer.signals.try_send(farewell.clone());
+        }
+        self.pass_devices();
+    }
+
+    /// Tells all sockets of a channel.
+    pub(in crate::session) fn signal_all(&mut self, channel: Channel, signal: &Signal) {
+        self.send_where(channel, |_| true, signal);
+    }
+
+    /// To whoever holds it now; wherever sockets come and go.
+    fn pass_devices(&self) {
+        let holder = self.holder();
+        self.microphone.give_to(holder);
+        self.speaker.give_to(holder);
+    }
+
+    /// The newest audio socket that may send holds microphone and speaker.
+    fn holder(&self) -> Option<ConnectionId> {
+        let peers = &self.lanes[Channel::Audio.index()].peers;
+        peers.iter().rev().find(|peer| peer.role == Role::Participant).map(|peer| peer.connection)
+    }
+
+    /// True the first time only.
+    pub(in crate::session) fn tell_not_holder(&mut self, connection: ConnectionId) -> bool {
+        let peers = &mut self.lanes[Channel::Audio.index()].peers;
+        let peer = peers.iter_mut().find(|peer| peer.connection == connection);
+        peer.is_some_and(|peer| !std::mem::replace(&mut peer.told_not_holder, true))
+    }
+
+    /// Another socket takes over; whatever this one still plays is stale.
+    fn silence_holder(&mut self) {
+        if let Some(holder) = self.holder() {
+            let reason = StopReason::AnotherSocket;
+            let stop = Signal::StopPlayback { generation: None, reason };
+            self.signal(Channel::Audio, holder, stop);
+        }
+    }
+
+    /// Tells those who tell what they play.
+    pub(in crate::session) fn tell_playing(&mut self, signal: &Signal) {
+        self.send_where(Channel::Audio, |peer| peer.features.playback, signal);
+    }
+
+    fn send_where(&mut self, channel: Channel, wanted: impl Fn(&Peer) -> bool, signal: &Signal) {
+        let before = self.count(channel);
+        self.lanes[channel.index()].peers.retain(|peer| {
+            if !wanted(peer) {
+                return true;
+            }
+            match peer.signals.try_send(signal.clone()) {
+                Ok(()) => true,
+                // A heartbeat says that we are alive; who has a thousand signals waiting knows.
+                Err(TrySendError::Full(Signal::Heartbeat { .. })) => true,
+                Err(TrySendError::Full(_)) => {
+                    let _ = peer.dropped.set(Dropped::Slow);
+                    false
+                }
+                Err(TrySendError::Closed(_)) => false,
+            }
+        });
+        if self.count(channel) < before {
+            self.pass_devices();
+        }
+    }
+}
+
+fn log_lane(top: Seq) -> (LogSender, LogLane) {
+    let (sender, items) = mpsc::channel(LOG_CAPACITY);
+    let queued = Arc::new(AtomicUsize::new(0));
+    (LogSender { items: sender, queued: Arc::clone(&queued) }, LogLane { top, items, queued })
+}
+
+/// About how many bytes an event keeps in memory.
+pub(in crate::session) fn weight(event: &Event) -> usize {
+    let payload = match event {
+        Event::UserText { text, attachments } | Event::UserRequest { text, attachments } => {
+            text.len() + attachments.iter().map(String::len).sum::<usize>()
+        }
+        Event::RunLine(text) | Event::RequestAnswered { text, .. } => text.len(),
+        Event::ConfirmAsked(asked) => {
+            asked.tool.len() + asked.input.len() + asked.diff.as_ref().map_or(0, String::len)
+        }
+        Event::Tool(note) => {
+            let texts = [&note.input, &note.output, &note.error];
+            texts.into_iter().flatten().map(String::len).sum()
+        }
+        Event::Plan(steps) => steps.iter().map(|step| step.text.len()).sum(),
+        Event::RunSummed(summary) => summary.files.len() * 64,
+        Event::Chosen(_) => 64,
+        Event::Text { text, .. } | Event::Transcript { text, .. } => text.len(),
+        Event::UserFile(note) | Event::FileMade(note) => {
+            note.thumbnail.as_ref().map_or(0, Bytes::len)
+        }
+        Event::FilesChanged { paths, .. } => paths.iter().map(String::len).sum(),
+        Event::Files { list, .. } => list.as_ref().map_or(0, |list| list.files.len() * 64),
+        Event::AgentReport(report) => match &report.stage {
+            ReportStage::Started { request } => request.len(),
+            ReportStage::Finished { request, answer } => request.len() + answer.len(),
+            ReportStage::Stopped => 0,
+        },
+        Event::ConfirmSettled { .. }
+        | Event::RunStarted(_)
+        | Event::RunEnded(_)
+        | Event::CancelTaken
+        | Event::Notice(_) => 0,
+    };
+    ENTRY_WEIGHT + payload
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_gets_an_empty_piece() {
+        let (stream, plain) =
+            (Features { stream: true, ..Features::default() }, Features::default());
+        for (text, lines, expected) in
+            [("a", "", (true, false)), ("", "a", (false, true)), ("a", "a", (true, true))]
+        {
+            let (text, lines) = (text.to_owned(), lines.to_owned());
+            let piece = Piece { channel: Channel::Chat, run: RunId(1), text, lines };
+            let forms = (piece.form(stream).is_some(), piece.form(plain).is_some());
+            assert_eq!(forms, expected, "{piece:?}");
+        }
+    }
+}

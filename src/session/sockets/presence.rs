@@ -1,0 +1,205 @@
+//! Sockets come, go and are told things: attaching, heartbeats, broadcasts, storage trouble.
+
+use super::reader::Start;
+use crate::message::{Channel, ConnectionId, Greeting, Problem, SessionId, Signal, SystemNotice};
+use crate::session::actor::Session;
+use crate::session::journal::Step;
+use crate::session::{Attach, AttachError, Attached, Role, Urgent};
+use crate::store::Change;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+
+const HEARTBEAT: Duration = Duration::from_secs(5);
+/// The moments of a heartbeat's period that sessions are spread over.
+const PHASES: u64 = 1000;
+/// How exactly the store knows when a session was last used.
+const USED_EVERY: Duration = Duration::from_secs(60);
+/// The same while sockets are attached and nobody asks for anything.
+const OPEN_EVERY: Duration = Duration::from_secs(3600);
+
+#[derive(Debug)]
+pub(in crate::session) struct Presence {
+    pub(in crate::session) heartbeat: Interval,
+    /// From the first socket on `input` to its first heartbeat.
+    phase: Duration,
+    heartbeats: u64,
+    born: Instant,
+    /// Some socket has been greeted on the input channel since the session came to life.
+    input_seen: bool,
+    used: Option<Instant>,
+}
+
+impl Presence {
+    /// Sessions that come to life together, or whose pages come back together, as after a restart, do not all wake up in
+    /// the same moment from then on: who speaks in that moment would hear it.
+    pub(in crate::session) fn new(session: &SessionId) -> Self {
+        let mut hasher = DefaultHasher::new();
+        session.hash(&mut hasher);
+        let phase = HEARTBEAT * (1 + hasher.finish() % PHASES) as u32 / PHASES as u32;
+        let mut heartbeat = interval_at(Instant::now() + phase, HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            heartbeat,
+            phase,
+            heartbeats: 0,
+            born: Instant::now(),
+            input_seen: false,
+            used: None,
+        }
+    }
+
+    /// Somebody listens from now on.
+    fn begin(&mut self) {
+        self.heartbeat.reset_after(self.phase);
+    }
+}
+
+impl Session {
+    pub(in crate::session) fn on_urgent(&mut self, urgent: Urgent) {
+        match urgent {
+            Urgent::SoundWaits => self.voice.feed(),
+            Urgent::NotHolder { connection, sound } => self.on_not_holder(connection, *sound),
+            Urgent::Cancel(submitted) => self.on_cancel(*submitted),
+            // A socket that is gone already does not wait for the answer.
+            Urgent::Attach { attach, reply } => drop(reply.send(self.on_attach(&attach))),
+            Urgent::CatchUp { channel, connection, reply } => {
+                let _ = reply.send(self.audience.catch_up(channel, connection));
+            }
+            Urgent::Detach { channel, connection } => {
+                self.audience.detach(channel, connection);
+                self.stop_following_alone();
+            }
+            Urgent::System(notice) => self.on_system(&notice),
+            Urgent::Settings { new, reply } => drop(reply.send(self.on_settings(*new))),
+            Urgent::Inquiry(inquiry) => self.on_inquiry(*inquiry),
+            // The loop ends with this turn; who comes second asks again when it is over.
+            Urgent::Delete(doom) => drop(self.doom.get_or_insert(doom)),
+        }
+    }
+
+    fn on_attach(&mut self, attach: &Attach) -> Result<Attached, AttachError> {
+        let limit = self.env.config.limits.sockets_per_channel;
+        if self.audience.count(attach.channel) >= limit {
+            return Err(AttachError::TooMany { limit });
+        }
+        if let Some(locale) = attach.language.filter(|_| attach.role == Role::Participant) {
+            self.speak(locale);
+        }
+        let only_input =
+            attach.channel == Channel::Input && self.audience.count(Channel::Input) == 0;
+        if only_input {
+            self.presence.begin();
+        }
+        let published = self.audience.published(attach.channel);
+        let resume = attach.cursor.filter(|(epoch, seq)| *epoch == self.epoch && *seq <= published);
+        let start = match (resume, attach.history) {
+            (Some((_, seq)), _) => Start::Resume(seq),
+            (None, Some(count)) => Start::Last(count),
+            (None, None) => Start::Whole,
+        };
+        let greeting = Greeting {
+            session: self.id.clone(),
+            channel: attach.channel,
+            epoch: self.epoch,
+            resumed: resume.is_some(),
+            first_input: only_input && !std::mem::replace(&mut self.presence.input_seen, true),
+            controls: self.desk.controls.clone(),
+            settings: Arc::clone(&self.settings),
+            project: self.env.files.project().display().to_string().into(),
+            overview: None,
+            setup: (attach.channel == Channel::Chat).then(|| self.env.config.setup_hint()),
+        };
+        self.idleness.note_arrival();
+        let lanes = self.audience.attach(attach);
+        if attach.channel == Channel::Input {
+            self.tell_trouble(attach.connection);
+        }
+        if attach.features.agents {
+            self.tell_present_state(attach.channel, attach.connection);
+        }
+        self.note_use();
+        if let Channel::Agent(slot) = attach.channel {
+            self.warm_up(slot);
+        }
+        Ok(Attached { greeting, start, lanes })
+    }
+
+    /// The store learns that the session is used, not more often than it needs to know.
+    pub(in crate::session) fn note_use(&mut self) {
+        self.note_use_every(USED_EVERY);
+    }
+
+    fn note_use_every(&mut self, period: Duration) {
+        let recent = self.presence.used.is_some_and(|used| used.elapsed() < period);
+        if !recent && !self.journal.is_full() {
+            self.presence.used = Some(Instant::now());
+            self.journal.record(Step { changes: vec![Change::Used], effects: Vec::new() });
+        }
+    }
+
+    fn on_system(&mut self, notice: &SystemNotice) {
+        for channel in Channel::ALL {
+            self.audience.signal_all(channel, &Signal::System(notice.clone()));
+        }
+    }
+
+    /// As long as there are sockets.
+    pub(in crate::session) fn on_heartbeat(&mut self) {
+        self.audience.sweep();
+        self.stop_following_alone();
+        if !self.audience.is_empty() {
+            self.note_use_every(OPEN_EVERY);
+        }
+        if self.audience.count(Channel::Input) == 0 {
+            return;
+        }
+        self.presence.heartbeats += 1;
+        let (count, uptime_seconds) =
+            (self.presence.heartbeats, self.presence.born.elapsed().as_secs_f64());
+        self.audience.signal_all(Channel::Input, &Signal::Heartbeat { count, uptime_seconds });
+    }
+
+    /// Somebody who comes while storage does not answer learns why nothing happens.
+    fn tell_trouble(&mut self, connection: ConnectionId) {
+        if let Some(reason) = self.env.store.trouble() {
+            let problem = Problem::StoreStalled { reason };
+            let signal = Signal::Failed { problem, request: None };
+            self.audience.signal(Channel::Input, connection, signal);
+        }
+    }
+
+    /// Writing does not work, and why; or it works again.
+    pub(in crate::session) fn on_trouble(&mut self, reason: Option<String>) {
+        if let Some(reason) = reason {
+            let problem = Problem::StoreStalled { reason };
+            self.audience.signal_all(Channel::Input, &Signal::Failed { problem, request: None });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[tokio::test(start_paused = true)]
+    async fn sessions_that_come_to_life_together_wake_up_one_by_one() {
+        let mut phases = HashSet::new();
+        for number in 0..20 {
+            let begun = Instant::now();
+            let mut presence = Presence::new(&SessionId::from_random(number));
+            presence.heartbeat.tick().await;
+            let phase = begun.elapsed();
+            assert!(phase <= HEARTBEAT);
+            phases.insert(phase);
+            // The page comes back together with those of others.
+            let begun = Instant::now();
+            presence.begin();
+            presence.heartbeat.tick().await;
+            assert_eq!(begun.elapsed(), phase);
+        }
+        assert!(phases.len() > 15, "{phases:?}");
+    }
+}

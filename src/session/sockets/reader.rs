@@ -1,0 +1,300 @@
+//! One socket's view of one channel: first what it missed, from the store, then what happens, as it happens.
+//! Passing signals overtake the history. A socket that falls behind catches up from the store by itself.
+
+use super::audience::{Dropped, Lanes, LogLane};
+use crate::files::Files;
+use crate::message::{
+    Channel, ConnectionId, Delivery, Entry, Event, FileList, ListKind, ListScope, Principal, Seq,
+    Signal,
+};
+use crate::provider::live::{Listener, Sound};
+use crate::session::SessionHandle;
+use crate::session::job;
+use crate::store::{Page, SessionKey, Store, StoreError};
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::{mpsc, watch};
+
+/// What comes next on a socket.
+#[derive(Debug)]
+pub enum Step {
+    Deliver(Delivery),
+    /// The history is through; told once.
+    CaughtUp,
+}
+
+/// Why nothing comes any more.
+#[derive(Debug, thiserror::Error)]
+pub enum ReaderEnd {
+    #[error("the session was unloaded or has failed")]
+    SessionOver,
+    #[error("the socket was too slow")]
+    Slow,
+    #[error("the session was deleted")]
+    Deleted,
+    #[error("the history cannot be read: {0}")]
+    Store(#[from] StoreError),
+}
+
+/// Where a reader begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum Start {
+    /// With everything that came after this.
+    Resume(Seq),
+    /// With the history.
+    Whole,
+    /// With the newest so many events of the history.
+    Last(usize),
+}
+
+type Loading = Pin<Box<dyn Future<Output = Result<(Seq, Page), StoreError>> + Send>>;
+
+pub struct Reader {
+    source: Source,
+    session: SessionHandle,
+    connection: ConnectionId,
+    /// Everything up to here has been delivered.
+    cursor: Seq,
+    /// Set until the first page tells where it begins.
+    last: Option<usize>,
+    /// News up to here is history by now, and not delivered.
+    old_news: Seq,
+    page: VecDeque<Arc<Entry>>,
+    /// Everything up to here is in `page` or was delivered.
+    paged_to: Seq,
+    /// Kept across calls, so that `next` may be cancelled at any point.
+    loading: Option<Loading>,
+    log: LogLane,
+    signals: mpsc::Receiver<Signal>,
+    sound: Option<Listener>,
+    dropped: Arc<OnceLock<Dropped>>,
+    caught_up: bool,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Reader")
+            .field("channel", &self.source.channel)
+            .field("cursor", &self.cursor)
+            .finish()
+    }
+}
+
+impl Reader {
+    pub(in crate::session) fn new(
+        source: Source,
+        session: SessionHandle,
+        connection: ConnectionId,
+        start: Start,
+        lanes: Lanes,
+    ) -> Self {
+        let (cursor, last, old_news) = match start {
+            Start::Resume(seq) => (seq, None, Seq(0)),
+            Start::Whole => (Seq(0), None, lanes.log.top),
+            Start::Last(count) => (Seq(0), Some(count), lanes.log.top),
+        };
+        Self {
+            source,
+            session,
+            connection,
+            cursor,
+            last,
+            old_news,
+            page: VecDeque::new(),
+            paged_to: cursor,
+            loading: None,
+            log: lanes.log,
+            signals: lanes.signals,
+            sound: lanes.sound,
+            dropped: lanes.dropped,
+            caught_up: false,
+        }
+    }
+
+    /// Waits for what comes next. Loses nothing when it is cancelled.
+    pub async fn next(&mut self) -> Result<Step, ReaderEnd> {
+        loop {
+            if let Ok(signal) = self.signals.try_recv() {
+                return Ok(Step::Deliver(Delivery::Passing(signal)));
+            }
+            if let Some(entry) = self.page.pop_front() {
+                return Ok(self.deliver(entry));
+            }
+            self.cursor = self.cursor.max(self.paged_to);
+            if self.cursor < self.log.top {
+                match self.load_or_signal().await? {
+                    Some(step) => return Ok(step),
+                    None => continue,
+                }
+            }
+            if !self.caught_up {
+                self.caught_up = true;
+                self.last = None;
+                return Ok(Step::CaughtUp);
+            }
+            tokio::select! {
+                biased;
+                signal = self.signals.recv() => return self.pass(signal),
+                sound = next_sound(&mut self.sound) => return Ok(play(sound)),
+                item = self.log.recv() => match item {
+                    Some(item) => {
+                        if let Some(step) = self.hand_on(item) {
+                            return Ok(step);
+                        }
+                    }
+                    None => self.catch_up().await?,
+                },
+            }
+        }
+    }
+
+    /// What is there already. Nobody is to be woken for what is not.
+    pub fn ready(&mut self) -> Option<Step> {
+        if let Ok(signal) = self.signals.try_recv() {
+            return Some(Step::Deliver(Delivery::Passing(signal)));
+        }
+        if let Some(sound) = self.sound.as_mut().and_then(Listener::ready) {
+            return Some(play(sound));
+        }
+        if let Some(entry) = self.page.pop_front() {
+            return Some(self.deliver(entry));
+        }
+        if !self.caught_up || self.cursor.max(self.paged_to) < self.log.top {
+            return None;
+        }
+        let item = self.log.try_recv()?;
+        self.hand_on(item)
+    }
+
+    /// `None`: it was delivered already, from the store.
+    fn hand_on(&mut self, item: Delivery) -> Option<Step> {
+        match item {
+            Delivery::Logged(entry) if entry.seq > self.cursor => Some(self.deliver(entry)),
+            Delivery::Logged(_) => None,
+            Delivery::Passing(_) => Some(Step::Deliver(item)),
+        }
+    }
+
+    fn deliver(&mut self, entry: Arc<Entry>) -> Step {
+        self.cursor = entry.seq;
+        self.paged_to = self.paged_to.max(entry.seq);
+        Step::Deliver(Delivery::Logged(entry))
+    }
+
+    fn pass(&self, signal: Option<Signal>) -> Result<Step, ReaderEnd> {
+        signal.map(|signal| Step::Deliver(Delivery::Passing(signal))).ok_or_else(|| self.end())
+    }
+
+    /// Why the session has let this socket go.
+    pub fn end(&self) -> ReaderEnd {
+        match self.dropped.get() {
+            Some(Dropped::Slow) => ReaderEnd::Slow,
+            Some(Dropped::Deleted) => ReaderEnd::Deleted,
+            None => ReaderEnd::SessionOver,
+        }
+    }
+
+    /// Fetches the next page of the history, unless a signal comes first.
+    async fn load_or_signal(&mut self) -> Result<Option<Step>, ReaderEnd> {
+        let (source, after, upto, last) = (&self.source, self.cursor, self.log.top, self.last);
+        let loading =
+            self.loading.get_or_insert_with(|| Box::pin(source.clone().load(after, upto, last)));
+        tokio::select! {
+            biased;
+            signal = self.signals.recv() => return self.pass(signal).map(Some),
+            sound = next_sound(&mut self.sound) => return Ok(Some(play(sound))),
+            loaded = loading => {
+                self.loading = None;
+                self.last = None;
+                let (from, page) = loaded?;
+                // Never backwards: a page that begins earlier has been delivered in part.
+                self.cursor = self.cursor.max(from);
+                let is_wanted = |entry: &Arc<Entry>| {
+                    entry.seq > self.old_news || !entry.event.is_news(entry.channel)
+                };
+                self.page = page.entries.into_iter().filter(is_wanted).collect();
+                self.paged_to = page.reached;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a new place in the audience; what was missed between is in the store.
+    async fn catch_up(&mut self) -> Result<(), ReaderEnd> {
+        let lane = self.session.catch_up(self.source.channel, self.connection).await;
+        self.log = lane.ok_or_else(|| self.end())?;
+        Ok(())
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.session.detach(self.source.channel, self.connection);
+    }
+}
+
+/// Never, on a socket that plays nothing.
+async fn next_sound(listener: &mut Option<Listener>) -> Sound {
+    match listener {
+        Some(listener) => listener.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn play(sound: Sound) -> Step {
+    Step::Deliver(Delivery::Passing(match sound {
+        Sound::Play { generation, chunk } => Signal::Audio { generation, chunk },
+        Sound::Stop { generation, reason } => {
+            Signal::StopPlayback { generation: Some(generation), reason }
+        }
+    }))
+}
+
+/// Where a channel's history is found.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct Source {
+    pub(in crate::session) store: Store,
+    /// The session may move to another project while this one reads.
+    pub(in crate::session) workplace: watch::Receiver<Files>,
+    pub(in crate::session) key: SessionKey,
+    pub(in crate::session) principal: Principal,
+    pub(in crate::session) channel: Channel,
+}
+
+impl Source {
+    async fn load(
+        self,
+        after: Seq,
+        upto: Seq,
+        last: Option<usize>,
+    ) -> Result<(Seq, Page), StoreError> {
+        let after = match last {
+            Some(count) => self.store.before_last(self.key, self.channel, upto, count).await?,
+            None => after,
+        };
+        let mut page = self.store.page(self.key, self.channel, after, upto).await?;
+        let mut shown = Vec::with_capacity(page.entries.len());
+        for entry in page.entries {
+            shown.extend(self.fill_in(entry).await);
+        }
+        page.entries = shown;
+        Ok((after, page))
+    }
+
+    /// A stored list is shown as it is now, and left out if it cannot be made.
+    async fn fill_in(&self, entry: Arc<Entry>) -> Option<Arc<Entry>> {
+        let Event::Files { kind, list: None } = entry.event else { return Some(entry) };
+        let event = Event::Files { kind, list: Some(self.list(kind).await?) };
+        Some(Arc::new(Entry { channel: entry.channel, seq: entry.seq, event }))
+    }
+
+    /// `None` if it cannot be made.
+    async fn list(&self, kind: ListKind) -> Option<Arc<FileList>> {
+        let scope = ListScope::Usual;
+        let files = self.workplace.borrow().clone();
+        let listed = job::make_list(&files, kind, scope, &self.principal).await;
+        listed.ok().map(|listed| listed.list)
+    }
+}

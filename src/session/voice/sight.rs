@@ -1,0 +1,119 @@
+//! What the live model reads and sees: texts for it, pictures for it, and pictures of the chat.
+
+use super::microphone::WORDS_CAPACITY;
+use crate::files::{FileError, SavedFile};
+use crate::message::{Channel, Event, Problem};
+use crate::provider::live::LiveInput;
+use crate::session::actor::Session;
+use crate::session::job::Asker;
+use crate::session::journal::{Effect, Step};
+use bytes::Bytes;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A model tells within this how much was heard of a reply that a text interrupts. After it the text is written down as
+/// it came: somebody waits to see it.
+const LONGEST_UNWRITTEN: Duration = Duration::from_secs(1);
+
+/// A text that a model reads already. The log has it behind everything that was said before.
+#[derive(Debug)]
+pub(in crate::session) struct Unwritten {
+    asker: Asker,
+    channel: Channel,
+    event: Event,
+    place: u64,
+    pub(in crate::session) until: Instant,
+}
+
+impl Session {
+    pub(in crate::session) fn send_live_text(
+        &mut self,
+        asker: Asker,
+        echo: Option<Channel>,
+        text: String,
+    ) {
+        if !self.voice.has_room() {
+            return self.refuse(asker, Problem::QueueFull { waiting: WORDS_CAPACITY });
+        }
+        self.write_text();
+        let unseen = self.recent.take_unseen().into_iter().map(LiveInput::Image);
+        let mut shown: Vec<_> = unseen.map(Effect::Show).collect();
+        let Some(channel) = echo else {
+            shown.push(Effect::Show(LiveInput::Text(text)));
+            return self.record_for(asker, Step { changes: Vec::new(), effects: shown });
+        };
+        let attachments = self.recent.take(channel);
+        let event = Event::UserText { text: text.clone(), attachments };
+        if channel != Channel::Chat || !self.voice.is_open() {
+            shown.push(Effect::Show(LiveInput::Text(text)));
+            let mut step = Step { changes: Vec::new(), effects: shown };
+            self.append(&mut step, channel, event);
+            return self.record_for(asker, step);
+        }
+        let place = self.desk.hold_for_text();
+        shown.extend([LiveInput::Place(place), LiveInput::Text(text)].map(Effect::Show));
+        self.record(Step { changes: Vec::new(), effects: shown });
+        let until = Instant::now() + LONGEST_UNWRITTEN;
+        self.voice.unwritten = Some(Unwritten { asker, channel, event, place, until });
+    }
+
+    /// Everything that was said before it is in the log.
+    pub(super) fn on_placed_text(&mut self, place: u64) {
+        if self.voice.unwritten.as_ref().is_some_and(|text| text.place == place) {
+            self.write_text();
+        }
+    }
+
+    /// Whatever came before it is told by now, or will not be.
+    pub(in crate::session) fn write_text(&mut self) {
+        let Some(Unwritten { asker, channel, event, .. }) = self.voice.unwritten.take() else {
+            return;
+        };
+        self.desk.release_text();
+        let mut step = Step::default();
+        self.append(&mut step, channel, event);
+        self.record_for(asker, step);
+    }
+
+    /// A picture of the chat is seen at once by a model that is there. It opens none: it may be meant for the chat.
+    pub(in crate::session) fn on_stored(
+        &mut self,
+        asker: Asker,
+        channel: Channel,
+        mut picture: Option<Bytes>,
+        saved: Result<SavedFile, FileError>,
+    ) {
+        let note = match saved {
+            Ok(saved) => saved.note,
+            Err(err) => {
+                return self.refuse(asker, Problem::FileRefused { reason: err.to_string() });
+            }
+        };
+        let mut step = Step::default();
+        if self.voice.is_open() && self.voice.has_room() {
+            let seen = picture.take().map(LiveInput::Image);
+            step.effects.extend(seen.map(Effect::Show));
+        }
+        if let Some(path) = note.path.clone() {
+            self.recent.add(channel, path, picture);
+        }
+        self.append(&mut step, channel, Event::UserFile(note));
+        self.record_for(asker, step);
+    }
+
+    pub(in crate::session) fn on_image_stored(
+        &mut self,
+        asker: Asker,
+        image: Bytes,
+        saved: Result<SavedFile, FileError>,
+    ) {
+        if let Err(err) = saved {
+            return self.refuse(asker, Problem::FileRefused { reason: err.to_string() });
+        }
+        if !self.voice.has_room() {
+            return self.refuse(asker, Problem::QueueFull { waiting: WORDS_CAPACITY });
+        }
+        let effects = vec![Effect::Show(LiveInput::Image(image))];
+        self.record_for(asker, Step { changes: Vec::new(), effects });
+    }
+}

@@ -1,0 +1,205 @@
+//! What a place of work means to an agent's process: its directory, a home of its own, and the box around it, in which
+//! there is nothing of the gateway.
+
+use super::site::{Shared, Site};
+use crate::config::{self, Config};
+use crate::message::{AgentKind, AgentRow, AgentSlot, CommandFormat, Principal, SessionId};
+use crate::provider::agent::{self, AgentHome, Checker, Place, Program};
+use crate::sandbox::{self, Confinement, Means, Network};
+use crate::session::Env;
+use crate::session::actor::Session;
+use crate::store;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The home of the agent that every session has.
+const SCRIPTED: &str = "scripted";
+/// Of our home, so that commits have an author.
+const ALWAYS_LINKED: &str = "~/.gitconfig";
+
+/// See [`crate::workplace::Nested`].
+const NOT_ALL_PROTECTED: &str = "the project holds more directories or repositories than the gateway looks at, so this \
+                                 agent can change hooks and settings of some repositories within it";
+
+/// What agents need for a moment: below the data directory, for each session and everybody who works in it.
+pub(in crate::session) const TEMP: &str = "agent-temp";
+
+/// Makes places of sites.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct Quarters {
+    env: Env,
+    principal: Principal,
+    session: SessionId,
+}
+
+/// Who works there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum Tenant {
+    Agent(AgentSlot),
+    /// The operator's check command, on this agent's work: those of all agents run at once.
+    Check(AgentSlot),
+}
+
+impl Tenant {
+    fn room(self) -> String {
+        match self {
+            Self::Agent(slot) => slot.number().to_string(),
+            Self::Check(slot) => ["check", &slot.number().to_string()].join("-"),
+        }
+    }
+}
+
+/// Why agents are not boxed, if they are not. Blocking.
+pub(in crate::session) fn no_box(config: &Config) -> Option<Arc<str>> {
+    if !config.box_rules.enabled {
+        return Some("[box] enabled = false".into());
+    }
+    sandbox::probe(&config.supervisor, config.box_rules.way).err().map(Into::into)
+}
+
+/// What no agent sees, whoever it works for.
+pub(in crate::session) fn hidden(config: &Config) -> Arc<[PathBuf]> {
+    let mut hidden = sandbox::secrets_of_others(config::home().as_deref());
+    hidden.extend(config.box_rules.hidden.iter().chain([&config.data]).cloned());
+    hidden.extend(config::settings_directory());
+    hidden.into()
+}
+
+impl Quarters {
+    /// For the agent of this row, or the scripted one, which has none.
+    pub(in crate::session) fn place(
+        &self,
+        site: &Site,
+        row: Option<&AgentRow>,
+        tenant: Tenant,
+    ) -> Place {
+        let home = self.home(row, tenant);
+        let notice = self.env.no_box.as_ref().map(|why| {
+            format!(
+                "this agent is not boxed and can read and change whatever the gateway can: {why}"
+            )
+        });
+        let config = &self.env.config;
+        // Whether there can be a box was asked at the start; the answer is the same.
+        let means = match self.env.no_box {
+            None => sandbox::probe(&config.supervisor, config.box_rules.way).ok(),
+            Some(_) => None,
+        };
+        let confinement =
+            means.map(|means| Arc::new(self.confinement(site, row, &home, means.clone())));
+        let notice = notice.or_else(|| is_cut(site).then(|| NOT_ALL_PROTECTED.to_owned()));
+        let directory = site.directory(&self.env.files);
+        Place { directory, home: Some(home), confinement, notice }
+    }
+
+    fn home(&self, row: Option<&AgentRow>, tenant: Tenant) -> AgentHome {
+        let name = row.map_or(SCRIPTED, |row| &row.name);
+        let shared = row.into_iter().flat_map(|row| &row.writable).map(String::as_str);
+        let links = shared.chain([ALWAYS_LINKED]).filter_map(|text| {
+            Some((PathBuf::from(text.strip_prefix("~/")?), config::at_home(text)?))
+        });
+        let directory = self.env.files.agent_home(&self.principal, name);
+        let temp = temp(&self.env.config.data, &self.session).join(tenant.room());
+        AgentHome { directory, temp, links: links.collect() }
+    }
+
+    fn confinement(
+        &self,
+        site: &Site,
+        row: Option<&AgentRow>,
+        home: &AgentHome,
+        means: Means,
+    ) -> Confinement {
+        let config = &self.env.config;
+        let directory = site.directory(&self.env.files);
+        let mut writable = vec![directory.clone(), home.home(), home.temp.clone()];
+        let shared = row.into_iter().flat_map(|row| &row.writable);
+        writable.extend(shared.filter_map(|text| config::at_home(text)));
+        let protected = match site {
+            Site::Worktree(worktree) => {
+                // Its directory may be below the top of the repository. Nothing of the user's is writable.
+                writable.push(worktree.top().to_owned());
+                Vec::new()
+            }
+            // Hooks, settings and where its parts are: all of it is used by whoever uses git next, outside of the box.
+            Site::Shared(Shared { nested, .. }) => {
+                let own = directory.join(".git");
+                // What is a mount itself cannot be renamed, so that nothing else takes the place of a repository.
+                writable.extend(nested.entries.iter().flat_map(|git| between(git, &directory)));
+                nested.entries.iter().cloned().chain([own]).collect()
+            }
+        };
+        let mut seen = vec![self.env.files.made_uploads(&self.principal)];
+        if let Site::Worktree(worktree) = site {
+            // Its repository borrows these.
+            seen.extend(worktree.borrowed_objects());
+        }
+        let own = ["token", store::FILE, "control.sock"].map(|name| config.data.join(name));
+        let network = match row {
+            Some(row) if row.network => Network::Open,
+            Some(_) | None => Network::None,
+        };
+        Confinement {
+            launcher: config.supervisor.clone(),
+            writable,
+            readable: named(row).chain(seen).collect(),
+            protected,
+            hidden: Arc::clone(&self.env.hidden),
+            secrets: config.private_files().into_iter().chain(own).collect(),
+            network,
+            means,
+            limits: config.box_rules.limits,
+            closed_ports: vec![config.listen.port()],
+        }
+    }
+}
+
+/// Where the agents of a session have what they need for a moment.
+pub(in crate::session) fn temp(data: &Path, session: &SessionId) -> PathBuf {
+    data.join(TEMP).join(session.as_str())
+}
+
+/// Directories from that of a repository up to the project, which is none of them.
+fn between<'a>(git: &'a Path, project: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    let parents = git.ancestors().skip(1).take_while(move |parent| *parent != project);
+    parents.map(Path::to_owned)
+}
+
+fn is_cut(site: &Site) -> bool {
+    match site {
+        Site::Worktree(_) => false,
+        Site::Shared(shared) => shared.nested.cut,
+    }
+}
+
+/// What the row's command names has to be seen, wherever it is.
+fn named(row: Option<&AgentRow>) -> impl Iterator<Item = PathBuf> {
+    let program = row.and_then(agent::installed).and_then(|path| path.canonicalize().ok());
+    let program = program.and_then(|path| path.parent().map(Path::to_owned));
+    let arguments = row.into_iter().flat_map(|row| row.command.iter().skip(1));
+    let arguments: Vec<_> =
+        arguments.map(PathBuf::from).filter(|path| path.is_absolute()).collect();
+    program.into_iter().chain(arguments)
+}
+
+impl Session {
+    pub(in crate::session) fn quarters(&self) -> Quarters {
+        let (env, principal, session) = (self.env.clone(), self.principal.clone(), self.id.clone());
+        Quarters { env, principal, session }
+    }
+
+    /// The operator's check command, if there is one.
+    pub(super) fn checker(&self) -> Option<Checker> {
+        let check = self.env.config.check.as_ref()?;
+        let row = AgentRow {
+            command: check.command.clone(),
+            env: check.env.clone(),
+            network: check.network,
+            ..AgentRow::new("check", AgentKind::Command(CommandFormat::Text))
+        };
+        let config = &self.env.config;
+        let (supervisor, owner) = (config.supervisor.clone(), agent::owner(&config.data));
+        let program = Program { row, supervisor, owner, model: None, resume: None };
+        Some(Checker { program: Arc::new(program), limit: check.limit })
+    }
+}

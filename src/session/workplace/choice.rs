@@ -1,0 +1,413 @@
+//! Which of several results is kept: agents' work is summed up, compared, shown, taken over, thrown away or brought
+//! back. What touches an agent's place waits until the agent is at rest, and the agent waits until it is done.
+
+use super::inspect;
+use super::inspect::{Carried, Known, ProjectUse};
+use super::results::{is_told, project_name};
+use super::site::SiteWish;
+use crate::message::{
+    AgentSet, AgentSlot, BackupList, Channel, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome,
+    ComparisonRow, DiffNote, Event, Notice, PlaceKind, Problem, RequestNo, RunOutcome, RunSummary,
+    Signal,
+};
+use crate::session::actor::Session;
+use crate::session::job::{Asker, JobDone};
+use crate::session::journal::Step;
+use crate::session::models;
+use crate::session::run::current::Current;
+use crate::session::run::lane::Lane;
+use crate::session::run::spent::Spent;
+use crate::session::{SessionClosed, SessionHandle, Urgent};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
+
+pub(super) const TOO_MANY: &str = "others are being looked at already; try again in a moment";
+/// How long a choice may go on when the gateway ends.
+const LAST_CHOICES: Duration = Duration::from_secs(3);
+/// What is shown on a socket; there is more over HTTP.
+const SHOWN_DIFF: usize = 256 * 1024;
+
+/// Who wants to know.
+#[derive(Debug)]
+pub(in crate::session) enum Inquirer<T> {
+    /// Answered on the channel, to everybody there who knows these packets.
+    Socket(Asker),
+    /// A user who has typed it in words. Everything is told in words, where it was typed.
+    Typed {
+        asker: Asker,
+        pane: Channel,
+    },
+    Caller(oneshot::Sender<Result<T, Problem>>),
+}
+
+impl<T> Inquirer<T> {
+    /// By which it is known when it is sent again.
+    fn request(&self) -> Option<&RequestNo> {
+        match self {
+            Self::Socket(asker) | Self::Typed { asker, .. } => asker.request.as_ref(),
+            Self::Caller(_) => None,
+        }
+    }
+}
+
+/// What is asked of the work of agents from outside of any socket.
+#[derive(Debug)]
+pub(in crate::session) enum Inquiry {
+    Compare { agents: AgentSet, check: CheckWish, reply: Reply<Arc<[ComparisonRow]>> },
+    Diff { agent: AgentSlot, path: Option<String>, reply: Reply<Arc<DiffNote>> },
+    Backups { agent: Option<AgentSlot>, reply: Reply<Arc<BackupList>> },
+    Choose { agent: AgentSlot, choice: Choice, reply: Reply<Chosen> },
+}
+
+pub(super) type Reply<T> = oneshot::Sender<Result<T, Problem>>;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ChoiceError {
+    #[error(transparent)]
+    Refused(Problem),
+    #[error(transparent)]
+    Closed(#[from] SessionClosed),
+}
+
+impl SessionHandle {
+    pub async fn compare(
+        &self,
+        agents: AgentSet,
+        check: CheckWish,
+    ) -> Result<Arc<[ComparisonRow]>, ChoiceError> {
+        self.inquire(|reply| Inquiry::Compare { agents, check, reply }).await
+    }
+
+    /// All of it, up to what git tells.
+    pub async fn diff(
+        &self,
+        agent: AgentSlot,
+        path: Option<String>,
+    ) -> Result<Arc<DiffNote>, ChoiceError> {
+        self.inquire(|reply| Inquiry::Diff { agent, path, reply }).await
+    }
+
+    /// It is carried out to its end, whoever stops waiting for it.
+    pub async fn choose(&self, agent: AgentSlot, choice: Choice) -> Result<Chosen, ChoiceError> {
+        self.inquire(|reply| Inquiry::Choose { agent, choice, reply }).await
+    }
+
+    pub(super) async fn inquire<T>(
+        &self,
+        inquiry: impl FnOnce(Reply<T>) -> Inquiry,
+    ) -> Result<T, ChoiceError> {
+        self.note_use();
+        let (reply, answer) = oneshot::channel();
+        let asked = Urgent::Inquiry(Box::new(inquiry(reply)));
+        self.inner.urgent.send(asked).await.map_err(|_| SessionClosed)?;
+        answer.await.map_err(|_| SessionClosed)?.map_err(ChoiceError::Refused)
+    }
+}
+
+impl Session {
+    pub(in crate::session) fn on_inquiry(&mut self, inquiry: Inquiry) {
+        match inquiry {
+            Inquiry::Compare { agents, check, reply } => {
+                self.compare(Inquirer::Caller(reply), agents, check);
+            }
+            Inquiry::Diff { agent, path, reply } => {
+                self.show_diff(Inquirer::Caller(reply), agent, path);
+            }
+            Inquiry::Backups { agent, reply } => {
+                self.list_backups(Inquirer::Caller(reply), agent);
+            }
+            Inquiry::Choose { agent, choice, reply } => {
+                self.choose(Inquirer::Caller(reply), agent, choice);
+            }
+        }
+    }
+
+    /// Told right before the end of a run, if there is something to tell. Kept in any case, for comparisons.
+    pub(in crate::session) fn sum_up(
+        &mut self,
+        step: &mut Step,
+        slot: AgentSlot,
+        done: &mut Current,
+        outcome: RunOutcome,
+    ) {
+        let changed = std::mem::take(&mut done.files);
+        let overlaps = self.results.overlaps(slot, changed.files.iter().map(|file| &file.path));
+        let summary = RunSummary {
+            run: done.run.id,
+            project: Some(self.project()),
+            place: done.place,
+            outcome,
+            seconds: done.started.elapsed().as_secs_f64(),
+            usage: done.usage.take(),
+            files: changed.files,
+            more: changed.more,
+            overlaps,
+            left_out: changed.left_out,
+        };
+        if is_told(&summary) {
+            self.append(step, Channel::Agent(slot), Event::RunSummed(summary.clone()));
+        }
+        let was_apart = summary.place == Some(PlaceKind::Worktree);
+        self.results.note(slot, summary);
+        if was_apart {
+            self.mention_kept(slot);
+        }
+    }
+
+    pub(in crate::session) fn compare(
+        &mut self,
+        inquirer: Inquirer<Arc<[ComparisonRow]>>,
+        agents: AgentSet,
+        check: CheckWish,
+    ) {
+        if !self.results.may_look() {
+            return self.refuse_inquiry(inquirer, TOO_MANY.to_owned());
+        }
+        let known: Vec<_> = agents.iter().map(|slot| self.known(slot)).collect();
+        let check = match check {
+            CheckWish::Run => self.checker().map(|checker| (checker, self.quarters())),
+            CheckWish::Skip => None,
+        };
+        self.jobs.spawn(async move {
+            JobDone::Compared { inquirer, rows: inspect::compare(known, check).await.into() }
+        });
+    }
+
+    pub(in crate::session) fn on_compared(
+        &mut self,
+        inquirer: Inquirer<Arc<[ComparisonRow]>>,
+        rows: Arc<[ComparisonRow]>,
+    ) {
+        self.results.looked();
+        match inquirer {
+            Inquirer::Caller(reply) => drop(reply.send(Ok(rows))),
+            Inquirer::Socket(asker) | Inquirer::Typed { asker, .. } => {
+                self.audience.tell_knowing(Channel::Chat, &Signal::Compared { rows });
+                self.record_for(asker, Step::default());
+            }
+        }
+    }
+
+    pub(in crate::session) fn show_diff(
+        &mut self,
+        inquirer: Inquirer<Arc<DiffNote>>,
+        agent: AgentSlot,
+        path: Option<String>,
+    ) {
+        if !self.results.may_look() {
+            return self.refuse_inquiry(inquirer, TOO_MANY.to_owned());
+        }
+        let wish = self.wish(agent);
+        self.jobs.spawn(async move {
+            JobDone::Diffed { inquirer, diff: inspect::diff(wish, path).await }
+        });
+    }
+
+    pub(in crate::session) fn on_diffed(
+        &mut self,
+        inquirer: Inquirer<Arc<DiffNote>>,
+        diff: Result<DiffNote, String>,
+    ) {
+        self.results.looked();
+        let diff = diff.map_err(|reason| Problem::NoChoice { reason });
+        match (inquirer, diff) {
+            (Inquirer::Caller(reply), diff) => drop(reply.send(diff.map(Arc::new))),
+            (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Ok(diff)) => {
+                let channel = Channel::Agent(diff.agent);
+                let signal = Signal::Diff(Arc::new(inspect::shortened(diff, SHOWN_DIFF)));
+                self.audience.tell_knowing(channel, &signal);
+                self.record_for(asker, Step::default());
+            }
+            (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Err(problem)) => {
+                self.refuse(asker, problem);
+            }
+        }
+    }
+
+    /// An agent at work would change what is being chosen.
+    pub(in crate::session) fn choose(
+        &mut self,
+        inquirer: Inquirer<Chosen>,
+        agent: AgentSlot,
+        choice: Choice,
+    ) {
+        let lane = &mut self.lanes[usize::from(agent.number())];
+        if !lane.is_idle() {
+            let reason = "the agent is at work; stop it or wait, then try again".to_owned();
+            return self.refuse_inquiry(inquirer, reason);
+        }
+        lane.hold();
+        if let Some(request) = inquirer.request() {
+            self.desk.begin_choice(request.clone());
+        }
+        let (wish, others) = (self.wish(agent), self.project_use());
+        self.jobs.spawn(async move {
+            let kind = choice.kind();
+            let carried = inspect::choose(wish, choice, others).await;
+            JobDone::Chosen { inquirer, agent, kind, carried }
+        });
+    }
+
+    /// A run whose place is not known yet may be in the project.
+    fn project_use(&self) -> ProjectUse {
+        let in_project = |lane: &Lane| {
+            let place = lane.current.as_ref().map(|current| current.place);
+            matches!(lane.channel, Channel::Agent(_))
+                && place.is_some_and(|place| place != Some(PlaceKind::Worktree))
+        };
+        if self.lanes.iter().any(in_project) { ProjectUse::Busy } else { ProjectUse::Quiet }
+    }
+
+    /// What is being done with files is done to its end, and written down, before the gateway ends.
+    pub(in crate::session) async fn finish_choices(&mut self) {
+        let until = Instant::now() + LAST_CHOICES;
+        while self.lanes.iter().any(Lane::is_held) {
+            match timeout_at(until, self.jobs.join_next()).await {
+                Ok(Some(Ok(done @ JobDone::Chosen { .. }))) => self.on_job(done),
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => break,
+            }
+        }
+    }
+
+    pub(super) fn refuse_inquiry<T>(&mut self, inquirer: Inquirer<T>, reason: String) {
+        let problem = Problem::NoChoice { reason };
+        match inquirer {
+            Inquirer::Caller(reply) => drop(reply.send(Err(problem))),
+            Inquirer::Socket(asker) => self.refuse(asker, problem),
+            Inquirer::Typed { asker, pane } => {
+                let mut step = Step::default();
+                if let Problem::NoChoice { reason } = &problem {
+                    let told = Notice::NotChosen { reason: reason.clone() };
+                    self.append(&mut step, pane, Event::Notice(told));
+                }
+                self.journal.record(step);
+                self.refuse(asker, problem);
+            }
+        }
+    }
+
+    pub(in crate::session) fn on_chosen(
+        &mut self,
+        inquirer: Inquirer<Chosen>,
+        agent: AgentSlot,
+        kind: ChoiceKind,
+        carried: Result<Carried, String>,
+    ) {
+        let index = usize::from(agent.number());
+        self.lanes[index].let_go();
+        if kind != ChoiceKind::Accept {
+            // What the agent has open may be gone; it comes back with its conversation.
+            self.lanes[index].cut();
+        }
+        let again = self.sent_again(&inquirer);
+        let mut step = Step::default();
+        match carried {
+            Ok(Carried { outcome, touched }) => {
+                let chosen = Chosen { agent, project: Some(self.project()), kind, outcome };
+                self.note_choice(&mut step, &chosen, touched);
+                self.append(&mut step, Channel::Agent(agent), Event::Chosen(chosen.clone()));
+                self.start_next(&mut step, index);
+                match inquirer {
+                    Inquirer::Socket(asker) => self.record_for(asker, step),
+                    Inquirer::Typed { asker, pane } => {
+                        if pane == Channel::Chat {
+                            self.append(&mut step, pane, Event::Chosen(chosen));
+                        }
+                        self.record_for(asker, step);
+                    }
+                    Inquirer::Caller(reply) => {
+                        self.journal.record(step);
+                        let _ = reply.send(Ok(chosen));
+                    }
+                }
+                again.into_iter().for_each(|asker| self.acknowledge_again(asker));
+            }
+            Err(reason) => {
+                self.start_next(&mut step, index);
+                self.journal.record(step);
+                for asker in again {
+                    self.refuse(asker, Problem::NoChoice { reason: reason.clone() });
+                }
+                self.refuse_inquiry(inquirer, reason);
+            }
+        }
+    }
+
+    /// Who has sent the same request again while it was carried out.
+    fn sent_again(&mut self, inquirer: &Inquirer<Chosen>) -> Vec<Asker> {
+        match inquirer.request() {
+            Some(request) => self.desk.end_choice(request),
+            None => Vec::new(),
+        }
+    }
+
+    /// What has become of the files, for those who show them and for later warnings.
+    fn note_choice(&mut self, step: &mut Step, chosen: &Chosen, touched: PlaceKind) {
+        let ChosenOutcome::Done { files, .. } = &chosen.outcome else { return };
+        if chosen.settles() {
+            self.results.settle(chosen.agent);
+        }
+        match touched {
+            PlaceKind::Shared => {
+                let channel = Channel::Agent(chosen.agent);
+                self.tell_changes(step, channel, files.clone(), PlaceKind::Shared);
+            }
+            PlaceKind::Worktree => {}
+        }
+    }
+
+    /// By which work is told from that in other projects.
+    fn project(&self) -> String {
+        project_name(&self.env.files)
+    }
+
+    pub(super) fn wish(&self, slot: AgentSlot) -> SiteWish {
+        SiteWish::new(&self.env, &self.id, slot, &self.settings)
+    }
+
+    /// What a comparison says about an agent before anybody looks at its files.
+    fn known(&self, slot: AgentSlot) -> Known {
+        let current = self.lanes[usize::from(slot.number())].current.as_ref();
+        let last = self.results.last(slot);
+        let mut own = self.results.spent(slot);
+        let mut shared = Spent::default();
+        // Files of a run in the project are told at its end.
+        let told = last.filter(|last| current.is_none() && last.place != Some(PlaceKind::Worktree));
+        match (current, told) {
+            (Some(current), _) => {
+                let (seconds, usage) = (current.started.elapsed().as_secs_f64(), &current.usage);
+                if current.place != Some(PlaceKind::Shared) {
+                    own.add(seconds, usage.as_ref());
+                }
+                if current.place != Some(PlaceKind::Worktree) {
+                    shared.add(seconds, usage.as_ref());
+                }
+            }
+            (None, Some(last)) => shared.add(last.seconds, last.usage.as_ref()),
+            (None, None) => {}
+        }
+        let files = told.map_or(&[][..], |summary| &summary.files);
+        let touched = self.results.touched(slot);
+        let row = ComparisonRow {
+            agent: slot,
+            name: models::agent_name(&self.settings, slot).unwrap_or_default().to_owned(),
+            place: PlaceKind::Shared,
+            run: current.map(|current| current.run.id).or(last.map(|summary| summary.run)),
+            outcome: last.filter(|_| current.is_none()).map(|summary| summary.outcome),
+            seconds: shared.seconds,
+            usage: shared.usage,
+            files: files.len(),
+            added: inspect::lines(files, |file| file.added),
+            removed: inspect::lines(files, |file| file.removed),
+            check: None,
+            overlaps: self.results.overlaps(slot, touched),
+            left_out: Vec::new(),
+            problem: None,
+        };
+        Known { wish: self.wish(slot), row, own }
+    }
+}

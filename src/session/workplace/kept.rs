@@ -1,0 +1,60 @@
+//! Work that an agent left in a copy of its own before it was sent to the project itself: nothing of it is lost, and its
+//! user is told so where the agent is.
+
+use super::inspect::blocking;
+use super::site;
+use crate::message::{AgentSlot, Channel, Event, Notice, Settings};
+use crate::session::actor::Session;
+use crate::session::job::JobDone;
+use crate::session::journal::Step;
+use tracing::warn;
+
+impl Session {
+    /// Settings have changed; who is at work goes on where it is, and is looked at when it is done.
+    pub(in crate::session) fn mention_kept_since(&mut self, before: &Settings) {
+        for slot in AgentSlot::ALL {
+            let was_shared = site::is_shared(before, slot);
+            if !was_shared && site::is_shared(&self.settings, slot) {
+                self.tell_shared_risk(slot);
+            }
+            if !was_shared && self.lanes[usize::from(slot.number())].is_idle() {
+                self.mention_kept(slot);
+            }
+        }
+    }
+
+    /// Said when it is chosen, and in the welcome.
+    fn tell_shared_risk(&mut self, agent: AgentSlot) {
+        let mut step = Step::default();
+        let line = self.env.language.get().say("welcome", "shared_risk", &[]);
+        self.append(&mut step, Channel::Agent(agent), Event::RunLine(line));
+        self.journal.record(step);
+    }
+
+    pub(super) fn mention_kept(&mut self, agent: AgentSlot) {
+        if !site::is_shared(&self.settings, agent) {
+            return;
+        }
+        let wish = self.wish(agent);
+        self.jobs.spawn(async move {
+            let files = blocking(wish, |wish| wish.kept()).await.unwrap_or_else(|err| {
+                warn!(err, "whether an agent has left something in its own place is not known");
+                0
+            });
+            JobDone::Kept { agent, files }
+        });
+    }
+
+    pub(in crate::session) fn on_kept(&mut self, agent: AgentSlot, files: usize) {
+        if files == 0 {
+            return;
+        }
+        let mut step = Step::default();
+        self.append(
+            &mut step,
+            Channel::Agent(agent),
+            Event::Notice(Notice::WorkKept { agent, files }),
+        );
+        self.journal.record(step);
+    }
+}

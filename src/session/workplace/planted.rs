@@ -1,0 +1,74 @@
+//! Git repositories that an agent makes in the project itself. Whoever uses git there next would run what their settings
+//! name, so they are moved out of the project while the agent works and when it is done, and its user is told.
+
+use super::site::{Site, SiteWish};
+use crate::message::{Channel, Event, RunId};
+use crate::session::actor::Session;
+use crate::session::job::JobDone;
+use crate::session::journal::Step;
+use crate::session::run::lane::lane_index;
+use crate::workplace::{GitLayouts, SetAside};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
+
+/// Between two looks at least, and in times of what a look takes.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
+const PAUSE_FACTOR: u32 = 20;
+
+/// What is looked for while a run goes on.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct RepositoryWatch {
+    channel: Channel,
+    run: RunId,
+    known: Arc<GitLayouts>,
+    wish: SiteWish,
+    pause: Duration,
+}
+
+impl Session {
+    /// Does nothing for an agent with a copy of its own: nobody else uses git there.
+    pub(super) fn watch_for_repositories(&mut self, channel: Channel, run: RunId, site: &Site) {
+        let (Site::Shared(shared), Channel::Agent(slot)) = (site, channel) else { return };
+        let (known, wish) = (Arc::clone(&shared.layouts), self.wish(slot));
+        let pause = SHORTEST_PAUSE;
+        self.jobs.spawn(look(RepositoryWatch { channel, run, known, wish, pause }));
+    }
+
+    pub(in crate::session) fn on_looked_for_repositories(
+        &mut self,
+        watch: RepositoryWatch,
+        moved: Vec<SetAside>,
+    ) {
+        self.tell_set_aside(watch.channel, &moved);
+        let current =
+            lane_index(watch.channel).and_then(|index| self.lanes[index].current.as_ref());
+        // The look at its end is another one.
+        if current.is_some_and(|current| current.run.id == watch.run && current.before.is_some()) {
+            self.jobs.spawn(look(watch));
+        }
+    }
+
+    pub(super) fn tell_set_aside(&mut self, channel: Channel, moved: &[SetAside]) {
+        let mut step = Step::default();
+        for SetAside { path, place } in moved {
+            let place = place.display().to_string();
+            let values = [("path", path.as_str()), ("place", &place)];
+            let line = self.env.language.get().say("notice", "repository_set_aside", &values);
+            self.append(&mut step, channel, Event::RunLine(line));
+        }
+        if !step.changes.is_empty() {
+            self.journal.record(step);
+        }
+    }
+}
+
+async fn look(mut watch: RepositoryWatch) -> JobDone {
+    sleep(watch.pause).await;
+    let (known, aside) = (Arc::clone(&watch.known), watch.wish.aside());
+    let turn = watch.wish.turn().await;
+    let began = Instant::now();
+    let moved = turn.blocking(move || known.set_new_ones_aside(&aside)).await.unwrap_or_default();
+    watch.pause = (began.elapsed() * PAUSE_FACTOR).max(SHORTEST_PAUSE);
+    JobDone::LookedForRepositories { watch, moved }
+}

@@ -1,0 +1,182 @@
+//! Backups of a session: listed, and brought back into the place that they are of. They are the session's own, except
+//! where an agent works in a project without git: there they are those of the project's files, which belong to everybody
+//! who works on it.
+
+use super::choice::{ChoiceError, Inquirer, Inquiry, TOO_MANY};
+use super::inspect::{Carried, ProjectUse, blocking, done, paths};
+use super::site::{SiteError, SiteWish};
+use crate::files::{self, FileError, Files, Moment};
+use crate::message::{
+    AgentSlot, BackupList, BackupNote, BackupReason, Channel, PlaceKind, Problem, RestorePoint,
+    Signal,
+};
+use crate::session::SessionHandle;
+use crate::session::actor::Session;
+use crate::session::job::JobDone;
+use crate::session::journal::Step;
+use crate::workplace::{Backup, GitError, Place, Repository};
+use std::sync::Arc;
+
+impl SessionHandle {
+    /// What can be brought back on the channel of `agent`, or all of it.
+    pub async fn backups(&self, agent: Option<AgentSlot>) -> Result<Arc<BackupList>, ChoiceError> {
+        self.inquire(|reply| Inquiry::Backups { agent, reply }).await
+    }
+}
+
+impl Session {
+    pub(in crate::session) fn list_backups(
+        &mut self,
+        inquirer: Inquirer<Arc<BackupList>>,
+        agent: Option<AgentSlot>,
+    ) {
+        if !self.results.may_look() {
+            return self.refuse_inquiry(inquirer, TOO_MANY.to_owned());
+        }
+        let wish = self.wish(agent.unwrap_or(AgentSlot::ALL[0]));
+        self.jobs.spawn(async move {
+            JobDone::BackupsListed { inquirer, list: backups(wish, agent).await }
+        });
+    }
+
+    pub(in crate::session) fn on_backups_listed(
+        &mut self,
+        inquirer: Inquirer<Arc<BackupList>>,
+        list: Result<BackupList, String>,
+    ) {
+        self.results.looked();
+        let list = list.map(Arc::new).map_err(|reason| Problem::NoChoice { reason });
+        match (inquirer, list) {
+            (Inquirer::Caller(reply), list) => drop(reply.send(list)),
+            (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Ok(list)) => {
+                let channel = list.agent.map_or(Channel::Chat, Channel::Agent);
+                self.audience.tell_knowing(channel, &Signal::Backups(list));
+                self.record_for(asker, Step::default());
+            }
+            (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Err(problem)) => {
+                self.refuse(asker, problem);
+            }
+        }
+    }
+}
+
+async fn backups(wish: SiteWish, agent: Option<AgentSlot>) -> Result<BackupList, String> {
+    blocking(wish, move |wish| {
+        let repository = wish.repository()?.filter(|found| found.has_git() || !wish.is_shared());
+        let mut backups: Vec<_> = match repository {
+            Some(repository) => {
+                let backups = repository.backups(wish.session())?;
+                backups.into_iter().filter(|backup| fits(backup, agent)).map(note).collect()
+            }
+            None => {
+                wish.files().backups().into_iter().map(|backup| file_note(backup.moment)).collect()
+            }
+        };
+        backups.reverse();
+        Ok(BackupList { agent, backups })
+    })
+    .await
+}
+
+/// Those of the project can be brought back by whoever asks on any agent's channel.
+fn fits(backup: &Backup, agent: Option<AgentSlot>) -> bool {
+    agent.is_none() || backup.slot.is_none() || backup.slot == agent
+}
+
+fn note(backup: Backup) -> BackupNote {
+    BackupNote {
+        name: backup.name,
+        reason: Some(backup.reason),
+        made: files::shown(backup.made),
+        agent: backup.slot,
+    }
+}
+
+fn file_note(moment: Moment) -> BackupNote {
+    BackupNote { name: moment.name(), reason: None, made: moment.to_string(), agent: None }
+}
+
+/// In the agent's own place, or in the project if the backup is of the project.
+pub(super) fn restore(
+    wish: &SiteWish,
+    point: &RestorePoint,
+    path: Option<&str>,
+    others: ProjectUse,
+) -> Result<Carried, SiteError> {
+    let Some(repository) = wish.repository()? else {
+        return restore_files(wish.files(), point, path, others);
+    };
+    let backup = match find(wish, &repository, point) {
+        Err(_) if is_of_files(wish, &repository, point) => {
+            return restore_files(wish.files(), point, path, others);
+        }
+        found => found?,
+    };
+    let (restored, touched) = match backup.slot {
+        None if others == ProjectUse::Busy => return Err(SiteError::ProjectBusy),
+        None => {
+            let place = Place::Project;
+            let restored = repository.restore(place, wish.session(), &backup.name, path)?;
+            (restored, PlaceKind::Shared)
+        }
+        Some(slot) if slot != wish.slot() => return Err(SiteError::OtherAgents(slot)),
+        Some(_) => {
+            let worktree = wish.worktree()?;
+            let place = Place::Worktree(&worktree);
+            let restored = repository.restore(place, wish.session(), &backup.name, path)?;
+            (restored, PlaceKind::Worktree)
+        }
+    };
+    let before = restored.backup.map(|backup| backup.name);
+    Ok(done(touched, paths(restored.changes), before))
+}
+
+/// Without a repository who works in the project has the backups of its files, and earlier versions told no others.
+fn is_of_files(wish: &SiteWish, repository: &Repository, point: &RestorePoint) -> bool {
+    let is_moment = match point {
+        RestorePoint::Named(name) => name.contains('/'),
+        RestorePoint::Before(_) => false,
+    };
+    !repository.has_git() && (wish.is_shared() || is_moment)
+}
+
+fn find(
+    wish: &SiteWish,
+    repository: &Repository,
+    point: &RestorePoint,
+) -> Result<Backup, SiteError> {
+    let mut backups = repository.backups(wish.session())?.into_iter();
+    match point {
+        RestorePoint::Before(run) => {
+            let of_run = |backup: &Backup| {
+                backup.reason == BackupReason::Run(*run) && fits(backup, Some(wish.slot()))
+            };
+            backups.find(of_run).ok_or(SiteError::NoBackup(run.0))
+        }
+        RestorePoint::Named(name) => {
+            let found = backups.find(|backup| backup.name == *name);
+            found.ok_or(SiteError::Git(GitError::NoSuchBackup))
+        }
+    }
+}
+
+/// Not all or none, as in a repository: what was written before a disk is full stays, and the backup that was made
+/// first brings it back.
+fn restore_files(
+    files: &Files,
+    point: &RestorePoint,
+    path: Option<&str>,
+    others: ProjectUse,
+) -> Result<Carried, SiteError> {
+    let RestorePoint::Named(name) = point else { return Err(SiteError::NoRunBackups) };
+    let (day, time) = name.split_once('/').unwrap_or_default();
+    let moment = Moment::parse(day, time).ok_or(FileError::NotInBackup)?;
+    if others == ProjectUse::Busy {
+        return Err(SiteError::ProjectBusy);
+    }
+    let restored = files.restore(moment, path)?;
+    let changed = restored.written.into_iter().chain(restored.removed).collect();
+    // A restore keeps what is there, and nothing is newer than that.
+    let before = files.backups().last().map(|backup| backup.moment.name());
+    Ok(done(PlaceKind::Shared, changed, before))
+}
