@@ -13,6 +13,7 @@ mod live_model;
 mod playback;
 mod quote;
 mod setting;
+mod view;
 mod webhook;
 
 pub use activity::{
@@ -33,6 +34,7 @@ pub use quote::{attached, fenced, one_line};
 pub use setting::{
     ModelOffer, Offered, OfferedModel, SettingProblem, SettingValue, Settings, SetupHint,
 };
+pub use view::{Position, View};
 pub use webhook::{Webhook, WebhookCall};
 
 use bytes::Bytes;
@@ -40,6 +42,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Names one session for as long as its data exists: `ws-` and at least 128 random bits in hex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -189,6 +192,21 @@ pub struct Epoch(pub u64);
 /// Position in a channel's log; the first event is 1, so 0 means "nothing seen yet".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Seq(pub u64);
+
+/// Position in the session's history over all channels; rises with each event, and 0 means "nothing seen yet".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Order(pub u64);
+
+/// When an event happened, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct EventTime(pub i64);
+
+impl EventTime {
+    pub fn now() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}
 
 /// One piece of work on a channel, unique within its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -467,6 +485,8 @@ pub enum RunOrigin {
 pub struct Entry {
     pub channel: Channel,
     pub seq: Seq,
+    pub order: Order,
+    pub at: EventTime,
     pub event: Event,
 }
 
@@ -849,7 +869,7 @@ impl Problem {
 #[derive(Debug, Clone)]
 pub struct Greeting {
     pub session: SessionId,
-    pub channel: Channel,
+    pub view: View,
     pub epoch: Epoch,
     /// Everything since the client's cursor follows; otherwise the history from its beginning (or as much as was asked).
     pub resumed: bool,

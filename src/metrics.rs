@@ -43,6 +43,11 @@ impl Metrics {
     }
 
     /// Counts until the returned value is dropped.
+    pub fn view_opened(&self) -> Held {
+        Held::new(&self.0.views)
+    }
+
+    /// Counts until the returned value is dropped.
     pub fn session_loaded(&self) -> Held {
         Held::new(&self.0.sessions)
     }
@@ -226,6 +231,7 @@ struct Numbers {
     connections_refused: [Counter; 2],
     requests_refused: [Counter; 2],
     sockets: [Gauge; Channel::COUNT],
+    views: Gauge,
     sessions: Gauge,
     place_work: Gauge,
     place_work_waiting: Gauge,
@@ -264,6 +270,7 @@ impl Numbers {
                 REQUEST_REASONS.map(|reason| ReasonLabel { reason }),
             ),
             sockets: page.sockets(),
+            views: page.gauge("views", "Attached clients that see a whole session"),
             sessions: page.gauge("sessions", "Sessions in memory"),
             place_work: page.gauge("place_work", "Work on agents' places under way"),
             place_work_waiting: page

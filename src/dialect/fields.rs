@@ -105,6 +105,11 @@ impl Fields {
         }
     }
 
+    /// Whatever is there, for a caller that looks at it itself.
+    pub fn take(&mut self, field: &str) -> Option<Value> {
+        self.0.remove(field)
+    }
+
     /// A text that has to be there.
     pub fn text(&mut self, field: &str) -> Result<String, BodyError> {
         match self.0.remove(field) {
@@ -156,6 +161,12 @@ impl Fields {
             None => Ok(()),
             Some(field) => Err(BodyError::Unknown { field: short(field), known: known.join(", ") }),
         }
+    }
+}
+
+impl From<Map<String, Value>> for Fields {
+    fn from(values: Map<String, Value>) -> Self {
+        Self(values)
     }
 }
 

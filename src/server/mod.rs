@@ -4,6 +4,7 @@ mod accept;
 mod admission;
 mod agents;
 mod aicore;
+mod api;
 mod assets;
 mod backups;
 mod body;
@@ -13,6 +14,7 @@ pub mod control;
 mod cookie;
 mod core_api;
 mod cors;
+mod door;
 mod guard;
 mod health;
 mod language;
@@ -159,6 +161,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .merge(page::routes())
         .merge(assets::routes())
         .merge(aicore::routes())
+        .merge(api::routes())
         .merge(core_api::routes())
         .merge(agents::routes())
         .merge(backups::routes())

@@ -1,12 +1,14 @@
 //! One WebSocket connection: one task, one loop, whatever the dialect.
 
+use super::AppState;
 use super::connection::Heard;
-use crate::dialect::{DecodeError, Dialect, Refusal};
+use crate::dialect::{Dialect, Encoder, Frame, FrameError, Received, Refusal};
 use crate::message::{ConnectionId, Delivery, Greeting, Inbound, Problem, Signal, SystemNotice};
 use crate::metrics::Metrics;
 use crate::session::{Reader, ReaderEnd, Role, SessionHandle, Step};
 use crate::task::Doorbell;
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+use bytes::Bytes;
 use futures_util::future::select;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use std::future::poll_fn;
@@ -19,13 +21,17 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 use tungstenite::error::{CapacityError, Error as WsError};
 
+/// Small on purpose: the default of 128 KiB per socket is most of what an idle connection costs.
+const READ_BUFFER: usize = 8 * 1024;
+/// Frames are collected up to here before they go to the network.
+const WRITE_BUFFER: usize = 16 * 1024;
 /// Packets that are ready together share one write to the network, up to so many.
 const WRITE_BATCH: usize = 64;
 /// The same in bytes: the buffer they are written from stays as large as it once had to be. Two packets of an existing
 /// client's sound share one all the same: each is 8.4 KB when it comes back at 24 kHz.
 const WRITE_BYTES: usize = 12 * 1024;
 /// The longest packet there is, a file list of a very large project, has to fit into what may wait to be written.
-pub(super) const LONGEST_WRITE: usize = 64 * 1024 * 1024;
+const LONGEST_WRITE: usize = 64 * 1024 * 1024;
 /// Longer packets are told to be so; what else waits with one has to fit, too.
 const LONGEST_PACKET: usize = LONGEST_WRITE - 1024 * 1024;
 /// Longer frames are decoded off the runtime's threads, because that takes longer than others should wait.
@@ -88,9 +94,10 @@ impl Terms {
 
 /// A connection that has a place in a session.
 #[derive(Debug)]
-pub(super) struct Connection<D> {
+pub(super) struct Connection<D: Dialect> {
     pub(super) socket: WebSocket,
     pub(super) dialect: Arc<D>,
+    pub(super) encoder: D::Encoder,
     pub(super) session: SessionHandle,
     pub(super) greeting: Greeting,
     pub(super) reader: Reader,
@@ -115,7 +122,7 @@ impl<D: Dialect> Connection<D> {
                 let problem = Problem::StorageDamaged;
                 let told = Delivery::Passing(Signal::Failed { problem, request: None });
                 let mut frames = Vec::new();
-                self.dialect.encode(&told, &mut frames);
+                self.encoder.encode(&told, &mut frames);
                 let _ = self.write(&mut frames).await;
             }
             // The place in the session is free as soon as nothing is read any more.
@@ -130,7 +137,7 @@ impl<D: Dialect> Connection<D> {
 
     async fn talk(&mut self) -> Result<std::convert::Infallible, End> {
         let mut frames = Vec::new();
-        self.dialect.greet(&self.greeting, &mut frames);
+        self.encoder.greet(&self.greeting, &mut frames);
         self.write(&mut frames).await?;
         let mut pings = interval_at(Instant::now() + self.terms.ping, self.terms.ping);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -155,7 +162,7 @@ impl<D: Dialect> Connection<D> {
                     if self.terms.heard.silence() > self.terms.ping * 2 {
                         return Err(End::Silent);
                     }
-                    self.socket.send(Message::Ping(bytes::Bytes::new())).await?;
+                    self.socket.send(Message::Ping(Bytes::new())).await?;
                 }
                 turn = next_turn(&mut self.socket, &door, &mut self.reader, last) => match turn {
                     Turn::Peer(message) => {
@@ -176,44 +183,42 @@ impl<D: Dialect> Connection<D> {
         }
     }
 
-    async fn on_message(&mut self, message: Message, frames: &mut Vec<String>) -> Result<(), End> {
-        let refusal = match message {
-            Message::Text(text) => {
-                self.terms.metrics.frame_in(text.len());
-                match self.decode(text).await {
-                    Ok(inbound) => return self.submit(inbound, frames).await,
-                    Err(refusal) => refusal,
-                }
-            }
-            Message::Binary(_) => DecodeError::Binary.into(),
+    async fn on_message(&mut self, message: Message, frames: &mut Vec<Frame>) -> Result<(), End> {
+        let frame = match message {
+            Message::Text(text) => Incoming::Text(text),
+            Message::Binary(bytes) => Incoming::Binary(bytes),
             Message::Ping(_) | Message::Pong(_) => return Ok(()),
             Message::Close(_) => return Err(End::Peer),
         };
-        self.terms.metrics.frame_refused(refusal.error.code());
-        self.dialect.refuse(&refusal, frames);
-        Ok(())
+        self.terms.metrics.frame_in(frame.size());
+        match self.decode(frame).await {
+            Ok(inbound) => self.submit(inbound, frames).await,
+            Err(refusal) => {
+                self.terms.metrics.frame_refused(refusal.error.code());
+                self.encoder.refuse(&refusal, frames);
+                Ok(())
+            }
+        }
     }
 
-    async fn decode(&mut self, text: Utf8Bytes) -> Result<Inbound, Refusal> {
-        let (size, limit) = (text.len(), self.terms.frame_limit);
+    async fn decode(&mut self, frame: Incoming) -> Result<Inbound, Refusal<D::Error>> {
+        let (size, limit) = (frame.size(), self.terms.frame_limit);
         if size > limit {
-            return Err(DecodeError::TooLarge { size, limit }.into());
+            return Err(D::Error::too_large(size, limit).into());
         }
         if size <= INLINE_DECODE {
-            return self.dialect.decode(&text);
+            return self.dialect.decode(frame.received());
         }
         let dialect = Arc::clone(&self.dialect);
-        let decoded = tokio::task::spawn_blocking(move || dialect.decode(&text)).await;
-        decoded.unwrap_or_else(|_| {
-            Err(DecodeError::Malformed("the frame could not be read".to_owned()).into())
-        })
+        let decoded = tokio::task::spawn_blocking(move || dialect.decode(frame.received())).await;
+        decoded.unwrap_or_else(|_| Err(D::Error::unreadable().into()))
     }
 
-    async fn submit(&mut self, inbound: Inbound, frames: &mut Vec<String>) -> Result<(), End> {
+    async fn submit(&mut self, inbound: Inbound, frames: &mut Vec<Frame>) -> Result<(), End> {
         if self.terms.role == Role::Viewer {
             let signal = Signal::Failed { problem: Problem::ReadOnly, request: inbound.request };
             self.terms.metrics.frame_refused(Problem::ReadOnly.code());
-            self.dialect.encode(&Delivery::Passing(signal), frames);
+            self.encoder.encode(&Delivery::Passing(signal), frames);
             return Ok(());
         }
         // Nothing is done for a login that has ended.
@@ -230,19 +235,21 @@ impl<D: Dialect> Connection<D> {
         }
     }
 
-    fn on_step(&self, step: Step, frames: &mut Vec<String>) {
+    fn on_step(&mut self, step: Step, frames: &mut Vec<Frame>) {
         match step {
-            Step::Deliver(delivery) => deliver(&*self.dialect, &delivery, frames, LONGEST_PACKET),
-            Step::CaughtUp => self.dialect.settle(&self.greeting, frames),
+            Step::Deliver(delivery) => {
+                deliver(&mut self.encoder, &delivery, frames, LONGEST_PACKET)
+            }
+            Step::CaughtUp => self.encoder.settle(&self.greeting, frames),
         }
     }
 
     /// Adds what else is ready, so that a burst costs one write instead of many.
-    fn gather(&mut self, frames: &mut Vec<String>) {
+    fn gather(&mut self, frames: &mut Vec<Frame>) {
         let mut counted = 0;
         let mut bytes = 0;
         loop {
-            bytes += frames[counted..].iter().map(String::len).sum::<usize>();
+            bytes += frames[counted..].iter().map(Frame::size).sum::<usize>();
             counted = frames.len();
             if counted >= WRITE_BATCH || bytes >= WRITE_BYTES {
                 return;
@@ -255,13 +262,17 @@ impl<D: Dialect> Connection<D> {
     }
 
     /// A peer that does not take it in time fails here: the stream below has a deadline.
-    async fn write(&mut self, frames: &mut Vec<String>) -> Result<(), End> {
+    async fn write(&mut self, frames: &mut Vec<Frame>) -> Result<(), End> {
         if frames.is_empty() {
             return Ok(());
         }
         for frame in frames.drain(..) {
-            self.terms.metrics.frame_out(frame.len());
-            self.socket.feed(Message::Text(frame.into())).await?;
+            self.terms.metrics.frame_out(frame.size());
+            let message = match frame {
+                Frame::Text(text) => Message::Text(text.into()),
+                Frame::Binary(bytes) => Message::Binary(bytes),
+            };
+            self.socket.feed(message).await?;
         }
         self.socket.flush().await?;
         Ok(())
@@ -277,7 +288,7 @@ impl<D: Dialect> Connection<D> {
                     Step::Deliver(Delivery::Passing(Signal::System(SystemNotice::ShuttingDown)))
                 );
                 match step {
-                    Step::Deliver(delivery) => self.dialect.encode(&delivery, &mut frames),
+                    Step::Deliver(delivery) => self.encoder.encode(&delivery, &mut frames),
                     Step::CaughtUp => {}
                 }
                 if last {
@@ -292,16 +303,38 @@ impl<D: Dialect> Connection<D> {
 
 /// Appends the frame of a delivery. Only lists have no limit of their own: one that is too long could not be written,
 /// and whoever has asked for it is told so.
-fn deliver(dialect: &impl Dialect, delivery: &Delivery, frames: &mut Vec<String>, most: usize) {
+fn deliver(encoder: &mut impl Encoder, delivery: &Delivery, frames: &mut Vec<Frame>, most: usize) {
     let before = frames.len();
-    dialect.encode(delivery, frames);
-    let Some(size) = frames[before..].iter().map(String::len).find(|size| *size > most) else {
+    encoder.encode(delivery, frames);
+    let Some(size) = frames[before..].iter().map(Frame::size).find(|size| *size > most) else {
         return;
     };
     frames.truncate(before);
     let reason = format!("it has {size} bytes, and at most {most} can be sent");
     let signal = Signal::Failed { problem: Problem::ListFailed { reason }, request: None };
-    dialect.encode(&Delivery::Passing(signal), frames);
+    encoder.encode(&Delivery::Passing(signal), frames);
+}
+
+/// One frame of the peer.
+enum Incoming {
+    Text(Utf8Bytes),
+    Binary(Bytes),
+}
+
+impl Incoming {
+    fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Binary(bytes) => bytes.len(),
+        }
+    }
+
+    fn received(&self) -> Received<'_> {
+        match self {
+            Self::Text(text) => Received::Text(text),
+            Self::Binary(bytes) => Received::Binary(bytes),
+        }
+    }
 }
 
 /// What is to be done whoever speaks.
@@ -378,6 +411,63 @@ pub(super) fn retry_hint() -> String {
     format!("retry in {} ms", getrandom::u64().unwrap_or(0) % RETRY_SPREAD_MS)
 }
 
+/// Takes a WebSocket whose longest frame has so many bytes.
+pub(super) fn accept(upgrade: WebSocketUpgrade, longest: usize) -> WebSocketUpgrade {
+    upgrade
+        .read_buffer_size(READ_BUFFER)
+        .write_buffer_size(WRITE_BUFFER)
+        .max_write_buffer_size(LONGEST_WRITE)
+        .max_message_size(longest)
+        .max_frame_size(longest)
+}
+
+/// The first frame of a socket, which says what it wants.
+pub(super) enum First {
+    Text(Utf8Bytes),
+    /// The peer left before it said anything, or the gateway stops and has said so.
+    Gone,
+    Silent(Duration),
+    Binary,
+    TooLarge {
+        size: usize,
+        limit: usize,
+    },
+    Broken(String),
+}
+
+pub(super) async fn first_frame(state: &AppState, socket: &mut WebSocket) -> First {
+    let patience = state.config.limits.handshake;
+    let limit = state.config.limits.other_frame;
+    let first =
+        state.sockets_stop.run_until_cancelled(timeout(patience, first_message(socket))).await;
+    match first {
+        None => {
+            close(socket, 3001, &retry_hint()).await;
+            First::Gone
+        }
+        Some(Err(_)) => First::Silent(patience),
+        Some(Ok(Some(Ok(Message::Text(text))))) if text.len() > limit => {
+            First::TooLarge { size: text.len(), limit }
+        }
+        Some(Ok(Some(Ok(Message::Text(text))))) => First::Text(text),
+        Some(Ok(Some(Ok(Message::Binary(_))))) => First::Binary,
+        Some(Ok(Some(Err(err)))) => First::Broken(err.to_string()),
+        Some(Ok(Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Close(_))) | None)) => {
+            First::Gone
+        }
+    }
+}
+
+/// Pings are answered below and say nothing.
+async fn first_message(socket: &mut WebSocket) -> Option<Result<Message, axum::Error>> {
+    loop {
+        match socket.recv().await {
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            other => return other,
+        }
+    }
+}
+
 /// Closes in order: our close frame, then the peer's answer, so that nothing we sent is cut off by a reset.
 pub(super) async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
     let frame = CloseFrame { code, reason: reason.into() };
@@ -398,25 +488,27 @@ mod tests {
     use crate::dialect::aicore::AicoreDialect;
     use crate::locale::Locale;
     use crate::message::{
-        Channel, Entry, Event, FileList, ListKind, ListRoots, ListedFile, Seq, SessionId,
+        Channel, Entry, Event, EventTime, FileList, ListKind, ListRoots, ListedFile, Order, Seq,
+        SessionId,
     };
 
     #[test]
     fn a_list_that_cannot_be_sent_is_told_to_be_too_long() {
-        let dialect = AicoreDialect::new(SessionId::from_random(0), Channel::File, Locale::En);
+        let mut dialect = AicoreDialect::new(SessionId::from_random(0), Channel::File, Locale::En);
         let file = |n: u32| ListedFile { path: n.to_string(), modified: "".into() };
         let (roots, files) = (ListRoots::Temp, (0..100).map(file).collect());
         let list = Some(Arc::new(FileList { roots, newest: None, files }));
         let event = Event::Files { kind: ListKind::Temp, list };
-        let entry = Entry { channel: Channel::File, seq: Seq(1), event };
+        let (seq, order, at) = (Seq(1), Order(1), EventTime(0));
+        let entry = Entry { channel: Channel::File, seq, order, at, event };
         let delivery = Delivery::Logged(Arc::new(entry));
-        let mut frames = vec!["before".to_owned()];
-        deliver(&dialect, &delivery, &mut frames, 100_000);
-        assert!(frames[1].contains("files_temp"), "{frames:?}");
-        let size = frames[1].len();
-        deliver(&dialect, &delivery, &mut frames, 1000);
+        let mut frames = vec![Frame::Text("before".to_owned())];
+        deliver(&mut dialect, &delivery, &mut frames, 100_000);
+        assert!(frames[1].text().unwrap().contains("files_temp"), "{frames:?}");
+        let size = frames[1].size();
+        deliver(&mut dialect, &delivery, &mut frames, 1000);
         assert_eq!(frames.len(), 3);
-        let told = &frames[2];
+        let told = frames[2].text().unwrap();
         assert!(told.contains("list_failed") && told.contains(&size.to_string()), "{told}");
     }
 }

@@ -25,7 +25,8 @@ use super::workplace::results::{Results, project_name};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::files::Files;
 use crate::message::{
-    AgentSlot, Channel, Entry, Epoch, Event, Principal, Problem, SessionId, Settings, Signal,
+    AgentSlot, Channel, Entry, Epoch, Event, EventTime, Principal, Problem, SessionId, Settings,
+    Signal,
 };
 use crate::metrics::Held;
 use crate::provider::agent::Place;
@@ -138,7 +139,12 @@ impl Session {
         let [one, two, three, four] = AgentSlot::ALL.map(agent);
         let mut session = Self {
             lanes: [Lane::chat(providers.chat), one, two, three, four],
-            audience: Audience::new(record.tops, microphone.clone(), speaker.clone()),
+            audience: Audience::new(
+                record.tops,
+                record.last_order,
+                microphone.clone(),
+                speaker.clone(),
+            ),
             voice: Voice::new(providers.live, microphone, speaker),
             hearing,
             journal: Journal::new(env.store.writer(record.key)),
@@ -321,7 +327,7 @@ impl Session {
             Effect::Publish(entry) => self.audience.publish(&entry),
             Effect::Pass(piece) => self.audience.pass(&piece),
             Effect::Ack { connection, request, repeated } => {
-                self.audience.signal_anywhere(connection, Signal::Ack { request, repeated });
+                self.audience.signal(connection, Signal::Ack { request, repeated });
             }
             // Who asked may be gone.
             Effect::Settled(done) => drop(done.send(())),
@@ -350,7 +356,8 @@ impl Session {
 
     /// Adds an event to a step; it is published once the step is committed.
     pub(super) fn append(&mut self, step: &mut Step, channel: Channel, event: Event) {
-        let entry = Arc::new(Entry { channel, seq: self.audience.assign(channel), event });
+        let (seq, order) = self.audience.assign(channel);
+        let entry = Arc::new(Entry { channel, seq, order, at: EventTime::now(), event });
         step.changes.push(Change::Append(Arc::clone(&entry)));
         step.effects.push(Effect::Publish(entry));
     }
@@ -370,7 +377,7 @@ impl Session {
     pub(super) fn refuse(&mut self, asker: Asker, problem: Problem) {
         self.env.metrics.frame_refused(problem.code());
         let signal = Signal::Failed { problem, request: asker.request };
-        self.audience.signal_anywhere(asker.connection, signal);
+        self.audience.signal(asker.connection, signal);
     }
 }
 

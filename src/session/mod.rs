@@ -24,7 +24,7 @@ pub use keeping::library::{Handout, HandoutError, LibraryError, file_limits};
 pub use keeping::sessions::KeepingError;
 pub use keeping::settings::SettingsError;
 pub use registry::{OpenError, Registry, StartError};
-pub use sockets::audience::Role;
+pub use sockets::audience::{Devices, Role};
 pub use sockets::reader::{Reader, ReaderEnd, Step};
 pub use workplace::choice::ChoiceError;
 
@@ -35,8 +35,8 @@ use crate::config::Config;
 use crate::files::Files;
 use crate::locale::Locale;
 use crate::message::{
-    Channel, Command, ConnectionId, Epoch, Features, Greeting, Inbound, Principal, Recorded, Seq,
-    SessionId, SettingProblem, SystemNotice,
+    Command, ConnectionId, Epoch, Features, Greeting, Inbound, Position, Principal, Recorded,
+    SessionId, SettingProblem, SystemNotice, View,
 };
 use crate::metrics::Metrics;
 use crate::policy::Rules;
@@ -119,16 +119,25 @@ struct HandleInner {
 /// What a socket wants to read.
 #[derive(Debug, Clone)]
 pub struct Attach {
-    pub channel: Channel,
+    pub view: View,
     pub connection: ConnectionId,
     pub role: Role,
+    pub devices: Devices,
     /// What the client has already seen.
-    pub cursor: Option<(Epoch, Seq)>,
+    pub cursor: Option<Cursor>,
     /// How much it wants if that cannot be continued; `None` is everything.
     pub history: Option<usize>,
     pub features: Features,
     /// What the client asked to be spoken to in; from now on the language of the session.
     pub language: Option<Locale>,
+}
+
+/// How far a client has read its view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    /// `None`: the client has not kept it.
+    pub epoch: Option<Epoch>,
+    pub at: Position,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -152,7 +161,7 @@ impl SessionHandle {
     pub async fn attach(&self, attach: Attach) -> Result<(Greeting, Reader), AttachError> {
         self.note_use();
         let (reply, answer) = oneshot::channel();
-        let (channel, connection) = (attach.channel, attach.connection);
+        let (view, connection) = (attach.view, attach.connection);
         self.inner
             .urgent
             .send(Urgent::Attach { attach: Box::new(attach), reply })
@@ -164,7 +173,7 @@ impl SessionHandle {
             workplace: self.inner.workplace.clone(),
             key: self.inner.key,
             principal: self.inner.principal.clone(),
-            channel,
+            view,
         };
         Ok((greeting, Reader::new(source, self.clone(), connection, start, lanes)))
     }
@@ -283,15 +292,15 @@ impl SessionHandle {
         self.inner.urgent.try_send(Urgent::System(notice)).is_ok()
     }
 
-    async fn catch_up(&self, channel: Channel, connection: ConnectionId) -> Option<LogLane> {
+    async fn catch_up(&self, connection: ConnectionId) -> Option<LogLane> {
         let (reply, answer) = oneshot::channel();
-        self.inner.urgent.send(Urgent::CatchUp { channel, connection, reply }).await.ok()?;
+        self.inner.urgent.send(Urgent::CatchUp { connection, reply }).await.ok()?;
         answer.await.ok()?
     }
 
     /// If the lane is full the session finds out by itself, at its next sweep.
-    fn detach(&self, channel: Channel, connection: ConnectionId) {
-        let _ = self.inner.urgent.try_send(Urgent::Detach { channel, connection });
+    fn detach(&self, connection: ConnectionId) {
+        let _ = self.inner.urgent.try_send(Urgent::Detach { connection });
     }
 }
 
@@ -343,12 +352,10 @@ enum Urgent {
         reply: oneshot::Sender<Result<Attached, AttachError>>,
     },
     CatchUp {
-        channel: Channel,
         connection: ConnectionId,
         reply: oneshot::Sender<Option<LogLane>>,
     },
     Detach {
-        channel: Channel,
         connection: ConnectionId,
     },
     System(SystemNotice),

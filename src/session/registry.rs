@@ -14,7 +14,7 @@ use super::workplace::site;
 use super::{COMMAND_BYTES, COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
 use crate::config::Config;
 use crate::files::Files;
-use crate::message::{Channel, Epoch, Principal, Seq, SessionId, SystemNotice};
+use crate::message::{Channel, Epoch, Order, Principal, Seq, SessionId, SystemNotice};
 use crate::metrics::Metrics;
 use crate::policy::{Rules, RulesError};
 use crate::provider::live::Speaker;
@@ -282,6 +282,7 @@ impl Registry {
             controls: crate::message::Controls::new(),
             settings: Vec::new(),
             tops: [Seq(0); Channel::COUNT],
+            last_order: Order(0),
             last_run: 0,
             waiting: Vec::new(),
             running: Vec::new(),

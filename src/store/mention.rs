@@ -99,7 +99,7 @@ mod tests {
         let rows = [(1, "a"), (1, "b"), (1, "gone"), (2, "b"), (3, "a")];
         for (seq, (key, name)) in (1..).zip(rows) {
             let body = format!(r#"{{"name":"x","path":"temp/input/{name}"}}"#);
-            let row = "INSERT INTO events VALUES (?1, 3, ?2, 1, 'user_file', ?3, NULL)";
+            let row = "INSERT INTO events VALUES (?1, 3, ?2, 1, 'user_file', ?3, NULL, ?2)";
             connection.execute(row, params![key, seq, body]).unwrap();
         }
         let found = alone(&connection, SessionKey(1), |path| !path.ends_with("gone")).unwrap();

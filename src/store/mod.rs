@@ -32,7 +32,7 @@ pub use summary::{Found, Scope, SessionSummary};
 pub use token::TokenRow;
 pub use writer::{Change, Progress, RunState, SessionWriter};
 
-use crate::message::{Channel, Epoch, Principal, RequestNo, Seq, SessionId};
+use crate::message::{Epoch, Position, Principal, RequestNo, SessionId, View};
 use damage::Damage;
 use place::Place;
 use reader::Readers;
@@ -147,23 +147,22 @@ impl Store {
     pub async fn page(
         &self,
         key: SessionKey,
-        channel: Channel,
-        after: Seq,
-        upto: Seq,
+        view: View,
+        after: Position,
+        upto: Position,
     ) -> Result<Page, StoreError> {
-        self.read(move |connection| reader::page(connection, key, channel, after, upto)).await
+        self.read(move |connection| reader::page(connection, key, view, after, upto)).await
     }
 
     /// The position right before the newest `count` events up to `upto`.
     pub async fn before_last(
         &self,
         key: SessionKey,
-        channel: Channel,
-        upto: Seq,
+        view: View,
+        upto: Position,
         count: usize,
-    ) -> Result<Seq, StoreError> {
-        self.read(move |connection| reader::before_last(connection, key, channel, upto, count))
-            .await
+    ) -> Result<Position, StoreError> {
+        self.read(move |connection| reader::before_last(connection, key, view, upto, count)).await
     }
 
     /// Whether this command was carried out before.

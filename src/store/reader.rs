@@ -4,8 +4,8 @@ use super::damage::{self, Damage};
 use super::writer::now_millis;
 use super::{Conversation, LeftCall, SessionKey, StoreError, conversation, left, record};
 use crate::message::{
-    AgentSlot, Channel, Confirmation, Controls, Entry, Epoch, Event, FileNote, Principal,
-    RequestNo, Run, RunSummary, Seq, SessionId, SettingValue,
+    AgentSlot, Channel, Confirmation, Controls, Entry, Epoch, Event, EventTime, FileNote, Order,
+    Position, Principal, RequestNo, Run, RunSummary, Seq, SessionId, SettingValue, View,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::collections::BTreeSet;
@@ -36,6 +36,8 @@ pub struct SessionRecord {
     pub settings: Vec<(String, SettingValue)>,
     /// Newest event of each channel, by [`Channel::index`].
     pub tops: [Seq; Channel::COUNT],
+    /// Newest event of all channels.
+    pub last_order: Order,
     pub last_run: u64,
     pub waiting: Vec<Run>,
     /// Files sent so shortly before that the next text takes them along: channel, path, and how long ago.
@@ -54,12 +56,12 @@ pub struct SessionRecord {
     pub last_questions: Vec<(AgentSlot, u32)>,
 }
 
-/// A stretch of a channel's log.
+/// A stretch of a view's history.
 #[derive(Debug)]
 pub struct Page {
     pub entries: Vec<Arc<Entry>>,
     /// Everything up to here has been read; the next page starts after it.
-    pub reached: Seq,
+    pub reached: Position,
 }
 
 #[derive(Debug)]
@@ -136,6 +138,7 @@ pub(super) fn load(
             controls: record::read_controls(&controls),
             settings: record::read_settings(&settings),
             tops: [Seq(0); Channel::COUNT],
+            last_order: Order(0),
             last_run: row.get::<_, i64>(4)?.cast_unsigned(),
             waiting: Vec::new(),
             running: Vec::new(),
@@ -151,6 +154,7 @@ pub(super) fn load(
     for channel in Channel::ALL {
         session.tops[channel.index()] = top(connection, session.key, channel)?;
     }
+    session.last_order = last_order(connection, session.key)?;
     load_runs(connection, &mut session)?;
     session.conversations = conversation::all(connection, session.key)?;
     load_recent_files(connection, &mut session)?;
@@ -167,6 +171,12 @@ fn top(connection: &Connection, key: SessionKey, channel: Channel) -> Result<Seq
     let top: Option<i64> =
         query.query_row(params![key.0, record::channel_number(channel)], |row| row.get(0))?;
     Ok(Seq(top.unwrap_or(0).cast_unsigned()))
+}
+
+fn last_order(connection: &Connection, key: SessionKey) -> Result<Order, StoreError> {
+    let mut query = connection.prepare_cached("SELECT max(ord) FROM events WHERE session = ?1")?;
+    let last: Option<i64> = query.query_row(params![key.0], |row| row.get(0))?;
+    Ok(Order(last.unwrap_or(0).cast_unsigned()))
 }
 
 fn load_runs(connection: &Connection, session: &mut SessionRecord) -> Result<(), StoreError> {
@@ -312,61 +322,69 @@ pub(super) fn unfinished(
     Ok(found)
 }
 
+/// What a view of one channel reads is found by the channel's own numbers, in which there are no gaps; a view of several
+/// is found by the order of the session.
 pub(super) fn page(
     connection: &Connection,
     key: SessionKey,
-    channel: Channel,
-    after: Seq,
-    upto: Seq,
+    view: View,
+    after: Position,
+    upto: Position,
 ) -> Result<Page, StoreError> {
-    let mut query = connection.prepare_cached(
-        "SELECT seq, kind, body, blob FROM events
-         WHERE session = ?1 AND channel = ?2 AND seq > ?3 AND seq <= ?4 ORDER BY seq LIMIT ?5",
-    )?;
-    let number = record::channel_number(channel);
-    let mut rows = query.query(params![
-        key.0,
-        number,
-        after.0.cast_signed(),
-        upto.0.cast_signed(),
-        PAGE_ROWS
-    ])?;
+    let (by, channels) = selection(view);
+    let mut query = connection.prepare_cached(&format!(
+        "SELECT channel, seq, ord, at, kind, body, blob FROM events
+         WHERE session = ?1 AND {channels} AND {by} > ?2 AND {by} <= ?3 ORDER BY {by} LIMIT ?4"
+    ))?;
+    let (after, last) = (after.0.cast_signed(), upto.0.cast_signed());
+    let mut rows = query.query(params![key.0, after, last, PAGE_ROWS])?;
     let mut page = Page { entries: Vec::new(), reached: upto };
     let (mut count, mut bytes) = (0, 0);
     while let Some(row) = rows.next()? {
-        let seq = Seq(row.get::<_, i64>(0)?.cast_unsigned());
-        let (kind, body): (String, String) = (row.get(1)?, row.get(2)?);
-        let blob: Option<Vec<u8>> = row.get(3)?;
+        let Some(channel) = record::read_channel(row.get(0)?) else { continue };
+        let seq = Seq(row.get::<_, i64>(1)?.cast_unsigned());
+        let order = Order(row.get::<_, i64>(2)?.cast_unsigned());
+        let at = EventTime(row.get(3)?);
+        let (kind, body): (String, String) = (row.get(4)?, row.get(5)?);
+        let blob: Option<Vec<u8>> = row.get(6)?;
         bytes += body.len() + blob.as_ref().map_or(0, Vec::len);
         match record::read_event(&kind, &body, blob) {
-            Some(event) => page.entries.push(Arc::new(Entry { channel, seq, event })),
+            Some(event) => page.entries.push(Arc::new(Entry { channel, seq, order, at, event })),
             None => error!(kind, seq = seq.0, "a stored event cannot be read and is passed over"),
         }
         count += 1;
         if bytes > PAGE_BYTES || count == PAGE_ROWS {
-            page.reached = seq;
+            page.reached = view.position_of(seq, order);
             break;
         }
     }
     Ok(page)
 }
 
+/// The column by which a view counts, and the condition for its channels.
+fn selection(view: View) -> (&'static str, String) {
+    match view {
+        View::One(channel) => ("seq", format!("channel = {}", record::channel_number(channel))),
+        View::All => ("ord", "TRUE".to_owned()),
+    }
+}
+
 pub(super) fn before_last(
     connection: &Connection,
     key: SessionKey,
-    channel: Channel,
-    upto: Seq,
+    view: View,
+    upto: Position,
     count: usize,
-) -> Result<Seq, StoreError> {
-    let mut query = connection.prepare_cached(
-        "SELECT seq FROM events WHERE session = ?1 AND channel = ?2 AND seq <= ?3 ORDER BY seq DESC LIMIT 1 OFFSET ?4",
-    )?;
+) -> Result<Position, StoreError> {
+    let (by, channels) = selection(view);
+    let mut query = connection.prepare_cached(&format!(
+        "SELECT {by} FROM events WHERE session = ?1 AND {channels} AND {by} <= ?2 ORDER BY {by} DESC LIMIT 1 OFFSET ?3"
+    ))?;
     let offset = i64::try_from(count).unwrap_or(i64::MAX);
-    let number = record::channel_number(channel);
-    let seq: Option<i64> = query
-        .query_row(params![key.0, number, upto.0.cast_signed(), offset], |row| row.get(0))
+    let found: Option<i64> = query
+        .query_row(params![key.0, upto.0.cast_signed(), offset], |row| row.get(0))
         .optional()?;
-    Ok(Seq(seq.unwrap_or(0).cast_unsigned()))
+    Ok(Position(found.unwrap_or(0).cast_unsigned()))
 }
 
 pub(super) fn knows_request(

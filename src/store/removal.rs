@@ -74,7 +74,7 @@ mod tests {
         let row = "INSERT INTO sessions (key, id, principal, epoch, created_at, used_at) VALUES (?1, ?2, 'local', 1, 1, 1)";
         connection.execute(row, params![key.0, id]).unwrap();
         for seq in 1..=events {
-            let row = "INSERT INTO events VALUES (?1, ?2, ?3, 1, 'run_line', '\"x\"', NULL)";
+            let row = "INSERT INTO events VALUES (?1, ?2, ?3, 1, 'run_line', '\"x\"', NULL, ?3)";
             connection.execute(row, params![key.0, seq % 8, seq]).unwrap();
         }
         connection.execute("INSERT INTO requests VALUES (?1, 'a', 1)", params![key.0]).unwrap();

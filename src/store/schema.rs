@@ -114,6 +114,19 @@ CREATE INDEX results ON events (session, channel, seq) WHERE kind IN ('run_summe
 -- What the agent knows the call by.
 ALTER TABLE audit ADD COLUMN call TEXT NOT NULL DEFAULT '';
 ",
+    "
+-- The order of events over all channels of a session. For older rows it follows from their times, which a clock that
+-- was set back must not bring out of the order of their channel.
+ALTER TABLE events ADD COLUMN ord INTEGER NOT NULL DEFAULT 0;
+UPDATE events SET ord = ranked.ord FROM (
+    SELECT session, channel, seq, row_number() OVER (PARTITION BY session ORDER BY time, channel, seq) AS ord
+    FROM (
+        SELECT session, channel, seq, max(at) OVER (PARTITION BY session, channel ORDER BY seq) AS time FROM events
+    )
+) AS ranked
+WHERE events.session = ranked.session AND events.channel = ranked.channel AND events.seq = ranked.seq;
+CREATE UNIQUE INDEX events_by_order ON events (session, ord);
+",
 ];
 
 /// Up to this many bytes a database is read as a whole before it is used: about a second. A larger one is checked later.
@@ -195,4 +208,38 @@ fn distrust_cursors(connection: &mut Connection) -> Result<(), StoreError> {
 /// Nothing is on its way any more: every cursor handed out can be trusted.
 pub(super) fn mark_closed(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.execute("DELETE FROM meta WHERE name = 'open_since_boot'", []).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_events_get_the_order_of_their_times_and_channels() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("old.db");
+        let old = Connection::open(&path).unwrap();
+        for step in &MIGRATIONS[..4] {
+            old.execute_batch(step).unwrap();
+        }
+        old.execute_batch("PRAGMA user_version = 4").unwrap();
+        let session = "INSERT INTO sessions (key, id, principal, epoch, created_at, used_at) VALUES (?1, ?1, 'local', 1, 1, 1)";
+        for key in [1, 2] {
+            old.execute(session, params![key]).unwrap();
+        }
+        // The clock was set back between the two events of channel 3 in session 1.
+        for (key, channel, seq, at) in
+            [(1, 3, 1, 20), (1, 3, 2, 5), (1, 4, 1, 10), (1, 4, 2, 30), (2, 3, 1, 1)]
+        {
+            let row = "INSERT INTO events VALUES (?1, ?2, ?3, ?4, 'run_line', '\"x\"', NULL)";
+            old.execute(row, params![key, channel, seq, at]).unwrap();
+        }
+        drop(old);
+        let new = open(&path).unwrap();
+        let mut query =
+            new.prepare("SELECT session, channel, seq FROM events ORDER BY session, ord").unwrap();
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        let rows: Vec<(i64, i64, i64)> = rows.map(Result::unwrap).collect();
+        assert_eq!(rows, [(1, 4, 1), (1, 3, 1), (1, 3, 2), (1, 4, 2), (2, 3, 1)]);
+    }
 }

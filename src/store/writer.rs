@@ -413,7 +413,7 @@ fn apply(
     now: i64,
 ) -> Result<(), rusqlite::Error> {
     match change {
-        Change::Append(entry) => return append(batch, key, entry, now),
+        Change::Append(entry) => return append(batch, key, entry),
         Change::Controls(controls) => {
             let mut update =
                 batch.prepare_cached("UPDATE sessions SET controls = ?2 WHERE key = ?1")?;
@@ -446,12 +446,7 @@ fn apply(
     Ok(())
 }
 
-fn append(
-    batch: &Transaction<'_>,
-    key: SessionKey,
-    entry: &Entry,
-    now: i64,
-) -> Result<(), rusqlite::Error> {
+fn append(batch: &Transaction<'_>, key: SessionKey, entry: &Entry) -> Result<(), rusqlite::Error> {
     let row = record::event_row(&entry.event);
     let channel = record::channel_number(entry.channel);
     let seq = entry.seq.0.cast_signed();
@@ -462,8 +457,9 @@ fn append(
         delete.execute(params![key.0, channel, row.kind, seq])?;
     }
     let mut insert =
-        batch.prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
-    insert.execute(params![key.0, channel, seq, now, row.kind, row.body, row.blob])?;
+        batch.prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+    let (at, order) = (entry.at.0, entry.order.0.cast_signed());
+    insert.execute(params![key.0, channel, seq, at, row.kind, row.body, row.blob, order])?;
     Ok(())
 }
 

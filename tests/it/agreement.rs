@@ -2,8 +2,9 @@
 
 use crate::protocol::{Way, protocol};
 use crate::support::{BODY, CHANNEL, KIND, REQUEST};
+use kakehashi::dialect::aicore::DecodeError;
 use kakehashi::dialect::aicore::{AicoreDialect, read_connect};
-use kakehashi::dialect::{DecodeError, Dialect};
+use kakehashi::dialect::{Dialect, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{Channel, SessionId};
 use proptest::prelude::*;
@@ -123,7 +124,7 @@ proptest! {
         let packet = Value::Object(keys);
         let dialect = AicoreDialect::new(SessionId::from_random(0), own, Locale::Ja);
         let documented = in_document(socket, kind, &packet);
-        match dialect.decode(&packet.to_string()).map_err(|refusal| refusal.error) {
+        match dialect.decode(Received::Text(&packet.to_string())).map_err(|refusal| refusal.error) {
             Ok(_) => prop_assert!(documented, "taken, but not in the document: {packet}"),
             // A schema cannot tell what is inside base64, nor which of two channels counts.
             Err(DecodeError::BadBase64 { .. } | DecodeError::BadAudio(_) | DecodeError::WrongChannel { .. }) => (),

@@ -760,7 +760,13 @@ async fn the_agent_speaks_the_language_that_the_page_has_chosen() {
             assert!(!said.contains("do not try"), "{said}");
         }
     }
-    // Over HTTP the browser says it, else it is the gateway's own.
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn over_http_the_browser_chooses_the_language() {
+    let gateway =
+        Gateway::start_with(|config| config.language = kakehashi::locale::Locale::Ja).await;
     for (wanted, expected) in [
         (Some("en-US,en;q=0.9,ja;q=0.1"), "there is no such session"),
         (Some("ja"), "そのセッションはありません"),

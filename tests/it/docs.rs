@@ -2,8 +2,8 @@
 
 use crate::support::{BODY, Gateway, KIND, SESSION, TOKEN};
 use crate::tidy::MAY_IMPORT;
-use kakehashi::dialect::Dialect;
 use kakehashi::dialect::aicore::{AicoreDialect, read_connect};
+use kakehashi::dialect::{Dialect, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{Channel, SessionId};
 use serde_json::Value;
@@ -54,7 +54,7 @@ fn samples_of_what_clients_send_are_understood() {
         let frame = filled(&block.text);
         if let Some(socket) = block.info.strip_prefix("json sent on ") {
             let own = channel(socket);
-            let read = dialect(own).decode(&frame);
+            let read = dialect(own).decode(Received::Text(&frame));
             assert!(read.is_ok(), "{}: {read:?}", block.text);
             sent.insert(kind(&frame));
         } else if block.info == "json first packet" {

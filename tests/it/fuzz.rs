@@ -4,8 +4,8 @@ use crate::process::Process;
 use crate::rawsocket::{attach, packet};
 use crate::support::{BODY, CHANNEL, Client, Home, KIND, REQUEST};
 use futures_util::{SinkExt, StreamExt};
-use kakehashi::dialect::Dialect;
 use kakehashi::dialect::aicore::{AicoreDialect, read_connect};
+use kakehashi::dialect::{Dialect, Encoder, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{Channel, Command, SessionId};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ fn a_hundred_thousand_bad_frames_are_read_without_a_panic() {
 
 /// Reads one frame; what comes out must obey the rules of its socket. True if it was understood.
 fn check(channel: Channel, dialect: &AicoreDialect, frame: &str) -> bool {
-    let refusal = match dialect.decode(frame) {
+    let refusal = match dialect.decode(Received::Text(frame)) {
         Ok(inbound) => {
             let sound = matches!(
                 inbound.command,
@@ -67,10 +67,11 @@ fn check(channel: Channel, dialect: &AicoreDialect, frame: &str) -> bool {
         Err(refusal) => refusal,
     };
     let mut answers = Vec::new();
-    dialect.refuse(&refusal, &mut answers);
+    dialect.encoder().refuse(&refusal, &mut answers);
     assert_eq!(answers.len(), 1);
-    assert!(answers[0].len() < LONGEST_ANSWER, "{}", answers[0]);
-    let answer: Value = serde_json::from_str(&answers[0]).unwrap();
+    let answer = answers[0].text().unwrap();
+    assert!(answer.len() < LONGEST_ANSWER, "{answer}");
+    let answer: Value = serde_json::from_str(answer).unwrap();
     assert_eq!(answer[KIND], "error");
     false
 }

@@ -2,19 +2,19 @@
 //! `UPDATE_FIXTURES=1 cargo test golden` writes the latter anew; the page's tests read them too.
 
 use bytes::Bytes;
-use kakehashi::dialect::Dialect;
 use kakehashi::dialect::aicore::AicoreDialect;
+use kakehashi::dialect::{Dialect, Encoder, Frame, FrameError, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{
     AgentReport, AgentSet, AgentSlot, AgentState, AudioChunk, BackupList, BackupNote, BackupReason,
     Branch, CancelScope, ChangeStatus, Channel, Check, CheckWish, Choice, ChoiceKind, Chosen,
     ChosenOutcome, Command, ComparisonRow, ConfirmId, Confirmation, Confirmed, Conflict, Cost,
-    DecidedBy, Delivery, DiffNote, Entry, Event, Features, FileChange, FileList, FileNote,
-    Generation, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope, ListedFile,
-    Notice, Overlap, PlaceKind, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded,
-    ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, RunSummary, Seq, SessionId,
-    Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote, ToolState, TurnTimes,
-    Typed, Usage, WarningLevel, WatchTarget, WatchWish,
+    DecidedBy, Delivery, DiffNote, Entry, Event, EventTime, Features, FileChange, FileList,
+    FileNote, Generation, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope,
+    ListedFile, Notice, Order, Overlap, PlaceKind, PlanStep, PlanStepState, PlaybackAck, Problem,
+    Recorded, ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, RunSummary, Seq,
+    SessionId, Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote, ToolState,
+    TurnTimes, Typed, Usage, WarningLevel, WatchTarget, WatchWish,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ fn dialect(channel: Channel) -> AicoreDialect {
 fn check_sent(name: &str, own: Channel, expected: Command) {
     let frame =
         fixture(name).replace("<base64_pcm>", "AAEC/w==").replace("<base64_image>", "AAEC/w==");
-    let read = dialect(own).decode(&frame);
+    let read = dialect(own).decode(Received::Text(&frame));
     assert_eq!(read, Ok(Inbound { request: None, command: expected }), "{name}");
 }
 
@@ -57,7 +57,7 @@ fn check_sent(name: &str, own: Channel, expected: Command) {
 fn check_answer(name: &str, delivery: &Delivery, ours: &str) {
     let mut frames = Vec::new();
     dialect(Channel::File).encode(delivery, &mut frames);
-    let mut frame: Value = serde_json::from_str(&frames.concat()).unwrap();
+    let mut frame: Value = serde_json::from_str(&joined(&frames)).unwrap();
     let sample: Value = serde_json::from_str(&fixture(name).replace("<base64_pcm>", ours)).unwrap();
     frame.as_object_mut().unwrap().remove("連番");
     frame["セッションID"] = sample["セッションID"].clone();
@@ -124,7 +124,7 @@ fn what_a_client_has_and_wants_to_follow_is_understood() {
         r#"{"メッセージ識別":"files_watch","メッセージ内容":{"対象":"file"}}"#,
         r#"{"メッセージ識別":"files_temp","メッセージ内容":{"件数":"3"}}"#,
     ] {
-        let refused = dialect(Channel::Input).decode(wrong).unwrap_err();
+        let refused = dialect(Channel::Input).decode(Received::Text(wrong)).unwrap_err();
         assert_eq!(refused.error.code(), "bad_field", "{wrong}");
     }
 }
@@ -191,7 +191,7 @@ fn what_becomes_of_agents_work_is_understood() {
     check_sent("client_restore_named", Channel::Input, choose(named));
     check_sent("client_backups", Channel::Input, Command::ListBackups { agent: Some(two) });
     let all = r#"{"メッセージ識別":"backups"}"#;
-    let read = dialect(Channel::Input).decode(all).unwrap().command;
+    let read = dialect(Channel::Input).decode(Received::Text(all)).unwrap().command;
     assert_eq!(read, Command::ListBackups { agent: None });
     let text = |agents| Command::SendText {
         route: Route::AgentsFromChat(agents),
@@ -218,7 +218,7 @@ fn what_becomes_of_agents_work_is_understood() {
             "bad_field",
         ),
     ] {
-        let refused = dialect(Channel::Input).decode(wrong).unwrap_err();
+        let refused = dialect(Channel::Input).decode(Received::Text(wrong)).unwrap_err();
         assert_eq!(refused.error.code(), code, "{wrong}");
     }
 }
@@ -234,7 +234,8 @@ fn unchanged(kind: ListKind, count: usize) -> Delivery {
 }
 
 fn logged(channel: Channel, event: Event) -> Delivery {
-    Delivery::Logged(Arc::new(Entry { channel, seq: Seq(7), event }))
+    let (seq, order, at) = (Seq(7), Order(70), EventTime(1_772_134_493_000));
+    Delivery::Logged(Arc::new(Entry { channel, seq, order, at, event }))
 }
 
 #[test]
@@ -397,11 +398,15 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
 }
 
 #[track_caller]
+fn joined(frames: &[Frame]) -> String {
+    frames.iter().filter_map(Frame::text).collect()
+}
+
 fn check_golden(name: &str, dialect: &AicoreDialect, delivery: &Delivery) {
     let mut frames = Vec::new();
-    dialect.encode(delivery, &mut frames);
+    dialect.encoder().encode(delivery, &mut frames);
     assert_eq!(frames.len(), 1, "{name}");
-    let frame = frames.concat() + "\n";
+    let frame = joined(&frames) + "\n";
     if std::env::var_os("UPDATE_FIXTURES").is_some() {
         std::fs::write(path(&format!("server_{name}")), &frame).unwrap();
     }
@@ -455,9 +460,9 @@ fn what_a_speaker_and_a_talk_key_say_is_understood() {
         r#"{"メッセージ識別":"push_to_talk","メッセージ内容":{"状態":"held"}}"#,
         r#"{"メッセージ識別":"push_to_talk","メッセージ内容":"start"}"#,
     ] {
-        let refused = dialect(Channel::Audio).decode(wrong).unwrap_err();
+        let refused = dialect(Channel::Audio).decode(Received::Text(wrong)).unwrap_err();
         assert_eq!(refused.error.code(), "bad_field", "{wrong}");
-        let refused = dialect(Channel::Input).decode(wrong).unwrap_err();
+        let refused = dialect(Channel::Input).decode(Received::Text(wrong)).unwrap_err();
         assert_eq!(refused.error.code(), "no_audio_here", "{wrong}");
     }
 }
@@ -602,7 +607,7 @@ fn other_frontends_get_lines_about_agents() {
     let shown = |event| {
         let mut frames = Vec::new();
         dialect(pane).encode(&logged(pane, event), &mut frames);
-        let frame: Value = serde_json::from_str(&frames.concat()).unwrap();
+        let frame: Value = serde_json::from_str(&joined(&frames)).unwrap();
         (frame["メッセージ識別"].clone(), frame["メッセージ内容"].as_str().unwrap().to_owned())
     };
     let (kind, line) = shown(Event::Tool(tool_note(ToolState::Started)));

@@ -9,6 +9,7 @@
 mod acp;
 mod activity;
 mod agreement;
+mod api;
 mod asyncapi;
 mod backups;
 mod bodies;

@@ -3,8 +3,8 @@
 
 use crate::support::{CHANNEL, KIND};
 use jsonschema::{Draft, Validator};
-use kakehashi::dialect::Dialect;
 use kakehashi::dialect::aicore::{AicoreDialect, read_connect};
+use kakehashi::dialect::{Dialect, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{Channel, SessionId};
 use serde_json::{Value, json};
@@ -138,7 +138,7 @@ impl Witness {
         }
         if let Some(own) = self.own {
             let dialect = AicoreDialect::new(SessionId::from_random(0), own, Locale::Ja);
-            if dialect.decode(frame).is_ok() {
+            if dialect.decode(Received::Text(frame)).is_ok() {
                 let packet: Value = serde_json::from_str(frame).unwrap();
                 let kind = packet[KIND].as_str().unwrap();
                 protocol().check(socket_name(own), Way::Receive, kind, &packet);

@@ -223,7 +223,7 @@ async fn a_long_history_is_exported_in_little_memory() {
     let change = database.transaction().unwrap();
     let body = json!("x".repeat(BODY_BYTES)).to_string();
     for seq in 1..=EVENTS {
-        let row = "INSERT INTO events SELECT key, 4, ?1, 1, 'run_line', ?2, NULL FROM sessions";
+        let row = "INSERT INTO events SELECT key, 4, ?1, 1, 'run_line', ?2, NULL, ?1 FROM sessions";
         change.execute(row, params![seq, body]).unwrap();
     }
     change.commit().unwrap();

@@ -48,15 +48,20 @@ const NOT_FOR_PEOPLE: &[(&str, &str)] = &[
     ("server/cookie.rs", "headers"),
     ("server/cors.rs", "headers"),
     ("server/health.rs", "for supervisors"),
-    ("session/errand.rs", "said to models"),
-    ("session/reader.rs", "for the log"),
+    ("session/voice/errand.rs", "said to models"),
+    ("session/sockets/reader.rs", "for the log"),
     ("store/mention.rs", "SQL"),
     ("store/schema.rs", "SQL"),
 ];
 
 /// Errors that people read by their codes, in sections of their own; these texts are for the log.
-const SAID_BY_CODE: [&str; 4] =
-    ["auth/mod.rs", "dialect/aicore/reject.rs", "dialect/mod.rs", "files/content.rs"];
+const SAID_BY_CODE: [&str; 5] = [
+    "auth/mod.rs",
+    "dialect/aicore/reject.rs",
+    "dialect/aicore/error.rs",
+    "dialect/api/error.rs",
+    "files/content.rs",
+];
 
 /// Single texts that stay as they are: the file, how the text begins, and why.
 const AS_IT_IS: &[(&str, &str, &str)] = &[
@@ -127,11 +132,14 @@ const AS_IT_IS: &[(&str, &str, &str)] = &[
     ("server/socket.rs", "websocket", "for the log"),
     ("server/tls.rs", "HTTP", "HTTP"),
     ("server/tls.rs", "this port", "said before a request is read; doctor knows the port by it"),
-    ("session/inspect.rs", "Work of agent", "the message of a commit"),
-    ("session/judging.rs", "--- ", "a diff"),
+    ("session/workplace/inspect.rs", "Work of agent", "the message of a commit"),
+    ("session/approval/judging.rs", "--- ", "a diff"),
     ("session/models.rs", "Built-in agent", "a name"),
-    ("session/quarters.rs", "[box] enabled", "a line of the configuration file"),
+    ("session/workplace/agent_home.rs", "[box] enabled", "a line of the configuration file"),
+    ("store/reader.rs", "channel = {}", "SQL"),
     ("talk/dial.rs", "Bearer", "a header"),
+    ("workplace/index.rs", "Ignoring path ", "looked for in what git says"),
+    ("workplace/private.rs", "* -text", "attributes of git"),
     ("talk/line.rs", "retry in", "looked for in what the gateway says"),
     ("workplace/accept.rs", "already exists", "looked for in what git says"),
     ("workplace/accept.rs", "create refs", "said to git"),
@@ -336,7 +344,7 @@ fn is_spoken(text: &str) -> bool {
         let part = part.trim_matches(|letter: char| !letter.is_alphabetic() && letter != '{');
         part.len() > 1 && part.chars().all(|one| one.is_alphabetic() || "'-".contains(one))
     };
-    parts.len() > 1 && parts.iter().any(|part| is_word(part))
+    parts.len() > 1 && parts.iter().any(is_word)
 }
 
 fn is_sql(text: &str) -> bool {

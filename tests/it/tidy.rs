@@ -51,6 +51,7 @@ pub(crate) const MAY_IMPORT: &[(&str, &[&str])] = &[
             "message",
             "locale",
             "config",
+            "task",
             "data_dir",
             "files",
             "store",
@@ -162,7 +163,7 @@ fn tasks_are_spawned_in_one_place() {
 fn only_dialects_say_what_a_user_has_typed() {
     for (path, text) in sources() {
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let is_reader = path.ends_with("decode.rs") && path.parent().unwrap().ends_with("aicore");
+        let is_reader = path.ends_with("decode.rs") && module_of(&path) == "dialect";
         assert_eq!(code.contains("Typed::on_socket"), is_reader, "{}", path.display());
         let makes_one = code.contains("Typed(") && !path.ends_with("message.rs");
         assert!(!makes_one, "{}: only a dialect makes these", path.display());

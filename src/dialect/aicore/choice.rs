@@ -1,9 +1,9 @@
 //! Client packets about the work of agents: compare it, look at it, and decide what becomes of it.
 
 use super::decode::{destination, named_agents, optional_object, wrong_channel};
+use super::error::DecodeError;
 use super::value;
 use super::wire::{self, CommandPacket, field};
-use crate::dialect::DecodeError;
 use crate::message::{
     AgentSet, AgentSlot, Branch, Channel, CheckWish, Choice, Command, RestorePoint, RunId,
 };

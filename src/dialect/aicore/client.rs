@@ -186,8 +186,9 @@ fn audio(packet: &HeardPacket<'_>) -> Result<What, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::aicore::DecodeError;
     use crate::dialect::aicore::{AicoreDialect, read_connect};
-    use crate::dialect::{DecodeError, Dialect};
+    use crate::dialect::{Dialect, Encoder, Received};
     use crate::locale::Locale;
     use crate::message::{
         Command, Epoch, Generation, Recorded, Seq, SessionId, SessionName, TalkKey,
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn the_gateway_understands_the_microphone() {
         let packet = write_audio(ID, 24_000, &[1, 2, 3, 4]);
-        let inbound = gateway(Channel::Audio).decode(&packet).unwrap();
+        let inbound = gateway(Channel::Audio).decode(Received::Text(&packet)).unwrap();
         let Command::SendAudio(chunk) = inbound.command else { panic!("{inbound:?}") };
         assert_eq!(chunk, Recorded { rate: Some(24_000), pcm: vec![1, 2, 3, 4].into() });
     }
@@ -248,7 +249,9 @@ mod tests {
     #[test]
     fn the_gateway_understands_what_was_played_and_the_key() {
         let playback = Playback { generation: 3, played: 24_000, left_ms: 180, gaps: 2 };
-        let read = |packet: String| gateway(Channel::Audio).decode(&packet).unwrap().command;
+        let read = |packet: String| {
+            gateway(Channel::Audio).decode(Received::Text(&packet)).unwrap().command
+        };
         let Command::AckPlayback(ack) = read(write_playback(ID, &playback)) else { panic!() };
         assert_eq!((ack.generation, ack.samples, ack.underruns), (Generation(3), 24_000, 2));
         assert_eq!(ack.buffered, Duration::from_millis(180));
@@ -275,8 +278,10 @@ mod tests {
         assert_eq!(read("{}").unwrap().what, What::Other);
         let mut frames = Vec::new();
         let refusal = DecodeError::UnknownKind("future_kind".to_owned()).into();
-        gateway(Channel::Audio).refuse(&refusal, &mut frames);
-        let What::Refused { code, text } = read(&frames[0]).unwrap().what else { panic!() };
+        gateway(Channel::Audio).encoder().refuse(&refusal, &mut frames);
+        let What::Refused { code, text } = read(frames[0].text().unwrap()).unwrap().what else {
+            panic!()
+        };
         assert_eq!(code, "unknown_kind");
         assert!(text.contains("future_kind"), "{text}");
     }

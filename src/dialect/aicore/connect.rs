@@ -1,8 +1,8 @@
 //! The first packet of a client: which session, which channel, and what it already has.
 
+use super::error::DecodeError;
 use super::reject::Rejection;
 use super::{value, wire};
-use crate::dialect::DecodeError;
 use crate::locale::Locale;
 use crate::message::{Channel, Epoch, Features, Seq, SessionName};
 use serde_json::value::RawValue;

@@ -1,10 +1,11 @@
 //! Client packets into commands: the rules of each socket, and both ways of naming a destination.
 
 use super::choice;
+use super::error::DecodeError;
 use super::playback;
 use super::value::{self, required_string};
 use super::wire::{self, CommandPacket, field};
-use crate::dialect::{DecodeError, Refusal};
+use crate::dialect::Refusal;
 use crate::message::{
     AgentSet, AgentSlot, CancelScope, Channel, Command, ConfirmId, Confirmed, ControlValue,
     Controls, Inbound, KnownList, ListKind, ListScope, Recorded, RequestNo, Route, RunId, Typed,
@@ -34,7 +35,7 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(frame: &'a str) -> Result<T, DecodeE
 }
 
 /// Reads one packet that came in on the socket of `own`.
-pub(super) fn read(own: Channel, frame: &str) -> Result<Inbound, Refusal> {
+pub(super) fn read(own: Channel, frame: &str) -> Result<Inbound, Refusal<DecodeError>> {
     let packet: CommandPacket<'_> = parse(frame)?;
     let request = read_request(&packet)?;
     match read_command(own, &packet) {

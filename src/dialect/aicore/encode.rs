@@ -6,6 +6,7 @@ use super::wire::{
     Packet, Rows, SettledBody, TempBody, TimesBody, UnchangedBody, WarningBody,
 };
 use super::{AicoreDialect, activity, http, phrase, rows};
+use crate::dialect::Frame;
 use crate::message::{
     AudioChunk, Channel, ChoiceKind, Chosen, Confirmation, Confirmed, Entry, Event, Features,
     FileList, FileNote, Generation, KnownList, ListKind, ListRoots, Notice, RunOutcome, Signal,
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Appends the packet of one logged event.
-pub(super) fn entry(dialect: &AicoreDialect, entry: &Entry, frames: &mut Vec<String>) {
+pub(super) fn entry(dialect: &AicoreDialect, entry: &Entry, frames: &mut Vec<Frame>) {
     if is_told_elsewhere(dialect, entry) {
         return;
     }
@@ -254,10 +255,12 @@ fn unchanged(kind: ListKind, list: &KnownList) -> UnchangedBody<'_> {
 
 /// Appends the packet of something that is not logged.
 #[expect(clippy::too_many_lines, reason = "one arm for each")]
-pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<String>) {
+pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<Frame>) {
     let session = dialect.session.as_str();
     match signal {
-        Signal::Audio { generation, chunk } => frames.push(audio(dialect, *generation, chunk)),
+        Signal::Audio { generation, chunk } => {
+            frames.push(Frame::Text(audio(dialect, *generation, chunk)))
+        }
         Signal::StopPlayback { generation, reason } => {
             let body = Body::Owned(phrase::stop_playback(dialect.locale, *reason));
             let generation = generation.filter(|_| dialect.features.playback);
@@ -379,6 +382,6 @@ fn millis(time: Duration) -> u64 {
 }
 
 /// Our own structs always serialise; a frame that did not would be our bug and is left out.
-pub(super) fn push<T: Serialize>(frames: &mut Vec<String>, packet: &T) {
-    frames.extend(serde_json::to_string(packet));
+pub(super) fn push<T: Serialize>(frames: &mut Vec<Frame>, packet: &T) {
+    frames.extend(serde_json::to_string(packet).map(Frame::Text));
 }

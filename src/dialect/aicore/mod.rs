@@ -7,8 +7,9 @@ pub mod client;
 mod connect;
 mod decode;
 mod encode;
+mod error;
 pub mod http;
-mod phrase;
+pub(super) mod phrase;
 mod playback;
 mod reject;
 mod rows;
@@ -16,13 +17,15 @@ mod value;
 mod wire;
 
 pub use connect::{Connect, read_connect};
+pub use error::DecodeError;
 pub use reject::Rejection;
 pub use wire::SOCKET_PATH;
 
-use super::{Dialect, Refusal};
+use super::{Dialect, Encoder, Frame, FrameError, Received, Refusal};
 use crate::locale::Locale;
 use crate::message::{
-    Channel, ControlValue, Delivery, Features, Greeting, Inbound, SessionId, SettingValue, Settings,
+    Channel, ControlValue, Delivery, Features, Greeting, Inbound, SessionId, SettingValue,
+    Settings, View,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -88,11 +91,26 @@ impl AicoreDialect {
 }
 
 impl Dialect for AicoreDialect {
-    fn decode(&self, frame: &str) -> Result<Inbound, Refusal> {
-        decode::read(self.channel, frame)
+    type Error = DecodeError;
+    type Encoder = Self;
+
+    fn decode(&self, frame: Received<'_>) -> Result<Inbound, Refusal<DecodeError>> {
+        match frame {
+            Received::Text(text) => decode::read(self.channel, text),
+            Received::Binary(_) => Err(DecodeError::Binary.into()),
+        }
     }
 
-    fn greet(&self, greeting: &Greeting, frames: &mut Vec<String>) {
+    /// A packet depends on nothing that was sent before, so nothing has to be kept.
+    fn encoder(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl Encoder for AicoreDialect {
+    type Error = DecodeError;
+
+    fn greet(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>) {
         encode::push(frames, &self.init(greeting));
         // A client that resumes has been welcomed before and wants exactly what it missed.
         if greeting.resumed {
@@ -115,7 +133,7 @@ impl Dialect for AicoreDialect {
         }
     }
 
-    fn settle(&self, greeting: &Greeting, frames: &mut Vec<String>) {
+    fn settle(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>) {
         if greeting.resumed {
             return;
         }
@@ -124,14 +142,14 @@ impl Dialect for AicoreDialect {
         }
     }
 
-    fn encode(&self, delivery: &Delivery, frames: &mut Vec<String>) {
+    fn encode(&mut self, delivery: &Delivery, frames: &mut Vec<Frame>) {
         match delivery {
             Delivery::Logged(entry) => encode::entry(self, entry, frames),
             Delivery::Passing(signal) => encode::signal(self, signal, frames),
         }
     }
 
-    fn refuse(&self, refusal: &Refusal, frames: &mut Vec<String>) {
+    fn refuse(&mut self, refusal: &Refusal<DecodeError>, frames: &mut Vec<Frame>) {
         let body = phrase::decode_error(self.locale, &refusal.error);
         let request = refusal.request.as_ref().map(Into::into);
         let code = Some(refusal.error.code());
@@ -149,7 +167,7 @@ impl Dialect for AicoreDialect {
 }
 
 fn init_body(greeting: &Greeting) -> InitBody<'_> {
-    if greeting.channel != Channel::Input {
+    if greeting.view != View::One(Channel::Input) {
         return InitBody::default();
     }
     let defaults = wire::DEFAULT_CONTROLS.iter().map(|(name, on)| (*name, Value::Bool(*on)));

@@ -1,10 +1,11 @@
 //! What the gateway itself says, worded in the client's language.
 
-use crate::dialect::DecodeError;
+use super::error::DecodeError;
+use crate::dialect::FrameError;
 use crate::locale::Locale;
 use crate::message::{
     AgentSlot, Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice, Problem,
-    SettingValue, SetupHint, StopReason, SystemNotice,
+    SettingValue, SetupHint, StopReason, SystemNotice, View,
 };
 
 /// Of an input that is shown together with a difference.
@@ -25,7 +26,7 @@ pub(super) fn file_made(locale: Locale, note: &FileNote) -> String {
     locale.say("file", "made", &[("name", &note.name)])
 }
 
-pub(super) fn notice(locale: Locale, notice: &Notice) -> String {
+pub(in crate::dialect) fn notice(locale: Locale, notice: &Notice) -> String {
     let say = |name, values: &[(&str, &str)]| locale.say("notice", name, values);
     match notice {
         Notice::Queued { run, place } => {
@@ -79,14 +80,14 @@ pub(super) fn stop_playback(locale: Locale, reason: StopReason) -> String {
     locale.say("playback", name, &[])
 }
 
-pub(super) fn system(locale: Locale, notice: &SystemNotice) -> String {
+pub(in crate::dialect) fn system(locale: Locale, notice: &SystemNotice) -> String {
     match notice {
         SystemNotice::Say(text) => text.as_ref().to_owned(),
         SystemNotice::ShuttingDown => locale.say("system", "shutting_down", &[]),
     }
 }
 
-pub(super) fn problem(locale: Locale, problem: &Problem) -> String {
+pub(in crate::dialect) fn problem(locale: Locale, problem: &Problem) -> String {
     let say = |values: &[(&str, &str)]| locale.say("error", problem.code(), values);
     match problem {
         Problem::QueueFull { waiting } => say(&[("waiting", &waiting.to_string())]),
@@ -208,7 +209,8 @@ pub(super) fn decode_error(locale: Locale, error: &DecodeError) -> String {
 /// Who is on the other end of this channel; `None` where nobody introduces themselves.
 pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String> {
     let setting = |name: &str| setting(greeting, name);
-    match greeting.channel {
+    let View::One(channel) = greeting.view else { return None };
+    match channel {
         Channel::Input => {
             Some(locale.say("welcome", "input_info", &[("project", &greeting.project)]))
         }
@@ -260,7 +262,8 @@ fn model_hint(
 }
 
 pub(super) fn welcome_text(locale: Locale, greeting: &Greeting) -> Option<String> {
-    match greeting.channel {
+    let View::One(channel) = greeting.view else { return None };
+    match channel {
         Channel::Input => Some(match &greeting.overview {
             Some(overview) => overview.clone(),
             None => locale.say("welcome", "input_text", &[]),

@@ -1,9 +1,9 @@
 //! What a client says about its speaker and its talk key.
 
 use super::decode::own_channel;
+use super::error::DecodeError;
 use super::value;
 use super::wire::{AckBody, CommandPacket, TalkKeyBody, TalkKeyState, field};
-use crate::dialect::DecodeError;
 use crate::message::{Command, Generation, PlaybackAck, TalkKey};
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! Connections that cannot begin: what the client is told, and the close code that says whether to come back.
 
+use super::error::DecodeError;
 use super::wire::ConnectionPacket;
 use super::{encode, phrase};
-use crate::dialect::DecodeError;
+use crate::dialect::FrameError;
 use crate::locale::Locale;
 
 /// Why a connection ends before it became part of a session.
@@ -76,7 +77,7 @@ impl Rejection {
         };
         let mut frames = Vec::with_capacity(1);
         encode::push(&mut frames, &packet);
-        frames.pop().unwrap_or_default()
+        frames.pop().and_then(|frame| frame.text().map(str::to_owned)).unwrap_or_default()
     }
 
     fn text(&self, locale: Locale) -> String {

@@ -1,6 +1,6 @@
 //! Reading raw JSON values as leniently as existing clients need, and no further.
 
-use crate::dialect::DecodeError;
+use super::error::DecodeError;
 use crate::message::Channel;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;

@@ -310,8 +310,10 @@ impl Session {
 
     /// What is dangerous is asked about every time.
     fn tell_not_remembered(&mut self, step: &mut Step, open: &Open) {
-        let text = self.env.language.get().say("confirm", "not_remembered", &[]);
-        let line = format!("[tool] {}: {text}", open.call.tool);
+        let locale = self.env.language.get();
+        let reason = locale.say("confirm", "not_remembered", &[]);
+        let values = [("tool", open.call.tool.as_str()), ("reason", &reason)];
+        let line = locale.say("tool_line", "denied", &values);
         self.tell_line(step, usize::from(open.slot.number()), line);
     }
 

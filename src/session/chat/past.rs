@@ -1,6 +1,6 @@
 //! What was said in the session so far, by voice and in the chat: models are told of it what they have room for.
 
-use crate::message::{Channel, Event, Seq, Speaker};
+use crate::message::{Channel, Event, Position, Seq, Speaker, View};
 use crate::provider::live::Said;
 use crate::store::{SessionKey, Store, StoreError};
 use tracing::warn;
@@ -33,10 +33,11 @@ pub(super) async fn recent<T>(
     upto: Seq,
     wanted: fn(&Event) -> Option<T>,
 ) -> Result<Vec<T>, StoreError> {
-    let mut after = store.before_last(key, Channel::Chat, upto, LOOKED_BACK).await?;
+    let (view, upto) = (View::One(Channel::Chat), Position(upto.0));
+    let mut after = store.before_last(key, view, upto, LOOKED_BACK).await?;
     let mut found = Vec::new();
     while after < upto {
-        let page = store.page(key, Channel::Chat, after, upto).await?;
+        let page = store.page(key, view, after, upto).await?;
         found.extend(page.entries.iter().filter_map(|entry| wanted(&entry.event)));
         after = page.reached;
     }

@@ -458,7 +458,7 @@ impl Session {
         if askers.iter().all(|(_, known)| known.as_ref().is_some_and(|known| listed.is(known))) {
             let list =
                 KnownList { newest: listed.list.newest.clone(), count: listed.list.files.len() };
-            self.audience.signal_all(channel, &Signal::FilesUnchanged { kind, channel, list });
+            self.audience.signal_channel(channel, &Signal::FilesUnchanged { kind, channel, list });
         } else {
             self.append(&mut step, channel, Event::Files { kind, list: Some(listed.list) });
         }

@@ -182,10 +182,10 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::message::{
-        Channel, Command, ConnectionId, Features, Inbound, Principal, Route, Typed,
+        Channel, Command, ConnectionId, Features, Inbound, Principal, Route, Typed, View,
     };
     use crate::metrics::Metrics;
-    use crate::session::{Attach, Role};
+    use crate::session::{Attach, Devices, Role};
     use crate::task::Tasks;
     use rusqlite::Connection;
 
@@ -199,7 +199,8 @@ mod tests {
     fn attach(connection: u64) -> Attach {
         Attach {
             language: None,
-            channel: Channel::Chat,
+            view: View::One(Channel::Chat),
+            devices: Devices::None,
             connection: ConnectionId(connection),
             role: Role::Participant,
             cursor: None,

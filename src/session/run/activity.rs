@@ -3,7 +3,7 @@
 use super::lane::lane_index;
 use crate::message::{
     AgentSlot, AgentState, Channel, ConnectionId, Event, Signal, StateNote, ToolNote, ToolState,
-    Usage,
+    Usage, View,
 };
 use crate::provider::agent::{Tool, ToolStatus};
 use crate::session::actor::Session;
@@ -59,18 +59,19 @@ impl Session {
     }
 
     /// Who comes in the middle of a run learns what is going on.
-    pub(in crate::session) fn tell_present_state(
-        &mut self,
-        channel: Channel,
-        connection: ConnectionId,
-    ) {
-        let (Channel::Agent(agent), Some(index)) = (channel, lane_index(channel)) else { return };
-        let current = self.lanes[index].current.as_ref();
-        let note = StateNote {
-            state: current.map_or(AgentState::WaitingForInput, |current| current.state),
-            run: current.map(|current| current.run.id),
-        };
-        self.audience.signal(channel, connection, Signal::State { agent, note });
+    pub(in crate::session) fn tell_present_state(&mut self, view: View, connection: ConnectionId) {
+        for agent in AgentSlot::ALL {
+            let channel = Channel::Agent(agent);
+            let Some(index) = lane_index(channel).filter(|_| view.contains(channel)) else {
+                continue;
+            };
+            let current = self.lanes[index].current.as_ref();
+            let note = StateNote {
+                state: current.map_or(AgentState::WaitingForInput, |current| current.state),
+                run: current.map(|current| current.run.id),
+            };
+            self.audience.signal(connection, Signal::State { agent, note });
+        }
     }
 }
 

@@ -1,9 +1,9 @@
-//! The sockets of a session: who listens on which channel, how far each channel has been published, and who
-//! holds microphone and speaker.
+//! The sockets of a session: what each of them sees, how far each channel has been published, and who holds microphone
+//! and speaker.
 
 use crate::message::{
-    Channel, ConnectionId, Delivery, Entry, Event, Features, Problem, ReportStage, RunId, Seq,
-    Signal, StopReason,
+    Channel, ConnectionId, Delivery, Entry, Event, Features, Order, Position, Problem, ReportStage,
+    RunId, Seq, Signal, StopReason, View,
 };
 use crate::provider::live::{Listener, Speaker};
 use crate::session::Attach;
@@ -31,6 +31,13 @@ pub enum Role {
     Viewer,
 }
 
+/// Whether a socket wants to hold microphone and speaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Devices {
+    Wanted,
+    None,
+}
+
 /// Why the session let a socket go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dropped {
@@ -53,7 +60,7 @@ pub(in crate::session) struct Lanes {
 #[derive(Debug)]
 pub(in crate::session) struct LogLane {
     /// Everything up to here is in the store; later events come through the lane.
-    pub(super) top: Seq,
+    pub(super) top: Position,
     items: mpsc::Receiver<Item>,
     queued: Arc<AtomicUsize>,
 }
@@ -150,7 +157,9 @@ impl LogSender {
 #[derive(Debug)]
 struct Peer {
     connection: ConnectionId,
+    view: View,
     role: Role,
+    devices: Devices,
     features: Features,
     /// `None` while the socket lags.
     log: Option<LogSender>,
@@ -159,18 +168,29 @@ struct Peer {
     told_not_holder: bool,
 }
 
+impl Peer {
+    /// Whether it may hold microphone and speaker.
+    fn may_hold(&self) -> bool {
+        self.role == Role::Participant && self.devices == Devices::Wanted
+    }
+}
+
+/// How far one channel's log has come.
 #[derive(Debug, Default)]
-struct Lane {
+struct Tops {
     assigned: Seq,
     published: Seq,
-    /// In the order of their arrival.
-    peers: Vec<Peer>,
 }
 
 #[derive(Debug)]
 pub(in crate::session) struct Audience {
-    lanes: [Lane; Channel::COUNT],
-    /// Both go from hand to hand with the sockets of the audio channel.
+    channels: [Tops; Channel::COUNT],
+    /// Of the newest event of all channels.
+    assigned: Order,
+    published: Order,
+    /// In the order of their arrival.
+    peers: Vec<Peer>,
+    /// Both go from hand to hand with the sockets that want them.
     microphone: Microphone,
     speaker: Speaker,
 }
@@ -178,56 +198,75 @@ pub(in crate::session) struct Audience {
 impl Audience {
     pub(in crate::session) fn new(
         tops: [Seq; Channel::COUNT],
+        last_order: Order,
         microphone: Microphone,
         speaker: Speaker,
     ) -> Self {
-        let lanes = tops.map(|top| Lane { assigned: top, published: top, peers: Vec::new() });
-        Self { lanes, microphone, speaker }
+        let channels = tops.map(|top| Tops { assigned: top, published: top });
+        let peers = Vec::new();
+        Self { channels, assigned: last_order, published: last_order, peers, microphone, speaker }
     }
 
-    /// The number of the next event of a channel.
-    pub(in crate::session) fn assign(&mut self, channel: Channel) -> Seq {
-        let lane = &mut self.lanes[channel.index()];
-        lane.assigned = Seq(lane.assigned.0 + 1);
-        lane.assigned
+    /// The numbers of the next event of a channel: in the channel, and in the session.
+    pub(in crate::session) fn assign(&mut self, channel: Channel) -> (Seq, Order) {
+        let tops = &mut self.channels[channel.index()];
+        tops.assigned = Seq(tops.assigned.0 + 1);
+        self.assigned = Order(self.assigned.0 + 1);
+        (tops.assigned, self.assigned)
     }
 
     pub(in crate::session) fn assigned(&self, channel: Channel) -> Seq {
-        self.lanes[channel.index()].assigned
+        self.channels[channel.index()].assigned
     }
 
     pub(in crate::session) fn published(&self, channel: Channel) -> Seq {
-        self.lanes[channel.index()].published
+        self.channels[channel.index()].published
     }
 
+    /// Everything up to here is in the store.
+    pub(in crate::session) fn published_in(&self, view: View) -> Position {
+        match view {
+            View::One(channel) => Position(self.published(channel).0),
+            View::All => Position(self.published.0),
+        }
+    }
+
+    /// How many sockets see this channel, alone or among others.
     pub(in crate::session) fn count(&self, channel: Channel) -> usize {
-        self.lanes[channel.index()].peers.len()
+        self.peers.iter().filter(|peer| peer.view.contains(channel)).count()
+    }
+
+    /// How many sockets have this view.
+    pub(in crate::session) fn count_view(&self, view: View) -> usize {
+        self.peers.iter().filter(|peer| peer.view == view).count()
     }
 
     pub(in crate::session) fn is_empty(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.peers.is_empty())
+        self.peers.is_empty()
     }
 
-    pub(super) fn attach(&mut self, attach: &Attach) -> Lanes {
-        let Attach { channel, connection, role, features, .. } = *attach;
-        if channel == Channel::Audio && role == Role::Participant {
-            self.silence_holder();
-        }
-        let lane = &mut self.lanes[channel.index()];
-        let (log, entries) = log_lane(lane.published);
+    pub(in crate::session) fn attach(&mut self, attach: &Attach) -> Lanes {
+        let Attach { view, connection, role, devices, features, .. } = *attach;
+        let (log, entries) = log_lane(self.published_in(view));
         let (signals, incoming) = mpsc::channel(SIGNAL_CAPACITY);
         let dropped = Arc::new(OnceLock::new());
-        lane.peers.push(Peer {
+        let peer = Peer {
             connection,
+            view,
             role,
+            devices,
             features,
             log: Some(log),
             signals,
             dropped: Arc::clone(&dropped),
             told_not_holder: false,
-        });
+        };
+        let plays = peer.may_hold();
+        if plays {
+            self.silence_holder();
+        }
+        self.peers.push(peer);
         self.pass_devices();
-        let plays = channel == Channel::Audio && role == Role::Participant;
         let sound = plays.then(|| self.speaker.listen(connection, !features.playback));
         Lanes { log: entries, signals: incoming, sound, dropped }
     }
@@ -235,7 +274,7 @@ impl Audience {
     /// Tells a piece of an answer to those who want it in this form, between the events around it. Who has no room for
     /// it gets the whole answer all the same.
     pub(in crate::session) fn pass(&mut self, piece: &Piece) {
-        for peer in &self.lanes[piece.channel.index()].peers {
+        for peer in self.peers.iter().filter(|peer| peer.view.contains(piece.channel)) {
             if let (Some(log), Some(signal)) = (&peer.log, piece.form(peer.features)) {
                 let _ = log.offer(Item::Piece(Box::new((signal, piece.weight()))));
             }
@@ -244,32 +283,27 @@ impl Audience {
 
     /// Tells those who know the packets of agents.
     pub(in crate::session) fn tell_knowing(&mut self, channel: Channel, signal: &Signal) {
-        self.send_where(channel, |peer| peer.features.agents, signal);
+        self.send_where(|peer| peer.view.contains(channel) && peer.features.agents, signal);
     }
 
     /// A new lane for a socket that lagged behind; `None` if the session has dropped it meanwhile.
-    pub(super) fn catch_up(
-        &mut self,
-        channel: Channel,
-        connection: ConnectionId,
-    ) -> Option<LogLane> {
-        let lane = &mut self.lanes[channel.index()];
-        let peer = lane.peers.iter_mut().find(|peer| peer.connection == connection)?;
-        let (log, entries) = log_lane(lane.published);
-        peer.log = Some(log);
+    pub(in crate::session) fn catch_up(&mut self, connection: ConnectionId) -> Option<LogLane> {
+        let at = self.peers.iter().position(|peer| peer.connection == connection)?;
+        let (log, entries) = log_lane(self.published_in(self.peers[at].view));
+        self.peers[at].log = Some(log);
         Some(entries)
     }
 
-    pub(super) fn detach(&mut self, channel: Channel, connection: ConnectionId) {
-        self.lanes[channel.index()].peers.retain(|peer| peer.connection != connection);
+    pub(in crate::session) fn detach(&mut self, connection: ConnectionId) {
+        self.peers.retain(|peer| peer.connection != connection);
         self.pass_devices();
     }
 
-    /// Tells a committed event to everyone on its channel. A socket that is behind catches up by itself.
+    /// Tells a committed event to everyone who sees its channel. A socket that is behind catches up by itself.
     pub(in crate::session) fn publish(&mut self, entry: &Arc<Entry>) {
-        let lane = &mut self.lanes[entry.channel.index()];
-        lane.published = entry.seq;
-        for peer in &mut lane.peers {
+        self.channels[entry.channel.index()].published = entry.seq;
+        self.published = entry.order;
+        for peer in self.peers.iter_mut().filter(|peer| peer.view.shows(entry)) {
             let item = || Item::Logged(Arc::clone(entry));
             if peer.log.as_ref().is_some_and(|log| !log.offer(item())) {
                 peer.log = None;
@@ -278,37 +312,20 @@ impl Audience {
     }
 
     /// Tells one socket something that is not logged.
-    pub(in crate::session) fn signal(
-        &mut self,
-        channel: Channel,
-        connection: ConnectionId,
-        signal: Signal,
-    ) {
-        self.send_where(channel, |peer| peer.connection == connection, &signal);
-    }
-
-    /// The same, wherever the socket is.
-    pub(in crate::session) fn signal_anywhere(&mut self, connection: ConnectionId, signal: Signal) {
-        let home = Channel::ALL.into_iter().find(|channel| {
-            self.lanes[channel.index()].peers.iter().any(|peer| peer.connection == connection)
-        });
-        if let Some(channel) = home {
-            self.signal(channel, connection, signal);
-        }
+    pub(in crate::session) fn signal(&mut self, connection: ConnectionId, signal: Signal) {
+        self.send_where(|peer| peer.connection == connection, &signal);
     }
 
     /// Forgets sockets that have gone without a word.
-    pub(super) fn sweep(&mut self) {
-        for lane in &mut self.lanes {
-            lane.peers.retain(|peer| !peer.signals.is_closed());
-        }
+    pub(in crate::session) fn sweep(&mut self) {
+        self.peers.retain(|peer| !peer.signals.is_closed());
         self.pass_devices();
     }
 
     /// Everybody is told that the session is deleted, and let go.
     pub(in crate::session) fn dismiss(&mut self) {
         let farewell = Signal::Failed { problem: Problem::SessionDeleted, request: None };
-        for peer in self.lanes.iter_mut().flat_map(|lane| lane.peers.drain(..)) {
+        for peer in self.peers.drain(..) {
             let _ = peer.dropped.set(Dropped::Deleted);
             // Who has no room for it learns it from the close code.
             let _ = peer.signals.try_send(farewell.clone());
@@ -316,9 +333,13 @@ impl Audience {
         self.pass_devices();
     }
 
-    /// Tells all sockets of a channel.
-    pub(in crate::session) fn signal_all(&mut self, channel: Channel, signal: &Signal) {
-        self.send_where(channel, |_| true, signal);
+    /// Tells every socket that sees a channel.
+    pub(in crate::session) fn signal_channel(&mut self, channel: Channel, signal: &Signal) {
+        self.send_where(|peer| peer.view.contains(channel), signal);
+    }
+
+    pub(in crate::session) fn signal_everyone(&mut self, signal: &Signal) {
+        self.send_where(|_| true, signal);
     }
 
     /// To whoever holds it now; wherever sockets come and go.
@@ -328,16 +349,14 @@ impl Audience {
         self.speaker.give_to(holder);
     }
 
-    /// The newest audio socket that may send holds microphone and speaker.
+    /// The newest socket that wants microphone and speaker and may send holds both.
     fn holder(&self) -> Option<ConnectionId> {
-        let peers = &self.lanes[Channel::Audio.index()].peers;
-        peers.iter().rev().find(|peer| peer.role == Role::Participant).map(|peer| peer.connection)
+        self.peers.iter().rev().find(|peer| peer.may_hold()).map(|peer| peer.connection)
     }
 
     /// True the first time only.
     pub(in crate::session) fn tell_not_holder(&mut self, connection: ConnectionId) -> bool {
-        let peers = &mut self.lanes[Channel::Audio.index()].peers;
-        let peer = peers.iter_mut().find(|peer| peer.connection == connection);
+        let peer = self.peers.iter_mut().find(|peer| peer.connection == connection);
         peer.is_some_and(|peer| !std::mem::replace(&mut peer.told_not_holder, true))
     }
 
@@ -345,19 +364,19 @@ impl Audience {
     fn silence_holder(&mut self) {
         if let Some(holder) = self.holder() {
             let reason = StopReason::AnotherSocket;
-            let stop = Signal::StopPlayback { generation: None, reason };
-            self.signal(Channel::Audio, holder, stop);
+            self.signal(holder, Signal::StopPlayback { generation: None, reason });
         }
     }
 
     /// Tells those who tell what they play.
     pub(in crate::session) fn tell_playing(&mut self, signal: &Signal) {
-        self.send_where(Channel::Audio, |peer| peer.features.playback, signal);
+        let wants = |peer: &Peer| peer.devices == Devices::Wanted && peer.features.playback;
+        self.send_where(wants, signal);
     }
 
-    fn send_where(&mut self, channel: Channel, wanted: impl Fn(&Peer) -> bool, signal: &Signal) {
-        let before = self.count(channel);
-        self.lanes[channel.index()].peers.retain(|peer| {
+    fn send_where(&mut self, wanted: impl Fn(&Peer) -> bool, signal: &Signal) {
+        let before = self.peers.len();
+        self.peers.retain(|peer| {
             if !wanted(peer) {
                 return true;
             }
@@ -372,13 +391,13 @@ impl Audience {
                 Err(TrySendError::Closed(_)) => false,
             }
         });
-        if self.count(channel) < before {
+        if self.peers.len() < before {
             self.pass_devices();
         }
     }
 }
 
-fn log_lane(top: Seq) -> (LogSender, LogLane) {
+fn log_lane(top: Position) -> (LogSender, LogLane) {
     let (sender, items) = mpsc::channel(LOG_CAPACITY);
     let queued = Arc::new(AtomicUsize::new(0));
     (LogSender { items: sender, queued: Arc::clone(&queued) }, LogLane { top, items, queued })

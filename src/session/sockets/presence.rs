@@ -1,10 +1,12 @@
 //! Sockets come, go and are told things: attaching, heartbeats, broadcasts, storage trouble.
 
 use super::reader::Start;
-use crate::message::{Channel, ConnectionId, Greeting, Problem, SessionId, Signal, SystemNotice};
+use crate::message::{
+    Channel, ConnectionId, Greeting, Problem, SessionId, Signal, SystemNotice, View,
+};
 use crate::session::actor::Session;
 use crate::session::journal::Step;
-use crate::session::{Attach, AttachError, Attached, Role, Urgent};
+use crate::session::{Attach, AttachError, Attached, Cursor, Role, Urgent};
 use crate::store::Change;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -64,11 +66,11 @@ impl Session {
             Urgent::Cancel(submitted) => self.on_cancel(*submitted),
             // A socket that is gone already does not wait for the answer.
             Urgent::Attach { attach, reply } => drop(reply.send(self.on_attach(&attach))),
-            Urgent::CatchUp { channel, connection, reply } => {
-                let _ = reply.send(self.audience.catch_up(channel, connection));
+            Urgent::CatchUp { connection, reply } => {
+                let _ = reply.send(self.audience.catch_up(connection));
             }
-            Urgent::Detach { channel, connection } => {
-                self.audience.detach(channel, connection);
+            Urgent::Detach { connection } => {
+                self.audience.detach(connection);
                 self.stop_following_alone();
             }
             Urgent::System(notice) => self.on_system(&notice),
@@ -81,27 +83,27 @@ impl Session {
 
     fn on_attach(&mut self, attach: &Attach) -> Result<Attached, AttachError> {
         let limit = self.env.config.limits.sockets_per_channel;
-        if self.audience.count(attach.channel) >= limit {
+        if self.audience.count_view(attach.view) >= limit {
             return Err(AttachError::TooMany { limit });
         }
         if let Some(locale) = attach.language.filter(|_| attach.role == Role::Participant) {
             self.speak(locale);
         }
         let only_input =
-            attach.channel == Channel::Input && self.audience.count(Channel::Input) == 0;
+            attach.view.contains(Channel::Input) && self.audience.count(Channel::Input) == 0;
         if only_input {
             self.presence.begin();
         }
-        let published = self.audience.published(attach.channel);
-        let resume = attach.cursor.filter(|(epoch, seq)| *epoch == self.epoch && *seq <= published);
+        let published = self.audience.published_in(attach.view);
+        let resume = attach.cursor.filter(|cursor| self.trusts(*cursor) && cursor.at <= published);
         let start = match (resume, attach.history) {
-            (Some((_, seq)), _) => Start::Resume(seq),
+            (Some(cursor), _) => Start::Resume(cursor.at),
             (None, Some(count)) => Start::Last(count),
             (None, None) => Start::Whole,
         };
         let greeting = Greeting {
             session: self.id.clone(),
-            channel: attach.channel,
+            view: attach.view,
             epoch: self.epoch,
             resumed: resume.is_some(),
             first_input: only_input && !std::mem::replace(&mut self.presence.input_seen, true),
@@ -109,21 +111,26 @@ impl Session {
             settings: Arc::clone(&self.settings),
             project: self.env.files.project().display().to_string().into(),
             overview: None,
-            setup: (attach.channel == Channel::Chat).then(|| self.env.config.setup_hint()),
+            setup: attach.view.contains(Channel::Chat).then(|| self.env.config.setup_hint()),
         };
         self.idleness.note_arrival();
         let lanes = self.audience.attach(attach);
-        if attach.channel == Channel::Input {
+        if attach.view.contains(Channel::Input) {
             self.tell_trouble(attach.connection);
         }
         if attach.features.agents {
-            self.tell_present_state(attach.channel, attach.connection);
+            self.tell_present_state(attach.view, attach.connection);
         }
         self.note_use();
-        if let Channel::Agent(slot) = attach.channel {
+        if let View::One(Channel::Agent(slot)) = attach.view {
             self.warm_up(slot);
         }
         Ok(Attached { greeting, start, lanes })
+    }
+
+    /// A cursor without an epoch is one of this session's history, wherever it comes from.
+    fn trusts(&self, cursor: Cursor) -> bool {
+        cursor.epoch.is_none_or(|epoch| epoch == self.epoch)
     }
 
     /// The store learns that the session is used, not more often than it needs to know.
@@ -140,9 +147,7 @@ impl Session {
     }
 
     fn on_system(&mut self, notice: &SystemNotice) {
-        for channel in Channel::ALL {
-            self.audience.signal_all(channel, &Signal::System(notice.clone()));
-        }
+        self.audience.signal_everyone(&Signal::System(notice.clone()));
     }
 
     /// As long as there are sockets.
@@ -158,7 +163,7 @@ impl Session {
         self.presence.heartbeats += 1;
         let (count, uptime_seconds) =
             (self.presence.heartbeats, self.presence.born.elapsed().as_secs_f64());
-        self.audience.signal_all(Channel::Input, &Signal::Heartbeat { count, uptime_seconds });
+        self.audience.signal_channel(Channel::Input, &Signal::Heartbeat { count, uptime_seconds });
     }
 
     /// Somebody who comes while storage does not answer learns why nothing happens.
@@ -166,7 +171,7 @@ impl Session {
         if let Some(reason) = self.env.store.trouble() {
             let problem = Problem::StoreStalled { reason };
             let signal = Signal::Failed { problem, request: None };
-            self.audience.signal(Channel::Input, connection, signal);
+            self.audience.signal(connection, signal);
         }
     }
 
@@ -174,7 +179,8 @@ impl Session {
     pub(in crate::session) fn on_trouble(&mut self, reason: Option<String>) {
         if let Some(reason) = reason {
             let problem = Problem::StoreStalled { reason };
-            self.audience.signal_all(Channel::Input, &Signal::Failed { problem, request: None });
+            self.audience
+                .signal_channel(Channel::Input, &Signal::Failed { problem, request: None });
         }
     }
 }

@@ -1,11 +1,11 @@
-//! One socket's view of one channel: first what it missed, from the store, then what happens, as it happens.
+//! One reader's view of a session: first what it missed, from the store, then what happens, as it happens.
 //! Passing signals overtake the history. A socket that falls behind catches up from the store by itself.
 
 use super::audience::{Dropped, Lanes, LogLane};
 use crate::files::Files;
 use crate::message::{
-    Channel, ConnectionId, Delivery, Entry, Event, FileList, ListKind, ListScope, Principal, Seq,
-    Signal,
+    ConnectionId, Delivery, Entry, Event, FileList, ListKind, ListScope, Position, Principal,
+    Signal, View,
 };
 use crate::provider::live::{Listener, Sound};
 use crate::session::SessionHandle;
@@ -42,28 +42,28 @@ pub enum ReaderEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum Start {
     /// With everything that came after this.
-    Resume(Seq),
+    Resume(Position),
     /// With the history.
     Whole,
     /// With the newest so many events of the history.
     Last(usize),
 }
 
-type Loading = Pin<Box<dyn Future<Output = Result<(Seq, Page), StoreError>> + Send>>;
+type Loading = Pin<Box<dyn Future<Output = Result<(Position, Page), StoreError>> + Send>>;
 
 pub struct Reader {
     source: Source,
     session: SessionHandle,
     connection: ConnectionId,
     /// Everything up to here has been delivered.
-    cursor: Seq,
+    cursor: Position,
     /// Set until the first page tells where it begins.
     last: Option<usize>,
     /// News up to here is history by now, and not delivered.
-    old_news: Seq,
+    old_news: Position,
     page: VecDeque<Arc<Entry>>,
     /// Everything up to here is in `page` or was delivered.
-    paged_to: Seq,
+    paged_to: Position,
     /// Kept across calls, so that `next` may be cancelled at any point.
     loading: Option<Loading>,
     log: LogLane,
@@ -76,7 +76,7 @@ pub struct Reader {
 impl fmt::Debug for Reader {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Reader")
-            .field("channel", &self.source.channel)
+            .field("view", &self.source.view)
             .field("cursor", &self.cursor)
             .finish()
     }
@@ -91,9 +91,9 @@ impl Reader {
         lanes: Lanes,
     ) -> Self {
         let (cursor, last, old_news) = match start {
-            Start::Resume(seq) => (seq, None, Seq(0)),
-            Start::Whole => (Seq(0), None, lanes.log.top),
-            Start::Last(count) => (Seq(0), Some(count), lanes.log.top),
+            Start::Resume(seq) => (seq, None, Position(0)),
+            Start::Whole => (Position(0), None, lanes.log.top),
+            Start::Last(count) => (Position(0), Some(count), lanes.log.top),
         };
         Self {
             source,
@@ -171,15 +171,21 @@ impl Reader {
     /// `None`: it was delivered already, from the store.
     fn hand_on(&mut self, item: Delivery) -> Option<Step> {
         match item {
-            Delivery::Logged(entry) if entry.seq > self.cursor => Some(self.deliver(entry)),
+            Delivery::Logged(entry) if self.position(&entry) > self.cursor => {
+                Some(self.deliver(entry))
+            }
             Delivery::Logged(_) => None,
             Delivery::Passing(_) => Some(Step::Deliver(item)),
         }
     }
 
+    fn position(&self, entry: &Entry) -> Position {
+        self.source.view.position(entry)
+    }
+
     fn deliver(&mut self, entry: Arc<Entry>) -> Step {
-        self.cursor = entry.seq;
-        self.paged_to = self.paged_to.max(entry.seq);
+        self.cursor = self.position(&entry);
+        self.paged_to = self.paged_to.max(self.cursor);
         Step::Deliver(Delivery::Logged(entry))
     }
 
@@ -211,8 +217,10 @@ impl Reader {
                 let (from, page) = loaded?;
                 // Never backwards: a page that begins earlier has been delivered in part.
                 self.cursor = self.cursor.max(from);
+                let view = self.source.view;
                 let is_wanted = |entry: &Arc<Entry>| {
-                    entry.seq > self.old_news || !entry.event.is_news(entry.channel)
+                    let is_new = view.position(entry) > self.old_news;
+                    view.shows(entry) && (is_new || !entry.event.is_news(entry.channel))
                 };
                 self.page = page.entries.into_iter().filter(is_wanted).collect();
                 self.paged_to = page.reached;
@@ -223,7 +231,7 @@ impl Reader {
 
     /// Takes a new place in the audience; what was missed between is in the store.
     async fn catch_up(&mut self) -> Result<(), ReaderEnd> {
-        let lane = self.session.catch_up(self.source.channel, self.connection).await;
+        let lane = self.session.catch_up(self.connection).await;
         self.log = lane.ok_or_else(|| self.end())?;
         Ok(())
     }
@@ -231,7 +239,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.session.detach(self.source.channel, self.connection);
+        self.session.detach(self.connection);
     }
 }
 
@@ -252,7 +260,7 @@ fn play(sound: Sound) -> Step {
     }))
 }
 
-/// Where a channel's history is found.
+/// Where a view's history is found.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Source {
     pub(in crate::session) store: Store,
@@ -260,21 +268,21 @@ pub(in crate::session) struct Source {
     pub(in crate::session) workplace: watch::Receiver<Files>,
     pub(in crate::session) key: SessionKey,
     pub(in crate::session) principal: Principal,
-    pub(in crate::session) channel: Channel,
+    pub(in crate::session) view: View,
 }
 
 impl Source {
     async fn load(
         self,
-        after: Seq,
-        upto: Seq,
+        after: Position,
+        upto: Position,
         last: Option<usize>,
-    ) -> Result<(Seq, Page), StoreError> {
+    ) -> Result<(Position, Page), StoreError> {
         let after = match last {
-            Some(count) => self.store.before_last(self.key, self.channel, upto, count).await?,
+            Some(count) => self.store.before_last(self.key, self.view, upto, count).await?,
             None => after,
         };
-        let mut page = self.store.page(self.key, self.channel, after, upto).await?;
+        let mut page = self.store.page(self.key, self.view, after, upto).await?;
         let mut shown = Vec::with_capacity(page.entries.len());
         for entry in page.entries {
             shown.extend(self.fill_in(entry).await);
@@ -287,7 +295,7 @@ impl Source {
     async fn fill_in(&self, entry: Arc<Entry>) -> Option<Arc<Entry>> {
         let Event::Files { kind, list: None } = entry.event else { return Some(entry) };
         let event = Event::Files { kind, list: Some(self.list(kind).await?) };
-        Some(Arc::new(Entry { channel: entry.channel, seq: entry.seq, event }))
+        Some(Arc::new(Entry { event, ..*entry }))
     }
 
     /// `None` if it cannot be made.

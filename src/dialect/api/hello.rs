@@ -1,0 +1,110 @@
+//! The first frame of a connection: which session, what the client has seen of it, and what it can do.
+
+use super::ApiError;
+use super::decode::{flag, texts};
+use crate::dialect::Fields;
+use crate::locale::Locale;
+use crate::message::{Epoch, Features, Order, SessionName};
+
+/// Sample rate of sound for which the hello names none; the gateway's own.
+const DEFAULT_RATE: u64 = 24_000;
+const RATES: std::ops::RangeInclusive<u32> = 8_000..=48_000;
+
+/// What a client asks for when it comes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hello {
+    /// `None`: a new session.
+    pub session: Option<SessionName>,
+    /// The order of the last event that the client has seen.
+    pub after: Option<Order>,
+    /// From the last hello's reply; without it `after` is taken as it is.
+    pub epoch: Option<Epoch>,
+    /// How many of the newest events are wanted without `after`; `None`: all.
+    pub history: Option<usize>,
+    pub read_only: bool,
+    pub features: Features,
+    /// Of the sound that it will send; `None`: it has neither microphone nor speaker.
+    pub rate: Option<u32>,
+    pub language: Option<Locale>,
+    /// For clients that can send neither a header nor a cookie.
+    pub token: Option<String>,
+}
+
+pub fn read_hello(frame: &str) -> Result<Hello, ApiError> {
+    let mut fields = Fields::read(frame.as_bytes())?;
+    if fields.text("type")? != "hello" {
+        return Err(ApiError::NoHello);
+    }
+    let names = texts(&mut fields, "features")?.unwrap_or_default();
+    let has = |feature: &str| names.iter().any(|name| name == feature);
+    let rate = fields.optional_number("rate")?.unwrap_or(DEFAULT_RATE);
+    let rate = u32::try_from(rate).ok().filter(|rate| RATES.contains(rate));
+    let rate =
+        rate.ok_or(ApiError::BadField { field: "rate", expected: "a number from 8000 to 48000" })?;
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    Ok(Hello {
+        session: session(&mut fields)?,
+        after: fields.optional_number("after")?.map(Order),
+        epoch: epoch(&mut fields)?,
+        history: fields.optional_number("history")?.map(count),
+        read_only: flag(&mut fields, "read_only")?.unwrap_or(false),
+        features: Features { stream: true, confirm: true, agents: true, playback: has("playback") },
+        rate: has("audio").then_some(rate),
+        language: fields.optional_text("language")?.and_then(|tag| Locale::parse(&tag)),
+        token: fields.optional_text("token")?.filter(|token| !token.is_empty()),
+    })
+}
+
+fn session(fields: &mut Fields) -> Result<Option<SessionName>, ApiError> {
+    let Some(name) = fields.optional_text("session")?.filter(|name| !name.is_empty()) else {
+        return Ok(None);
+    };
+    let expected = ApiError::BadField { field: "session", expected: "the id of a session" };
+    SessionName::parse(&name).map(Some).ok_or(expected)
+}
+
+fn epoch(fields: &mut Fields) -> Result<Option<Epoch>, ApiError> {
+    let Some(text) = fields.optional_text("epoch")? else { return Ok(None) };
+    let expected = ApiError::BadField { field: "epoch", expected: "the text from the hello" };
+    u64::from_str_radix(&text, 16).map(|epoch| Some(Epoch(epoch))).map_err(|_| expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_hello_asks_for_a_new_session_without_devices() {
+        let hello = read_hello(r#"{"type":"hello"}"#).unwrap();
+        assert_eq!((hello.session, hello.after, hello.rate), (None, None, None));
+        assert!(hello.features.stream && hello.features.confirm && hello.features.agents);
+    }
+
+    #[test]
+    fn what_was_seen_and_what_a_client_can_do_are_read() {
+        let text = format!(
+            r#"{{"type":"hello","session":"ws-{}","after":7,"epoch":"00ff","features":["audio","playback"],"rate":16000,"language":"ja"}}"#,
+            "0".repeat(32)
+        );
+        let hello = read_hello(&text).unwrap();
+        assert!(hello.session.is_some() && hello.features.playback);
+        assert_eq!((hello.after, hello.epoch), (Some(Order(7)), Some(Epoch(255))));
+        assert_eq!((hello.rate, hello.language), (Some(16_000), Some(Locale::Ja)));
+    }
+
+    #[test]
+    fn wrong_fields_are_named() {
+        for (frame, field) in [
+            (r#"{"type":"hello","after":"7"}"#, "after"),
+            (r#"{"type":"hello","rate":7}"#, "rate"),
+            (r#"{"type":"hello","features":[1]}"#, "features"),
+            (r#"{"type":"hello","session":"x"}"#, "session"),
+            (r#"{"type":"hello","epoch":"x"}"#, "epoch"),
+            (r#"{"type":"hello","read_only":1}"#, "read_only"),
+        ] {
+            let error = read_hello(frame).unwrap_err();
+            assert!(error.say(Locale::En).contains(field), "{frame}: {error}");
+        }
+        assert_eq!(read_hello(r#"{"type":"send"}"#), Err(ApiError::NoHello));
+    }
+}

@@ -1,0 +1,99 @@
+//! The session API: plain English JSON, one connection for the whole session, PCM in binary frames.
+//! `docs/api.md` is its page for people who write clients.
+
+mod data;
+mod decode;
+mod encode;
+mod error;
+mod hello;
+mod name;
+
+pub use error::ApiError;
+pub use hello::{Hello, read_hello};
+
+use super::{Dialect, Encoder, Frame, FrameError, Received, Refusal};
+use crate::locale::Locale;
+use crate::message::{Delivery, Generation, Greeting, Inbound, SessionId};
+use serde_json::{Value, json};
+
+/// Speaks the session API on one connection.
+#[derive(Debug, Clone)]
+pub struct ApiDialect {
+    session: SessionId,
+    locale: Locale,
+    /// Of the sound that the client sends; `None`: it sends none.
+    rate: Option<u32>,
+}
+
+impl ApiDialect {
+    pub fn new(session: SessionId, locale: Locale, rate: Option<u32>) -> Self {
+        Self { session, locale, rate }
+    }
+}
+
+impl Dialect for ApiDialect {
+    type Error = ApiError;
+    type Encoder = ApiEncoder;
+
+    fn decode(&self, frame: Received<'_>) -> Result<Inbound, Refusal<ApiError>> {
+        match frame {
+            Received::Text(text) => decode::read(text),
+            Received::Binary(pcm) => decode::read_sound(self.rate, pcm),
+        }
+    }
+
+    fn encoder(&self) -> ApiEncoder {
+        ApiEncoder { session: self.session.clone(), locale: self.locale, playing: None }
+    }
+}
+
+/// Remembers which reply the client plays, so that each is announced once before its sound.
+#[derive(Debug)]
+pub struct ApiEncoder {
+    session: SessionId,
+    locale: Locale,
+    playing: Option<Generation>,
+}
+
+impl Encoder for ApiEncoder {
+    type Error = ApiError;
+
+    fn greet(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>) {
+        push(
+            frames,
+            &json!({
+                "type": "hello",
+                "session": self.session.as_str(),
+                "epoch": format!("{:016x}", greeting.epoch.0),
+                "resumed": greeting.resumed,
+                "project": &*greeting.project,
+                "language": self.locale.tag(),
+            }),
+        );
+    }
+
+    fn settle(&mut self, _greeting: &Greeting, frames: &mut Vec<Frame>) {
+        push(frames, &json!({"type": "ready"}));
+    }
+
+    fn encode(&mut self, delivery: &Delivery, frames: &mut Vec<Frame>) {
+        match delivery {
+            Delivery::Logged(entry) => push(frames, &encode::entry(self.locale, entry)),
+            Delivery::Passing(signal) => encode::signal(self, signal, frames),
+        }
+    }
+
+    fn refuse(&mut self, refusal: &Refusal<ApiError>, frames: &mut Vec<Frame>) {
+        let (code, text) = (refusal.error.code(), refusal.error.say(self.locale));
+        push(frames, &encode::error(code, &text, refusal.request.as_ref()));
+    }
+}
+
+/// What a client is told that does not come in.
+pub fn refusal(code: &str, text: &str) -> String {
+    encode::error(code, text, None).to_string()
+}
+
+fn push(frames: &mut Vec<Frame>, frame: &Value) {
+    frames.push(Frame::Text(frame.to_string()));
+}

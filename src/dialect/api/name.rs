@@ -1,0 +1,32 @@
+//! Names of the session API for channels, receivers and lists.
+
+use crate::message::{AgentSlot, Channel, ListKind};
+
+pub(super) fn channel(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Audio => "audio",
+        Channel::Input => "input",
+        Channel::File => "files",
+        Channel::Chat => "chat",
+        Channel::Agent(slot) => agent(slot),
+    }
+}
+
+pub(super) fn agent(slot: AgentSlot) -> &'static str {
+    ["agent1", "agent2", "agent3", "agent4"][usize::from(slot.number()) - 1]
+}
+
+pub(super) fn read_agent(name: &str) -> Option<AgentSlot> {
+    AgentSlot::ALL.into_iter().find(|slot| agent(*slot) == name)
+}
+
+pub(super) fn list(kind: ListKind) -> &'static str {
+    match kind {
+        ListKind::Backup => "project",
+        ListKind::Temp => "recent",
+    }
+}
+
+pub(super) fn read_list(name: &str) -> Option<ListKind> {
+    [ListKind::Backup, ListKind::Temp].into_iter().find(|kind| list(*kind) == name)
+}

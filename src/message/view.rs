@@ -1,0 +1,71 @@
+//! What one socket sees of a session: one channel by its own numbers, or every channel in the order of the session.
+
+use super::{Channel, Entry, Event, Order, Seq};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum View {
+    One(Channel),
+    All,
+}
+
+/// How far a view has been read: a channel's number in a view of one channel, else the order in the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Position(pub u64);
+
+impl View {
+    pub fn contains(self, channel: Channel) -> bool {
+        match self {
+            Self::One(one) => one == channel,
+            Self::All => true,
+        }
+    }
+
+    pub fn position(self, entry: &Entry) -> Position {
+        self.position_of(entry.seq, entry.order)
+    }
+
+    pub fn position_of(self, seq: Seq, order: Order) -> Position {
+        match self {
+            Self::One(_) => Position(seq.0),
+            Self::All => Position(order.0),
+        }
+    }
+
+    /// Whether an event is shown. Some are logged on two channels, so that a socket of either one has them; a view of both
+    /// shows them once, on the channel where they belong.
+    pub fn shows(self, entry: &Entry) -> bool {
+        match self {
+            Self::One(one) => one == entry.channel,
+            Self::All => home(entry).is_none_or(|home| home == entry.channel),
+        }
+    }
+}
+
+/// The channel to which an event belongs that may be logged on others, too.
+fn home(entry: &Entry) -> Option<Channel> {
+    match &entry.event {
+        Event::ConfirmAsked(asked) => Some(Channel::Agent(asked.agent)),
+        Event::ConfirmSettled { agent, .. } => Some(Channel::Agent(*agent)),
+        Event::FilesChanged { by, .. } => by.map(Channel::Agent),
+        // Announced on the input channel for a live model.
+        Event::FileMade(_) if entry.channel == Channel::Input => Some(Channel::Chat),
+        Event::UserText { .. }
+        | Event::UserRequest { .. }
+        | Event::UserFile(_)
+        | Event::Text { .. }
+        | Event::RunStarted(_)
+        | Event::RunLine(_)
+        | Event::Tool(_)
+        | Event::Plan(_)
+        | Event::RunEnded(_)
+        | Event::RunSummed(_)
+        | Event::Chosen(_)
+        | Event::FileMade(_)
+        | Event::RequestAnswered { .. }
+        | Event::Transcript { .. }
+        | Event::CancelTaken
+        | Event::AgentReport(_)
+        | Event::Notice(_)
+        | Event::Files { .. } => None,
+    }
+}

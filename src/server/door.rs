@@ -1,0 +1,236 @@
+//! The way into a session, the same for every dialect and transport: who it is, whether there is room, which session, and
+//! what is seen of it. A dialect brings how its hello is read and how a refusal looks.
+
+use super::AppState;
+use super::connection::Heard;
+use super::socket::Terms;
+use super::sockets::{Crowded, SocketPlace};
+use crate::auth::Grant;
+use crate::locale::Locale;
+use crate::message::{Channel, Features, Greeting, Principal, SessionName, View};
+use crate::session::{
+    Attach, AttachError, Cursor, Devices, OpenError, Reader, Role, SessionHandle,
+};
+use axum::http::StatusCode;
+use tokio::time::timeout;
+use tracing::error;
+
+/// A session may be unloaded in the very moment a socket arrives; a new one is ready at the next try.
+const ATTACH_TRIES: usize = 3;
+
+/// What a client wants when it comes.
+#[derive(Debug, Clone)]
+pub(super) struct Hello {
+    /// A secret in the hello itself wins over that of the request.
+    pub(super) token: Option<String>,
+    /// `None`: a new session.
+    pub(super) session: Option<SessionName>,
+    pub(super) unknown: Unknown,
+    pub(super) view: View,
+    pub(super) role: Role,
+    pub(super) devices: Devices,
+    pub(super) cursor: Option<Cursor>,
+    pub(super) history: Option<usize>,
+    pub(super) features: Features,
+    pub(super) language: Option<Locale>,
+    /// Longest frame it may send, in bytes.
+    pub(super) frame_limit: usize,
+}
+
+/// What becomes of a client that names a session which does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// Pages keep the id of their session in their address, and go on when the gateway has forgotten it.
+    Create,
+    Refuse,
+}
+
+/// A client that is in.
+#[derive(Debug)]
+pub(super) struct Entered {
+    pub(super) session: SessionHandle,
+    pub(super) greeting: Greeting,
+    pub(super) reader: Reader,
+    pub(super) terms: Terms,
+    /// Given back when it is dropped.
+    pub(super) place: SocketPlace,
+}
+
+/// Why a client does not come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// No secret, or one that is no good (any more).
+    Unauthorized,
+    Crowded {
+        scope: &'static str,
+        limit: usize,
+    },
+    /// Not one of our ids, or somebody else's session; the client is not told which.
+    Session,
+    /// Storage does not answer.
+    Stalled {
+        reason: String,
+    },
+    Damaged,
+    Stopping,
+    Internal,
+}
+
+impl Refused {
+    /// A word for programs.
+    pub(super) fn code(&self) -> &'static str {
+        match self {
+            Self::Unauthorized => "unauthorized",
+            Self::Crowded { .. } => "too_many_sockets",
+            Self::Session => "session_refused",
+            Self::Stalled { .. } => "store_stalled",
+            Self::Damaged => "storage_damaged",
+            Self::Stopping => "stopping",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// Of a WebSocket: 3000 to 3499 ask the client to come back, 3500 to 3999 tell it not to try the same again.
+    pub(super) fn close_code(&self) -> u16 {
+        match self {
+            Self::Unauthorized => 3506,
+            Self::Crowded { .. } => 3005,
+            Self::Session => 3504,
+            Self::Stalled { .. } => 3006,
+            Self::Damaged => 3507,
+            Self::Stopping => 3001,
+            Self::Internal => 1011,
+        }
+    }
+
+    /// Of a request.
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::Session => StatusCode::NOT_FOUND,
+            Self::Crowded { .. } | Self::Stalled { .. } | Self::Damaged | Self::Stopping => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// For people.
+    pub(super) fn say(&self, locale: Locale) -> String {
+        let say = |values: &[(&str, &str)]| locale.say("error", self.code(), values);
+        match self {
+            Self::Crowded { scope, limit } => {
+                say(&[("scope", scope), ("limit", &limit.to_string())])
+            }
+            Self::Stalled { reason } => say(&[("reason", reason)]),
+            Self::Unauthorized
+            | Self::Session
+            | Self::Damaged
+            | Self::Stopping
+            | Self::Internal => say(&[]),
+        }
+    }
+}
+
+pub(super) async fn enter(
+    state: &AppState,
+    visitor: Option<Grant>,
+    hello: &Hello,
+    heard: Heard,
+) -> Result<Entered, Refused> {
+    damaged(state).map_or(Ok(()), Err)?;
+    let visitor = match &hello.token {
+        Some(token) => state.auth.recognise(token),
+        None => visitor,
+    };
+    // The login may have ended since the request came.
+    let visitor = visitor.filter(|grant| !grant.over.is_cancelled());
+    let Grant { principal, over, .. } = visitor.ok_or(Refused::Unauthorized)?;
+    let limits = &state.config.limits;
+    let place = state
+        .sockets
+        .enter(&principal, limits.sockets, limits.sockets_per_principal)
+        .map_err(|crowded| match crowded {
+            Crowded::Server => Refused::Crowded { scope: "server", limit: limits.sockets },
+            Crowded::Principal => {
+                Refused::Crowded { scope: "user", limit: limits.sockets_per_principal }
+            }
+        })?;
+    let attach = Attach {
+        view: hello.view,
+        connection: place.connection,
+        role: hello.role,
+        devices: hello.devices,
+        cursor: hello.cursor,
+        history: hello.history,
+        features: hello.features,
+        language: hello.language,
+    };
+    // A store that does not answer must not leave a client without a word.
+    let opened = timeout(limits.handshake, open(state, &principal, hello, &attach)).await;
+    let stalled =
+        || Refused::Stalled { reason: state.registry.store_health().err().unwrap_or_default() };
+    let opened = opened.unwrap_or_else(|_| Err(stalled()));
+    // Opening may be what has found the damage.
+    let opened = opened.map_err(|refused| damaged(state).unwrap_or(refused));
+    let (session, mut greeting, reader) = opened?;
+    if hello.view.contains(Channel::Input) && !greeting.resumed {
+        greeting.overview = state.registry.overview().await;
+    }
+    let terms = Terms {
+        connection: place.connection,
+        role: hello.role,
+        frame_limit: hello.frame_limit,
+        ping: limits.ping,
+        heard,
+        over,
+        stop: state.sockets_stop.clone(),
+        damage: state.damage.clone(),
+        metrics: state.metrics.clone(),
+    };
+    Ok(Entered { session, greeting, reader, terms, place })
+}
+
+/// Nobody comes in while the database is damaged.
+fn damaged(state: &AppState) -> Option<Refused> {
+    state.damage.borrow().is_some().then_some(Refused::Damaged)
+}
+
+async fn open(
+    state: &AppState,
+    principal: &Principal,
+    hello: &Hello,
+    attach: &Attach,
+) -> Result<(SessionHandle, Greeting, Reader), Refused> {
+    let id = hello.session.clone().map(|name| state.auth.session(principal, name));
+    for _ in 0..ATTACH_TRIES {
+        let session = match (&id, hello.unknown) {
+            (Some(id), Unknown::Refuse) => {
+                let found = state.registry.reopen(principal, id).await.map_err(not_opened)?;
+                found.ok_or(Refused::Session)?
+            }
+            (Some(_), Unknown::Create) | (None, _) => {
+                state.registry.open(principal, id.clone()).await.map_err(not_opened)?
+            }
+        };
+        match session.attach(attach.clone()).await {
+            Ok((greeting, reader)) => return Ok((session, greeting, reader)),
+            Err(AttachError::TooMany { limit }) => {
+                return Err(Refused::Crowded { scope: "channel", limit });
+            }
+            Err(AttachError::Closed(_)) => {}
+        }
+    }
+    Err(Refused::Internal)
+}
+
+fn not_opened(err: OpenError) -> Refused {
+    match err {
+        OpenError::Refused => Refused::Session,
+        OpenError::Stopping => Refused::Stopping,
+        OpenError::Store(_) | OpenError::NoRandomness => {
+            error!(%err, "a session cannot be opened");
+            Refused::Internal
+        }
+    }
+}

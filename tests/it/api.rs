@@ -1,0 +1,412 @@
+//! The session API as its clients use it: one connection for everything, over WebSocket or as server-sent events.
+
+use crate::http::get;
+use crate::support::{Gateway, Home, KIND, PATIENCE, TOKEN};
+use futures_util::{SinkExt, StreamExt};
+use kakehashi::message::SettingValue;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+/// One connection of a client.
+pub(crate) struct ApiClient {
+    ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    pub(crate) hello: Value,
+}
+
+impl ApiClient {
+    /// Opens the WebSocket and says nothing yet.
+    pub(crate) async fn dial(addr: SocketAddr, token: Option<&str>) -> Self {
+        let mut request = format!("ws://{addr}/api/ws").into_client_request().unwrap();
+        if let Some(token) = token {
+            let value = format!("Bearer {token}").parse().unwrap();
+            request.headers_mut().insert("Authorization", value);
+        }
+        let (ws, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+        Self { ws, hello: Value::Null }
+    }
+
+    pub(crate) async fn open(addr: SocketAddr, more: Value) -> Self {
+        let mut client = Self::dial(addr, Some(TOKEN)).await;
+        let mut hello = json!({"type": "hello", "language": "en"});
+        hello.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.send(&hello).await;
+        client.hello = client.next().await;
+        assert_eq!(client.hello["type"], "hello", "{}", client.hello);
+        client
+    }
+
+    pub(crate) fn session(&self) -> String {
+        self.hello["session"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn send(&mut self, frame: &Value) {
+        self.ws.send(Message::text(frame.to_string())).await.unwrap();
+    }
+
+    /// The next text frame; heartbeats are passed over.
+    pub(crate) async fn next(&mut self) -> Value {
+        loop {
+            match timeout(PATIENCE, self.ws.next()).await.expect("no frame in time") {
+                Some(Ok(Message::Text(text))) => {
+                    let frame: Value = serde_json::from_str(&text).unwrap();
+                    if frame["type"] != "heartbeat" {
+                        return frame;
+                    }
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_))) => {}
+                other => panic!("no frame but {other:?}"),
+            }
+        }
+    }
+
+    /// All frames up to and with the wanted one.
+    pub(crate) async fn collect_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            frames.push(self.next().await);
+            if wanted(&frames[frames.len() - 1]) {
+                return frames;
+            }
+        }
+    }
+
+    pub(crate) async fn until(&mut self, kind: &str) -> Value {
+        self.collect_until(|frame| frame["type"] == kind).await.pop().unwrap()
+    }
+
+    async fn closed(&mut self) -> u16 {
+        loop {
+            match timeout(PATIENCE, self.ws.next()).await.expect("no close in time") {
+                Some(Ok(Message::Close(Some(frame)))) => return frame.code.into(),
+                Some(Ok(_)) => {}
+                other => panic!("no close but {other:?}"),
+            }
+        }
+    }
+}
+
+fn orders(frames: &[Value]) -> Vec<u64> {
+    frames.iter().filter_map(|frame| frame["order"].as_u64()).collect()
+}
+
+#[tokio::test]
+async fn one_connection_sees_every_channel_in_one_order() {
+    let gateway = Gateway::start().await;
+    let mut client = ApiClient::open(gateway.addr, json!({})).await;
+    client.until("ready").await;
+    client.send(&json!({"type": "send", "to": "agent2", "text": "say from the agent"})).await;
+    let ended = |frame: &Value| frame["type"] == "run_ended";
+    let mut seen = client.collect_until(ended).await;
+    client.send(&json!({"type": "send", "to": "chat", "text": "hello"})).await;
+    let answered = |frame: &Value| frame["type"] == "answer" && frame["channel"] == "chat";
+    seen.extend(client.collect_until(answered).await);
+    let orders = orders(&seen);
+    assert!(orders.windows(2).all(|pair| pair[0] < pair[1]), "{orders:?}");
+    for channel in ["agent2", "chat"] {
+        let is_here = |frame: &&Value| frame["channel"] == channel && frame["type"] == "user_text";
+        assert_eq!(seen.iter().filter(is_here).count(), 1, "{channel}: {seen:?}");
+    }
+    let logged = seen.iter().filter(|frame| frame["order"].is_u64());
+    for event in logged {
+        let at = event["at"].as_str().unwrap();
+        assert!(at.ends_with('Z') && at.len() == 24, "{event}");
+        assert!(event["data"].is_object(), "{event}");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_goes_on_where_the_last_one_ended() {
+    let gateway = Gateway::start().await;
+    let mut first = ApiClient::open(gateway.addr, json!({})).await;
+    let session = first.session();
+    for text in ["say one", "say two"] {
+        first.send(&json!({"type": "send", "to": "agent1", "text": text})).await;
+        first.until("run_ended").await;
+    }
+    let whole = json!({"session": session});
+    let mut second = ApiClient::open(gateway.addr, whole).await;
+    let all = second.collect_until(|frame| frame["type"] == "ready").await;
+    let all = orders(&all);
+    assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "{all:?}");
+    let seen = all[all.len() / 2];
+    let epoch = second.hello["epoch"].clone();
+    let resumed = json!({"session": session, "after": seen, "epoch": epoch});
+    let mut third = ApiClient::open(gateway.addr, resumed).await;
+    assert_eq!(third.hello["resumed"], true);
+    let rest = third.collect_until(|frame| frame["type"] == "ready").await;
+    let expected: Vec<_> = all.iter().copied().filter(|order| *order > seen).collect();
+    assert_eq!(orders(&rest), expected);
+    // An epoch that is not the session's: its history from the beginning.
+    let strange = json!({"session": session, "after": seen, "epoch": "1"});
+    let mut fourth = ApiClient::open(gateway.addr, strange).await;
+    assert_eq!(fourth.hello["resumed"], false);
+    let rest = fourth.collect_until(|frame| frame["type"] == "ready").await;
+    assert_eq!(orders(&rest), all);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_question_appears_once_and_is_answered() {
+    let gateway = Gateway::start().await;
+    let mut client = ApiClient::open(gateway.addr, json!({})).await;
+    // From the chat, so that AI core clients are asked on both channels.
+    let to = json!(["agent1"]);
+    client
+        .send(&json!({"type": "send", "to": to, "text": "ask write the file\nsay went on"}))
+        .await;
+    let asked = client.until("question").await;
+    assert_eq!(asked["channel"], "agent1");
+    let id = asked["data"]["id"].clone();
+    client.send(&json!({"type": "answer", "id": id, "approved": true, "request": 7})).await;
+    let rest = client.collect_until(|frame| frame["type"] == "agent_answer").await;
+    assert!(rest.iter().any(|frame| frame["type"] == "ack" && frame["request"] == 7), "{rest:?}");
+    let again = rest.iter().filter(|frame| frame["type"] == "question").count();
+    let settled = rest.iter().filter(|frame| frame["type"] == "question_settled").count();
+    assert_eq!((again, settled), (0, 1), "{rest:?}");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn files_are_uploaded_listed_and_watched() {
+    let gateway = Gateway::start().await;
+    std::fs::write(gateway.project().join("a.txt"), "a").unwrap();
+    let mut client = ApiClient::open(gateway.addr, json!({})).await;
+    client.send(&json!({"type": "upload", "name": "b.txt", "data": "aGVsbG8="})).await;
+    assert_eq!(client.until("user_file").await["data"]["name"], "b.txt");
+    client.send(&json!({"type": "files", "list": "project"})).await;
+    let listed = client.until("files").await;
+    assert_eq!((&listed["data"]["list"], &listed["channel"]), (&json!("project"), &json!("files")));
+    let files = listed["data"]["files"].as_array().unwrap();
+    assert!(files.iter().any(|file| file["path"].as_str().unwrap().ends_with("a.txt")), "{listed}");
+    let known = json!({"newest": listed["data"]["newest"], "count": listed["data"]["count"]});
+    client.send(&json!({"type": "files", "list": "project", "known": known})).await;
+    client.until("files_unchanged").await;
+    client.send(&json!({"type": "watch", "list": "project"})).await;
+    client.until("files").await;
+    std::fs::write(gateway.project().join("c.txt"), "c").unwrap();
+    let has_c = |frame: &Value| {
+        frame["type"] == "files" && frame["data"]["files"].to_string().contains("c.txt")
+    };
+    client.collect_until(has_c).await;
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn mistakes_are_told_and_the_connection_lives() {
+    let gateway = Gateway::start().await;
+    let mut client = ApiClient::open(gateway.addr, json!({})).await;
+    client.until("ready").await;
+    for (frame, code) in [
+        ("{", "malformed"),
+        ("[]", "not_an_object"),
+        ("{}", "bad_field"),
+        ("{\"type\":\"fly\"}", "unknown_type"),
+        ("{\"type\":\"send\",\"to\":\"moon\",\"text\":\"a\"}", "bad_field"),
+        ("{\"type\":\"answer\",\"id\":\"x\",\"approved\":true}", "nothing_to_confirm"),
+    ] {
+        client.ws.send(Message::text(frame)).await.unwrap();
+        let error = client.until("error").await;
+        assert_eq!(error["code"], code, "{frame}: {error}");
+        assert!(!error["message"].as_str().unwrap().is_empty());
+    }
+    client.ws.send(Message::binary(vec![0, 0])).await.unwrap();
+    assert_eq!(client.until("error").await["code"], "no_audio");
+    client.send(&json!({"type": "send", "to": "chat", "text": "still there"})).await;
+    client.until("answer").await;
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn who_may_not_come_in_is_told_why() {
+    let gateway = Gateway::start().await;
+    for (token, hello, code, close) in [
+        (None, json!({"type": "hello"}), "unauthorized", 3506),
+        (Some("wrong"), json!({"type": "hello"}), "unauthorized", 3506),
+        (Some(TOKEN), json!({"type": "send"}), "no_hello", 3502),
+        (Some(TOKEN), json!({"type": "hello", "session": "x"}), "bad_field", 3502),
+    ] {
+        let mut client = ApiClient::dial(gateway.addr, token).await;
+        client.send(&hello).await;
+        assert_eq!(client.next().await["code"], code, "{hello}");
+        assert_eq!(client.closed().await, close, "{hello}");
+    }
+    // A secret in the hello itself.
+    let mut client = ApiClient::dial(gateway.addr, None).await;
+    client.send(&json!({"type": "hello", "token": TOKEN})).await;
+    assert_eq!(client.next().await["type"], "hello");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn sound_goes_both_ways_in_binary_frames() {
+    let gateway = Gateway::start_with(|config| {
+        let settings = Arc::make_mut(&mut config.settings);
+        for (name, value) in settings.iter_mut().filter(|(name, _)| *name == "LIVE_AI_NAME") {
+            assert_eq!(*name, "LIVE_AI_NAME");
+            *value = SettingValue::Text("scripted".to_owned());
+        }
+    })
+    .await;
+    let features = json!({"features": ["audio"], "rate": 24000});
+    let mut client = ApiClient::open(gateway.addr, features).await;
+    client.until("ready").await;
+    let chunk = vec![1_u8; 960];
+    let mut announced = None;
+    let heard = async {
+        loop {
+            client.ws.send(Message::binary(chunk.clone())).await.unwrap();
+            match client.ws.next().await.unwrap().unwrap() {
+                Message::Text(text) => {
+                    let frame: Value = serde_json::from_str(&text).unwrap();
+                    if frame["type"] == "audio" {
+                        announced = Some(frame);
+                    }
+                }
+                Message::Binary(pcm) => return (announced, pcm),
+                Message::Ping(_) | Message::Pong(_) | Message::Close(_) | Message::Frame(_) => {}
+            }
+        }
+    };
+    let (announced, pcm) = timeout(PATIENCE, heard).await.expect("no sound in time");
+    let announced = announced.expect("each reply is announced before its sound");
+    assert_eq!(announced["data"]["rate"], 24000);
+    assert!(!pcm.is_empty() && pcm.len() % 2 == 0);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn both_dialects_show_one_session() {
+    let gateway = Gateway::start().await;
+    let mut client = ApiClient::open(gateway.addr, json!({})).await;
+    client.until("ready").await;
+    let session = client.session();
+    let mut pane = crate::support::Client::open(gateway.addr, "1", Some(&session)).await;
+    assert_eq!(pane.session(), session);
+    client.send(&json!({"type": "send", "to": "agent1", "text": "say hello"})).await;
+    pane.until_where(|packet| packet[KIND] == "output_text").await;
+    client.until("run_ended").await;
+    gateway.stop().await;
+}
+
+/// Server-sent events of one stream.
+struct Events(Lines<BufReader<TcpStream>>);
+
+impl Events {
+    async fn open(addr: SocketAddr, path: &str, more: &str) -> Self {
+        let mut stream = TcpStream::connect(addr).await.unwrap();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {TOKEN}\r\n{more}\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut lines = BufReader::new(stream).lines();
+        let first = lines.next_line().await.unwrap().unwrap();
+        assert!(first.contains("200"), "{first}");
+        Self(lines)
+    }
+
+    /// The next event, and its id if it has one.
+    async fn next(&mut self) -> (Option<u64>, Value) {
+        let mut id = None;
+        loop {
+            let line = timeout(PATIENCE, self.0.next_line()).await.expect("no event in time");
+            let line = line.unwrap().expect("the stream has ended");
+            if let Some(number) = line.strip_prefix("id: ") {
+                id = number.parse().ok();
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                let frame: Value = serde_json::from_str(data).unwrap();
+                // The id follows its data.
+                if frame["order"].is_u64() && id.is_none() {
+                    id = frame["order"].as_u64();
+                }
+                return (id, frame);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn events_are_streamed_over_http_and_resumed() {
+    let gateway = Gateway::start().await;
+    let mut client = ApiClient::open(gateway.addr, json!({})).await;
+    let session = client.session();
+    client.send(&json!({"type": "send", "to": "agent1", "text": "say one"})).await;
+    client.until("run_ended").await;
+    let path = format!("/api/events?session={session}");
+    let mut events = Events::open(gateway.addr, &path, "").await;
+    let mut seen = Vec::new();
+    loop {
+        let (_, frame) = events.next().await;
+        if frame["type"] == "ready" {
+            break;
+        }
+        seen.push(frame);
+    }
+    assert_eq!(seen[0]["type"], "hello");
+    assert!(seen.iter().any(|frame| frame["type"] == "run_ended"), "{seen:?}");
+    client.send(&json!({"type": "send", "to": "agent1", "text": "say two"})).await;
+    while events.next().await.1["type"] != "run_ended" {}
+    // A browser comes back with the last id that it has seen.
+    let last = orders(&seen)[0];
+    for (path, header) in [
+        (path.clone(), format!("Last-Event-ID: {last}\r\n")),
+        (format!("{path}&after={last}"), String::new()),
+    ] {
+        let mut again = Events::open(gateway.addr, &path, &header).await;
+        assert_eq!(again.next().await.1["resumed"], true);
+        let next = loop {
+            if let (Some(order), _) = again.next().await {
+                break order;
+            }
+        };
+        assert_eq!(next, last + 1);
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_stream_is_for_ones_own_session_only() {
+    let gateway = Gateway::start().await;
+    let strange = format!("/api/events?session=ws-{}", "0".repeat(32));
+    for (path, local, status) in [
+        ("/api/events", true, 400),
+        ("/api/events?session=x", true, 400),
+        (strange.as_str(), true, 404),
+        (strange.as_str(), false, 401),
+    ] {
+        let ask = if local { get(path).local() } else { get(path) };
+        let reply = ask.send(gateway.addr).await;
+        assert_eq!(reply.status, status, "{path}: {}", reply.body);
+        assert_eq!(reply.json()["type"], "error", "{path}");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn the_order_survives_a_restart() {
+    let home = Arc::new(Home::new());
+    let gateway = Gateway::start_at(Arc::clone(&home), |_| ()).await;
+    let mut client = ApiClient::open(gateway.addr, json!({})).await;
+    let session = client.session();
+    client.send(&json!({"type": "send", "to": "agent1", "text": "say one"})).await;
+    let before = client.collect_until(|frame| frame["type"] == "run_ended").await;
+    gateway.stop().await;
+    let gateway = Gateway::start_at(home, |_| ()).await;
+    let last = orders(&before).pop().unwrap();
+    let resumed = json!({"session": session, "after": last});
+    let mut client = ApiClient::open(gateway.addr, resumed).await;
+    assert_eq!(client.hello["resumed"], true);
+    client.send(&json!({"type": "send", "to": "agent3", "text": "say two"})).await;
+    let after = client.collect_until(|frame| frame["type"] == "run_ended").await;
+    let all = orders(&after);
+    assert!(all.iter().all(|order| *order > last), "{last}: {all:?}");
+    gateway.stop().await;
+}
