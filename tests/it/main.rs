@@ -10,6 +10,7 @@ mod acp;
 mod activity;
 mod agreement;
 mod api;
+mod api_docs;
 mod asyncapi;
 mod backups;
 mod bodies;
