@@ -3,7 +3,7 @@
 use crate::protocol::{Way, protocol};
 use crate::support::{BODY, CHANNEL, KIND, REQUEST};
 use kakehashi::dialect::aicore::DecodeError;
-use kakehashi::dialect::aicore::{AicoreDialect, read_connect};
+use kakehashi::dialect::aicore::{AicoreDialect, client_kinds, read_connect};
 use kakehashi::dialect::{Dialect, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{Channel, SessionId};
@@ -12,28 +12,6 @@ use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 
 /// Everything a client may send; that no other is there is checked where the document is.
-const KINDS: [&str; 20] = [
-    "operations",
-    "input_text",
-    "input_request",
-    "input_file",
-    "input_image",
-    "input_audio",
-    "cancel_audio",
-    "playback_ack",
-    "push_to_talk",
-    "cancel_run",
-    "files_backup",
-    "files_temp",
-    "files_watch",
-    "confirm_answer",
-    "compare",
-    "diff",
-    "backups",
-    "accept",
-    "discard",
-    "restore",
-];
 const TARGET: &str = "出力先チャンネル";
 const OF_AUDIO: [&str; 4] = ["input_audio", "cancel_audio", "playback_ack", "push_to_talk"];
 
@@ -107,7 +85,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4000) })]
 
     #[test]
-    fn commands_mean_the_same_to_document_and_code(mut keys in command(), kind in select(&KINDS[..])) {
+    fn commands_mean_the_same_to_document_and_code(mut keys in command(), kind in select(client_kinds().to_vec())) {
         keys.insert(KIND.to_owned(), json!(kind));
         let target = keys.get(TARGET).filter(|target| !target.is_null());
         let several = target.is_some_and(|target| target.to_string().contains(','));

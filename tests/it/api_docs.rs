@@ -95,7 +95,7 @@ fn the_examples_are_short() {
 }
 
 /// Frames in the table of what clients send.
-fn sent() -> Vec<String> {
+pub(crate) fn sent() -> Vec<String> {
     let page = page();
     let (_, table) = page.split_once("## What you send").unwrap();
     let (table, _) = table.split_once("## What you get").unwrap();

@@ -2,7 +2,7 @@
 
 use crate::support::{BODY, Gateway, KIND, SESSION, TOKEN};
 use crate::tidy::MAY_IMPORT;
-use kakehashi::dialect::aicore::{AicoreDialect, read_connect};
+use kakehashi::dialect::aicore::{AicoreDialect, client_kinds, read_connect};
 use kakehashi::dialect::{Dialect, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{Channel, SessionId};
@@ -62,29 +62,7 @@ fn samples_of_what_clients_send_are_understood() {
             assert!(read.is_ok(), "{}: {read:?}", block.text);
         }
     }
-    let known = [
-        "operations",
-        "input_text",
-        "input_request",
-        "input_file",
-        "input_image",
-        "input_audio",
-        "cancel_audio",
-        "playback_ack",
-        "push_to_talk",
-        "cancel_run",
-        "files_backup",
-        "files_temp",
-        "files_watch",
-        "confirm_answer",
-        "compare",
-        "diff",
-        "backups",
-        "accept",
-        "discard",
-        "restore",
-    ];
-    assert_eq!(sent, known.into_iter().map(str::to_owned).collect());
+    assert_eq!(sent, client_kinds().into_iter().map(str::to_owned).collect());
 }
 
 /// Samples with the fixtures' session ids are the fixtures; others have no golden frame and need only be packets.

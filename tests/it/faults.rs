@@ -6,6 +6,7 @@ use crate::support::{
 };
 use futures_util::{SinkExt, StreamExt};
 use image::{ImageFormat, RgbImage};
+use kakehashi::dialect::aicore::client_kinds;
 use serde_json::{Value, json};
 use std::io::Cursor;
 use std::net::SocketAddr;
@@ -19,20 +20,6 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 const FILE: &str = "ファイル名";
-const KINDS: [&str; 12] = [
-    "operations",
-    "input_text",
-    "input_request",
-    "input_file",
-    "input_image",
-    "input_audio",
-    "cancel_audio",
-    "playback_ack",
-    "push_to_talk",
-    "cancel_run",
-    "files_backup",
-    "files_temp",
-];
 
 // ---- who may connect -------------------------------------------------------------------------------------------
 
@@ -393,12 +380,12 @@ async fn every_rule_of_the_sockets_is_answered_by_its_code() {
     let sound = |kind: &str| {
         matches!(kind, "input_audio" | "cancel_audio" | "playback_ack" | "push_to_talk")
     };
-    for kind in KINDS.into_iter().filter(|kind| sound(kind)) {
+    for kind in client_kinds().into_iter().filter(|kind| sound(kind)) {
         let answer = check(&mut input, json!({KIND: kind}), "no_audio_here").await;
         assert!(answer[BODY].as_str().unwrap().contains(kind), "{answer}");
     }
     let mut audio = Client::open(gateway.addr, "audio", Some(&id)).await;
-    for kind in KINDS.into_iter().filter(|kind| !sound(kind)) {
+    for kind in client_kinds().into_iter().filter(|kind| !sound(kind)) {
         let answer = check(&mut audio, json!({KIND: kind, BODY: "a"}), "audio_only").await;
         assert!(answer[BODY].as_str().unwrap().contains(kind), "{answer}");
     }
@@ -407,7 +394,7 @@ async fn every_rule_of_the_sockets_is_answered_by_its_code() {
         if name != "file" {
             socket.until("welcome_text").await;
         }
-        for kind in KINDS {
+        for kind in client_kinds() {
             check(&mut socket, json!({KIND: kind, BODY: "a", CHANNEL: name}), "receive_only").await;
         }
         unknown_is_quoted(&mut socket).await;

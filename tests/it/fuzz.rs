@@ -4,7 +4,8 @@ use crate::process::Process;
 use crate::rawsocket::{attach, packet};
 use crate::support::{BODY, CHANNEL, Client, Home, KIND, REQUEST};
 use futures_util::{SinkExt, StreamExt};
-use kakehashi::dialect::aicore::{AicoreDialect, read_connect};
+use kakehashi::dialect::aicore::{AicoreDialect, client_kinds, read_connect};
+use kakehashi::dialect::api::{ApiDialect, read_hello};
 use kakehashi::dialect::{Dialect, Encoder, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{Channel, Command, SessionId};
@@ -43,6 +44,38 @@ fn a_hundred_thousand_bad_frames_are_read_without_a_panic() {
     }
     // Both ways are walked, or the mutations are too harsh or too mild to mean anything.
     assert!(taken > FRAMES / 50 && refused > FRAMES / 2, "{taken} taken, {refused} refused");
+}
+
+#[test]
+fn bad_frames_of_the_session_api_are_read_without_a_panic() {
+    let id = SessionId::from_random(0);
+    let dialect = ApiDialect::new(id, Locale::Ja, None);
+    let mut samples = crate::api_docs::sent();
+    samples.push(
+        r#"{"type":"hello","after":7,"epoch":"ff","features":["audio"],"rate":16000}"#.to_owned(),
+    );
+    let mut mutator = Mutator { state: 4, samples };
+    let (mut taken, mut refused) = (0_u64, 0_u64);
+    for number in 0..FRAMES {
+        let frame = mutator.other_value();
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            let _ = read_hello(&frame).map_err(|error| error.say(Locale::En));
+            dialect.decode(Received::Text(&frame))
+        }));
+        match read.unwrap_or_else(|_| panic!("frame {number}: {frame:?}")) {
+            Ok(_) => taken += 1,
+            Err(refusal) => {
+                let mut answers = Vec::new();
+                dialect.encoder().refuse(&refusal, &mut answers);
+                let answer = answers[0].text().unwrap();
+                assert!(answer.len() < LONGEST_ANSWER, "{answer}");
+                let answer: Value = serde_json::from_str(answer).unwrap();
+                assert_eq!(answer["type"], "error");
+                refused += 1;
+            }
+        }
+    }
+    assert!(taken > FRAMES / 50 && refused > FRAMES / 4, "{taken} taken, {refused} refused");
 }
 
 /// Reads one frame; what comes out must obey the rules of its socket. True if it was understood.
@@ -171,21 +204,6 @@ const KEYS: [&str; 12] = [
     "世代",
 ];
 
-const KINDS: [&str; 12] = [
-    "operations",
-    "input_text",
-    "input_request",
-    "input_file",
-    "input_image",
-    "input_audio",
-    "cancel_audio",
-    "playback_ack",
-    "push_to_talk",
-    "cancel_run",
-    "files_backup",
-    "files_temp",
-];
-
 impl Mutator {
     fn new(seed: u64) -> Self {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/aicore");
@@ -194,7 +212,7 @@ impl Mutator {
         paths.sort();
         let read = |path| std::fs::read_to_string(path).unwrap();
         let mut samples: Vec<String> = paths.into_iter().map(read).collect();
-        samples.extend(KINDS.map(|kind| {
+        samples.extend(client_kinds().map(|kind| {
             json!({CHANNEL: "0", KIND: kind, BODY: "AAEC", "ファイル名": "AAEC/w=="}).to_string()
         }));
         Self { state: seed, samples }
@@ -237,10 +255,32 @@ impl Mutator {
             7 => self.nest(),
             8 => (0..self.below(200)).map(|_| self.letter()).collect(),
             9 => {
-                let kind = format!("\"{}\"", self.pick(&KINDS));
+                let kind = format!("\"{}\"", self.pick(&client_kinds()));
                 sample.replace("output_text", &kind).replace("output_audio", "input_audio")
             }
             _ => self.shuffle(&sample),
+        }
+    }
+
+    /// A frame in which one value is another, or one of the usual mutations.
+    fn other_value(&mut self) -> String {
+        let at = self.below(self.samples.len());
+        let sample = self.samples[at].clone();
+        let Ok(Value::Object(mut frame)) = serde_json::from_str(&sample) else { return sample };
+        match self.below(6) {
+            0 => self.flip(sample),
+            1 => self.nest(),
+            2 => (0..self.below(200)).map(|_| self.letter()).collect(),
+            _ => {
+                let keys: Vec<String> = frame.keys().cloned().collect();
+                let key = keys[self.below(keys.len())].clone();
+                let value = self.pick(&VALUES);
+                let Ok(value) = serde_json::from_str(value) else {
+                    return format!("{{\"{key}\":{value},{}", &sample[1..]);
+                };
+                frame.insert(key, value);
+                Value::from(frame).to_string()
+            }
         }
     }
 
@@ -286,7 +326,7 @@ impl Mutator {
         let Ok(Value::Object(mut packet)) = serde_json::from_str(sample) else {
             return sample.to_owned();
         };
-        packet.insert(KIND.to_owned(), self.pick(&KINDS).into());
+        packet.insert(KIND.to_owned(), self.pick(&client_kinds()).into());
         let channel = self.pick(&["audio", "input", "file", "0", "1", "4", "5", ""]);
         packet.insert(CHANNEL.to_owned(), channel.into());
         if self.below(3) == 0 {

@@ -152,7 +152,7 @@ fn tasks_are_spawned_in_one_place() {
         if path.ends_with("task.rs") {
             continue;
         }
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let code = without_tests(&path, &text);
         assert!(!code.contains("tokio::spawn("), "{}: use task::spawn", path.display());
         assert!(!code.contains("unbounded_channel"), "{}: every queue is bounded", path.display());
     }
@@ -162,12 +162,51 @@ fn tasks_are_spawned_in_one_place() {
 #[test]
 fn only_dialects_say_what_a_user_has_typed() {
     for (path, text) in sources() {
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let code = without_tests(&path, &text);
         let is_reader = path.ends_with("decode.rs") && module_of(&path) == "dialect";
         assert_eq!(code.contains("Typed::on_socket"), is_reader, "{}", path.display());
         let makes_one = code.contains("Typed(") && !path.ends_with("message.rs");
         assert!(!makes_one, "{}: only a dialect makes these", path.display());
     }
+}
+
+/// What is compiled into the gateway: the file without everything that is there for tests only.
+fn without_tests(path: &Path, text: &str) -> String {
+    let is_test = |part: &std::ffi::OsStr| part == "tests" || part == "tests.rs";
+    if path.strip_prefix(root()).unwrap().iter().any(is_test) {
+        return String::new();
+    }
+    let mut code = String::new();
+    let mut rest = text;
+    while let Some((before, item)) = rest.split_once("#[cfg(test)]") {
+        code.push_str(before);
+        rest = &item[end_of_item(item)..];
+    }
+    code + rest
+}
+
+/// Where an item ends: with its block, or with a semicolon before any block.
+fn end_of_item(item: &str) -> usize {
+    let mut depth = 0_usize;
+    for (at, letter) in item.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth <= 1 => return at + 1,
+            '}' => depth -= 1,
+            ';' if depth == 0 => return at + 1,
+            _ => {}
+        }
+    }
+    item.len()
+}
+
+#[test]
+fn code_after_tests_is_looked_at() {
+    let path = root().join("some.rs");
+    let text =
+        "a();\n#[cfg(test)]\nmod tests {\n fn x() { y(); }\n}\nb();\n#[cfg(test)]\nuse c;\nd();\n";
+    assert_eq!(without_tests(&path, text), "a();\n\nb();\n\nd();\n");
+    assert_eq!(without_tests(&root().join("some/tests.rs"), text), "");
 }
 
 fn word(text: &str) -> String {

@@ -90,6 +90,11 @@ fn read_command(own: Channel, packet: &CommandPacket<'_>) -> Result<Command, Dec
     }
 }
 
+/// The names of everything that a client may send.
+pub fn client_kinds() -> [&'static str; 20] {
+    Kind::NAMES.map(|(name, _)| name)
+}
+
 /// Everything a client may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {

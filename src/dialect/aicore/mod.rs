@@ -17,6 +17,7 @@ mod value;
 mod wire;
 
 pub use connect::{Connect, read_connect};
+pub use decode::client_kinds;
 pub use error::DecodeError;
 pub use reject::Rejection;
 pub use wire::SOCKET_PATH;
