@@ -9,12 +9,22 @@ use tracing::warn;
 #[derive(Debug, Default)]
 pub(super) struct Copier(Mutex<Orders>);
 
+type Answer = oneshot::Sender<Result<(), FileError>>;
+
 #[derive(Debug, Default)]
 struct Orders {
-    is_working: bool,
     newest: Option<Snapshot>,
     /// Everybody who waits for that or for an older one.
-    waiting: Vec<oneshot::Sender<Result<(), FileError>>>,
+    waiting: Vec<Answer>,
+    /// Set while a thread works.
+    current: Option<Current>,
+}
+
+/// The backup that is being made.
+#[derive(Debug, Default)]
+struct Current {
+    revision: u64,
+    waiting: Vec<Answer>,
 }
 
 impl Files {
@@ -23,11 +33,19 @@ impl Files {
     pub fn back_up_soon(&self, snapshot: Snapshot) -> oneshot::Receiver<Result<(), FileError>> {
         let (done, answer) = oneshot::channel();
         let mut orders = self.places.backups.orders();
+        // Made after the newer one, it would be the last backup, and wrong about what came later.
+        if let Some(current) = &mut orders.current
+            && snapshot.revision < current.revision
+        {
+            current.waiting.push(done);
+            return answer;
+        }
         orders.waiting.retain(|other| !other.is_closed());
         orders.waiting.push(done);
         let newest = orders.newest.take().filter(|newest| newest.revision > snapshot.revision);
         orders.newest = Some(newest.unwrap_or(snapshot));
-        if !std::mem::replace(&mut orders.is_working, true) {
+        if orders.current.is_none() {
+            orders.current = Some(Current::default());
             let files = self.clone();
             tokio::task::spawn_blocking(move || files.carry_out_orders());
         }
@@ -40,17 +58,20 @@ impl Files {
             let mut orders = self.places.backups.orders();
             let Some(snapshot) = orders.newest.take() else {
                 // Under the same lock, so that no order comes in between.
-                orders.is_working = false;
+                orders.current = None;
                 return;
             };
             let waiting = std::mem::take(&mut orders.waiting);
+            orders.current = Some(Current { revision: snapshot.revision, waiting });
             drop(orders);
             let made = self.back_up(&snapshot);
             if let Err(err) = &made {
                 // Told here, because by now nobody may be listening.
                 warn!(%err, "the project is not backed up");
             }
-            for one in waiting {
+            let made_one = self.places.backups.orders().current.replace(Current::default());
+            let waiting = made_one.map(|current| current.waiting);
+            for one in waiting.into_iter().flatten() {
                 let _ = one.send(made.clone());
             }
         }
