@@ -25,6 +25,8 @@ const LINE_LIMIT: u64 = 64 * 1024;
 const TEXT_LIMIT: usize = 10 * 1024;
 /// Callers are served one after the other, so none may take long.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a caller waits for a disk that takes nothing; less than [`PATIENCE`].
+const STALLED: Duration = Duration::from_secs(1);
 /// A restore copies as long as the disk does.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(60 * 60);
 /// A deletion ends agents and waits for the disk.
@@ -195,16 +197,13 @@ async fn obey(mut stream: UnixStream, state: &AppState, tasks: &Tasks) -> io::Re
             let sessions = state.registry.broadcast(&SystemNotice::Say(text.into()));
             Answer::Done { ok: true, sessions }
         }
-        Ok(Order::ReloadUsers(file)) => reload(state, &file).await,
-        Ok(Order::Logout(name)) => match state.auth.revoke_all(&Principal::new(&name)).await {
-            Ok(sessions) => Answer::Done { ok: true, sessions },
-            Err(err) => refused(err),
-        },
+        Ok(Order::ReloadUsers(file)) => unless_stalled(state, reload(state, &file)).await,
+        Ok(Order::Logout(name)) => unless_stalled(state, logout_all(state, &name)).await,
         Ok(Order::DeleteSession(id)) => {
             // Agents get time to end, and the next caller does not wait for them.
             let state = state.clone();
             tasks.spawn("control-delete", async move {
-                let answer = delete(&state, &id).await;
+                let answer = unless_stalled(&state, delete(&state, &id)).await;
                 if let Err(err) = write_line(&mut stream, &answer).await {
                     debug!(%err, "who asked for a deletion did not wait for its end");
                 }
@@ -215,7 +214,8 @@ async fn obey(mut stream: UnixStream, state: &AppState, tasks: &Tasks) -> io::Re
             // The next caller does not wait for it.
             let state = state.clone();
             tasks.spawn("control-restore", async move {
-                let answer = bring_back(&state, &project, &moment, path).await;
+                let work = bring_back(&state, &project, &moment, path);
+                let answer = unless_stalled(&state, work).await;
                 if let Err(err) = write_line(&mut stream, &answer).await {
                     debug!(%err, "a control connection failed");
                 }
@@ -225,6 +225,24 @@ async fn obey(mut stream: UnixStream, state: &AppState, tasks: &Tasks) -> io::Re
         Err(err) => refused(err),
     };
     write_line(&mut stream, &answer).await
+}
+
+/// Nobody waits for a disk that takes nothing. What was begun goes on or not as if the caller had left.
+async fn unless_stalled(state: &AppState, work: impl Future<Output = Answer>) -> Answer {
+    tokio::select! {
+        biased;
+        answer = work => answer,
+        reason = state.registry.stalled(STALLED) => {
+            refused(state.config.language.say("http", "unavailable", &[("reason", &reason)]))
+        }
+    }
+}
+
+async fn logout_all(state: &AppState, name: &str) -> Answer {
+    match state.auth.revoke_all(&Principal::new(name)).await {
+        Ok(sessions) => Answer::Done { ok: true, sessions },
+        Err(err) => refused(err),
+    }
 }
 
 async fn bring_back(

@@ -4,6 +4,8 @@ use crate::files::SmallDisk;
 use crate::http::{delete, get, post};
 use crate::support::{BODY, CODE, Client, Frontend, Gateway, Home, SESSION, TOKEN};
 use kakehashi::locale::Locale;
+use kakehashi::message::SessionId;
+use kakehashi::server::control::{self, ControlError};
 use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -54,6 +56,13 @@ async fn what_waits_for_a_disk_that_takes_nothing_is_told_soon() {
             let is_told = words.iter().any(|word| reply.body.contains(word));
             assert!(is_told, "{ask:?}: {}", reply.body);
         }
+        let (data, session) = (gateway.home.data.path(), front.session());
+        let session = SessionId::parse(&session).unwrap();
+        let told = control::delete_session(data, &session).await;
+        let Err(ControlError::Refused(text)) = told else { panic!("{told:?}") };
+        assert!(words.iter().any(|word| text.contains(word)), "{text}");
+        // This person has no stored logins, so ending them needs no disk.
+        assert!(control::logout(data, "local").await.is_ok());
         // What needs no disk is answered as ever.
         assert_eq!(get("/live").send(gateway.addr).await.status, 200);
         fs::rename(&away, &file).unwrap();
