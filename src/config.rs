@@ -34,10 +34,8 @@ pub use user::{User, check_name};
 pub use vendor::{CHAT_EXAMPLE, LIVE_EXAMPLE, key_variables};
 
 use crate::locale::Locale;
-use crate::message::{
-    AgentRow, ChatModel, LiveModel, OfferedModel, SettingProblem, SettingValue, Settings,
-    SetupHint, TurnRules, Webhook,
-};
+use crate::message::{OfferedModel, SettingProblem, SettingValue, Settings, SetupHint};
+use crate::provider::row::{AgentRow, ChatModel, LiveModel, TurnRules, Webhook};
 use agent::Agent;
 use directories::ProjectDirs;
 use exposure::Proxy;

@@ -3,39 +3,31 @@
 //! No serde, no I/O, nothing else of ours.
 
 mod activity;
-mod agent_row;
 mod agent_set;
 mod backup;
-mod chat_model;
 mod choice;
 mod confirmation;
-mod live_model;
 mod playback;
 mod quote;
 mod setting;
 mod view;
-mod webhook;
 
 pub use activity::{
     AgentState, Cost, PlanStep, PlanStepState, StateNote, ToolNote, ToolState, Usage,
 };
-pub use agent_row::{AgentKind, AgentRow, CommandFormat, JsonMapping};
 pub use agent_set::AgentSet;
 pub use backup::{BackupList, BackupNote, BackupReason, RestorePoint};
-pub use chat_model::{ChatKey, ChatKind, ChatModel, Secret};
 pub use choice::{
     Branch, ChangeStatus, Check, Choice, ChoiceKind, Chosen, ChosenOutcome, ComparisonRow,
     Conflict, DiffNote, FileChange, MOST_LEFT_OUT, Overlap, PlaceKind, RunSummary,
 };
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
-pub use live_model::{LiveKind, LiveModel, TurnRules, Turns};
 pub use playback::{Generation, Interruption, PlaybackAck, TalkKey, TurnTimes};
 pub use quote::{attached, fenced, one_line};
 pub use setting::{
     ModelOffer, Offered, OfferedModel, SettingProblem, SettingValue, Settings, SetupHint,
 };
 pub use view::{Position, View};
-pub use webhook::{Webhook, WebhookCall};
 
 use bytes::Bytes;
 use std::collections::BTreeMap;

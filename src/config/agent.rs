@@ -1,7 +1,7 @@
 //! `[[agents]]`: the code agents that sessions may choose, and those that the shipped file has as comments.
 
 use super::confine::BoxPath;
-use crate::message::{AgentKind, AgentRow, CommandFormat, JsonMapping};
+use crate::provider::row::{AgentKind, AgentRow, CommandFormat, JsonMapping};
 use serde::Deserialize;
 
 /// What every session has without any row, and what stands for one of them.

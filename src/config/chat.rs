@@ -2,7 +2,7 @@
 
 use super::raw::Within;
 use super::vendor;
-use crate::message::{ChatKey, ChatKind, ChatModel, Secret};
+use crate::provider::row::{ChatKey, ChatKind, ChatModel, Secret};
 use serde::Deserialize;
 use std::time::Duration;
 

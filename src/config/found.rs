@@ -1,7 +1,7 @@
 //! Chat models of this machine that nobody configured. They come and go while the gateway runs, so unlike everything
 //! else of the configuration they are looked for again and again.
 
-use crate::message::ChatModel;
+use crate::provider::row::ChatModel;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
@@ -102,7 +102,7 @@ impl FoundChat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::ChatKind;
+    use crate::provider::row::ChatKind;
 
     fn model(name: &str) -> ChatModel {
         ChatModel {

@@ -3,7 +3,7 @@
 
 use super::chat::{BaseUrl, Model, Name, Variable};
 use super::vendor;
-use crate::message::{ChatKey, LiveKind, LiveModel, Secret};
+use crate::provider::row::{ChatKey, LiveKind, LiveModel, Secret};
 use serde::Deserialize;
 
 const LONGEST_WORD: usize = 64;

@@ -1,9 +1,8 @@
 //! The `[settings]` table: which model settings exist, in which order they are shown, and what they may be.
 
 use super::{Config, Models};
-use crate::message::{
-    AgentKind, AgentRow, AgentSlot, ChatModel, LiveModel, SettingProblem, SettingValue, Settings,
-};
+use crate::message::{AgentSlot, SettingProblem, SettingValue, Settings};
+use crate::provider::row::{AgentKind, AgentRow, ChatModel, LiveModel};
 use crate::which::first_of;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Settings as people write them: what is taken, and how mistakes are told.
 
 use super::*;
-use crate::message::{ChatKey, ChatKind, Secret};
+use crate::provider::row::{ChatKey, ChatKind, Secret};
 
 fn load(text: &str) -> Result<Config, String> {
     load_with(text, Overrides { data: Some("/tmp/nowhere".into()), ..Overrides::default() })

@@ -1,7 +1,8 @@
 //! Vendors whose current models are offered because their key is in the environment, without any row. What a row of the
 //! file says goes before that, and the key stays where it is: nobody is told more than the name of its variable.
 
-use crate::message::{ChatKey, ChatKind, ChatModel, LiveKind, LiveModel, OfferedModel, Secret};
+use crate::message::OfferedModel;
+use crate::provider::row::{ChatKey, ChatKind, ChatModel, LiveKind, LiveModel, Secret};
 
 /// They read more, but a long conversation would then cost accordingly with every request.
 const CONTEXT_TOKENS: u32 = 200_000;

@@ -1,7 +1,7 @@
 //! `[voice]`: how people and live models take turns.
 
 use super::raw::Within;
-use crate::message::{TurnRules, Turns};
+use crate::provider::row::{TurnRules, Turns};
 use serde::Deserialize;
 use std::time::Duration;
 

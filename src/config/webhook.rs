@@ -2,7 +2,7 @@
 //! the environment.
 
 use super::chat::{BaseUrl, Variable};
-use crate::message::{ChatKey, Secret, Webhook};
+use crate::provider::row::{ChatKey, Secret, Webhook};
 use serde::Deserialize;
 
 #[derive(Debug, Default, PartialEq, Deserialize)]

@@ -2,8 +2,8 @@
 
 use super::Finding;
 use crate::config;
-use crate::message::AgentRow;
 use crate::provider::agent;
+use crate::provider::row::AgentRow;
 use crate::sandbox;
 use std::path::Path;
 

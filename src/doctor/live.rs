@@ -2,7 +2,7 @@
 
 use super::{Finding, models};
 use crate::config::{self, Config, Models};
-use crate::message::LiveModel;
+use crate::provider::row::LiveModel;
 
 const CHECK: &str = "live";
 
@@ -40,7 +40,7 @@ fn without_key(model: &LiveModel) -> Finding {
 mod tests {
     use super::*;
     use crate::doctor::Verdict;
-    use crate::message::{ChatKey, LiveKind, Secret};
+    use crate::provider::row::{ChatKey, LiveKind, Secret};
 
     fn model(name: &str, key: Option<&str>) -> LiveModel {
         let secret = key.map(|text| Secret::new(text.to_owned()));

@@ -2,7 +2,8 @@
 
 use super::Finding;
 use crate::config::{self, Config, Models};
-use crate::message::{ChatModel, SetupHint};
+use crate::message::SetupHint;
+use crate::provider::row::ChatModel;
 
 const CHECK: &str = "models";
 

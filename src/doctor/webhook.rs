@@ -1,7 +1,7 @@
 //! Whom the gateway calls when something waits for approval, and whether the call can be trusted.
 
 use super::Finding;
-use crate::message::Webhook;
+use crate::provider::row::Webhook;
 
 const CHECK: &str = "webhook";
 
@@ -48,7 +48,7 @@ fn is_private(url: &str) -> bool {
 mod tests {
     use super::*;
     use crate::doctor::Verdict;
-    use crate::message::{ChatKey, Secret};
+    use crate::provider::row::{ChatKey, Secret};
 
     #[track_caller]
     fn check(url: &str, secret: Option<Option<&str>>, verdict: Verdict, part: &str) {

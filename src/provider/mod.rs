@@ -5,4 +5,5 @@ pub mod agent;
 pub mod chat;
 mod hmac;
 pub mod live;
+pub mod row;
 pub mod webhook;

@@ -3,7 +3,7 @@
 
 use super::chat::Client;
 use super::hmac::{hex, hmac_sha256};
-use crate::message::{Webhook, WebhookCall};
+use crate::provider::row::{Webhook, WebhookCall};
 use crate::task;
 use bytes::Bytes;
 use http_body_util::Full;

@@ -2,9 +2,10 @@
 //! published, acknowledged, begun) when it is committed. So whatever a client has seen survives `kill -9`.
 
 use super::sockets::audience::{Piece, weight};
-use crate::message::{AgentSlot, Channel, ConnectionId, Entry, RequestNo, RunId, WebhookCall};
+use crate::message::{AgentSlot, Channel, ConnectionId, Entry, RequestNo, RunId};
 use crate::provider::agent::{AskId, Decision};
 use crate::provider::live::LiveInput;
+use crate::provider::row::WebhookCall;
 use crate::store::{Change, Progress, SessionWriter};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;

@@ -6,12 +6,12 @@ use super::{Env, Registry};
 use crate::config::{self, Models};
 use crate::locale::Locale;
 use crate::message::{
-    AgentRow, AgentSlot, LiveModel, ModelOffer, Offered, Principal, SessionId, SettingValue,
-    Settings,
+    AgentSlot, ModelOffer, Offered, Principal, SessionId, SettingValue, Settings,
 };
 use crate::provider::agent::{self, AgentConfig, Asking, BuiltIn, Program, Said, Texts};
 use crate::provider::chat::ChatConfig;
 use crate::provider::live::{self, LiveConfig, Remote};
+use crate::provider::row::{AgentRow, LiveModel};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

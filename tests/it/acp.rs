@@ -2,11 +2,11 @@
 
 use crate::process::Process;
 use crate::support::{BODY, Frontend, Home};
-use kakehashi::message::{AgentKind, AgentRow, CommandFormat, JsonMapping};
 use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentHome, AgentInput, AgentLink, AgentOutput, AgentPrompt,
     AgentState, Ask, AskId, Decision, Place, PlanStepState, Program, Tool, ToolStatus,
 };
+use kakehashi::provider::row::{AgentKind, AgentRow, CommandFormat, JsonMapping};
 use kakehashi::sandbox::Confinement;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -6,12 +6,13 @@ use crate::model_server::{ModelServer, Reply};
 use crate::process::Process;
 use crate::support::{BODY, Client, Frontend, Gateway, Home, KIND, SESSION};
 use kakehashi::locale::Locale;
-use kakehashi::message::{ChatKind, ChatModel, SettingValue};
+use kakehashi::message::SettingValue;
 use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, Ask, BuiltIn,
     Decision, Said, Texts, Tool, ToolKind, ToolStatus,
 };
 use kakehashi::provider::chat::{ChatConfig, Client as ChatClient};
+use kakehashi::provider::row::{ChatKind, ChatModel};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;

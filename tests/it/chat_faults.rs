@@ -5,8 +5,8 @@ use crate::model_server::{
     KEY, ModelServer, Reply, VARIABLE, answer, ask, delta, rest, saying, text,
 };
 use crate::support::PATIENCE;
-use kakehashi::message::{ChatKey, ChatKind, ChatModel, Secret};
 use kakehashi::provider::chat::{ChatError, ChatOutput, DoneReason};
+use kakehashi::provider::row::{ChatKey, ChatKind, ChatModel, Secret};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;

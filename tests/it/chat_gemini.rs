@@ -3,11 +3,11 @@
 use crate::chat_openai::spec;
 use crate::model_server::{KEY, ModelServer, Reply, answer, delta, saying};
 use bytes::Bytes;
-use kakehashi::message::{ChatKind, ChatModel};
 use kakehashi::provider::chat::{
     ChatError, ChatMessage, ChatOutput, ChatRequest, DoneReason, Picture, ToolCall, ToolResult,
     Usage,
 };
+use kakehashi::provider::row::{ChatKind, ChatModel};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -2,11 +2,11 @@
 
 use crate::model_server::{KEY, ModelServer, Reply, answer, delta, saying, text};
 use bytes::Bytes;
-use kakehashi::message::{ChatKind, ChatModel};
 use kakehashi::provider::chat::{
     Candidates, ChatError, ChatMessage, ChatOutput, ChatRequest, Client, DoneReason, Picture,
     ToolCall, ToolResult, ToolSpec, Usage, discover,
 };
+use kakehashi::provider::row::{ChatKind, ChatModel};
 use serde_json::{Value, json};
 
 /// As api.openai.com sends it.

@@ -5,7 +5,7 @@ use crate::model_server::{Asked, ModelServer, Reply};
 use crate::panes::{Panes, Told};
 use crate::process::Process;
 use crate::support::{BODY, Client, Home, KIND, repository};
-use kakehashi::message::AgentRow;
+use kakehashi::provider::row::AgentRow;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,8 @@ mod vendor;
 
 use crate::live_openai::{send_picture, size};
 use crate::support::{BODY, CHANNEL, Frontend, Gateway, KIND};
-use kakehashi::message::{ChatKey, LiveKind, LiveModel, Secret, SettingValue};
+use kakehashi::message::SettingValue;
+use kakehashi::provider::row::{ChatKey, LiveKind, LiveModel, Secret};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;

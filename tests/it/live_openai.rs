@@ -4,7 +4,7 @@ use crate::http;
 use crate::routing::picture;
 use crate::support::{BODY, CHANNEL, Frontend, Gateway, KIND, SESSION};
 use futures_util::{SinkExt, StreamExt};
-use kakehashi::message::{ChatKey, LiveKind, LiveModel, Secret};
+use kakehashi::provider::row::{ChatKey, LiveKind, LiveModel, Secret};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

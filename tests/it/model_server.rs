@@ -1,8 +1,8 @@
 //! The server of a chat model, on a free port: takes requests down and answers as a script says, byte by byte. It knows
 //! nothing of vendors; what it says is what they were seen to say.
 
-use kakehashi::message::{ChatKey, ChatKind, ChatModel, Secret};
 use kakehashi::provider::chat::{self, ChatConfig, ChatOutput, ChatRequest, ChatTurn, Client};
+use kakehashi::provider::row::{ChatKey, ChatKind, ChatModel, Secret};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::net::SocketAddr;

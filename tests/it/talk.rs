@@ -3,7 +3,7 @@
 use crate::http::post;
 use crate::model_server::{ModelServer, Reply};
 use crate::support::{BODY, CHANNEL, Client, Frontend, Gateway, KIND, SESSION};
-use kakehashi::message::{ChatKind, ChatModel};
+use kakehashi::provider::row::{ChatKind, ChatModel};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use crate::lives::{resting, row, set};
 use crate::panes::Panes;
 use crate::process::Process;
 use crate::support::{BODY, CHANNEL, Client, Gateway, Home, KIND, eventually, repository};
-use kakehashi::message::AgentRow;
+use kakehashi::provider::row::AgentRow;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;

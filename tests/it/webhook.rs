@@ -4,7 +4,7 @@ use crate::model_server::{ModelServer, Reply};
 use crate::panes::Panes;
 use crate::support::{Gateway, PATIENCE, eventually};
 use kakehashi::config::Config;
-use kakehashi::message::{ChatKey, Secret, Webhook};
+use kakehashi::provider::row::{ChatKey, Secret, Webhook};
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};

@@ -9,7 +9,7 @@ use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
     AgentPrompt, AgentState, AgentStdin, Cost, Place, Tool, ToolStatus, Usage,
 };
-use crate::message::{CommandFormat, JsonMapping};
+use crate::provider::row::{CommandFormat, JsonMapping};
 use crate::task;
 use serde_json::Value;
 use std::collections::VecDeque;

@@ -27,7 +27,7 @@ pub use tool::{
     Ask, AskId, AskOption, AskOptionKind, FileDiff, Location, Tool, ToolKind, ToolStatus,
 };
 
-use crate::message::AgentKind;
+use crate::provider::row::AgentKind;
 use bytes::Bytes;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};

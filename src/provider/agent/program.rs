@@ -2,7 +2,7 @@
 
 use super::process::PASSED_ON;
 use super::{AgentHome, AgentLink, Place, acp, command};
-use crate::message::{AgentKind, AgentRow};
+use crate::provider::row::{AgentKind, AgentRow};
 use crate::sandbox;
 use crate::which::first_of;
 use std::ffi::OsString;

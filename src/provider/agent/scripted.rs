@@ -11,7 +11,7 @@ use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
     AgentPrompt, Ask, AskId, AskOption, AskOptionKind, Decision, Place, Tool, ToolStatus,
 };
-use crate::message::{AgentKind, AgentRow, CommandFormat};
+use crate::provider::row::{AgentKind, AgentRow, CommandFormat};
 use crate::task;
 use std::collections::VecDeque;
 use std::path::PathBuf;

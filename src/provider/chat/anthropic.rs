@@ -9,7 +9,7 @@ use super::prompt::Prompt;
 use super::remote::Call;
 use super::sse::SseEvent;
 use super::{ChatMessage, ChatOutput, DoneReason, ToolCall, ToolResult, ToolSpec, Usage};
-use crate::message::ChatModel;
+use crate::provider::row::ChatModel;
 
 /// The vendor wants a number. Every current model can write this much; what it thinks counts too.
 const OUTPUT_TOKENS: u32 = 32_000;

@@ -2,7 +2,7 @@
 
 use super::client::{self, Client};
 use super::{answer, error::ChatError};
-use crate::message::{ChatKind, ChatModel};
+use crate::provider::row::{ChatKind, ChatModel};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http_body_util::Full;

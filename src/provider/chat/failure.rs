@@ -1,7 +1,7 @@
 //! An attempt that failed: what its vendor complains about, in our words, and whether another attempt may help.
 
 use super::error::ChatError;
-use crate::message::{ChatModel, Secret};
+use crate::provider::row::{ChatModel, Secret};
 use std::time::Duration;
 
 /// A server that wants us to wait longer is not waited for.

@@ -9,7 +9,7 @@ use super::prompt::Prompt;
 use super::remote::Call;
 use super::sse::SseEvent;
 use super::{ChatMessage, ChatOutput, DoneReason, ToolCall, ToolResult, ToolSpec, Usage};
-use crate::message::ChatModel;
+use crate::provider::row::ChatModel;
 use std::time::Duration;
 
 /// Calls without an id get one of ours, which the vendor must not see.

@@ -21,7 +21,7 @@ pub use error::ChatError;
 pub(in crate::provider) use failure::presentable;
 pub use picture::{Picture, picture};
 
-use crate::message::ChatModel;
+use crate::provider::row::ChatModel;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;

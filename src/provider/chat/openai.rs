@@ -9,7 +9,7 @@ use super::prompt::Prompt;
 use super::remote::Call;
 use super::sse::SseEvent;
 use super::{ChatMessage, ChatOutput, DoneReason, ToolCall, ToolResult, ToolSpec, Usage};
-use crate::message::ChatModel;
+use crate::provider::row::ChatModel;
 
 /// The only server that does not take `max_tokens` from its newer models, and from the newest no tools with reasoning.
 const VENDOR: &str = "https://api.openai.com/";
@@ -248,7 +248,7 @@ fn complaint(status: u16, error: wire::Error) -> Complaint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::ChatKind;
+    use crate::provider::row::ChatKind;
 
     fn model(base_url: &str, name: &str) -> ChatModel {
         ChatModel {

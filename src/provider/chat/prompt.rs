@@ -3,7 +3,7 @@
 use super::attachment;
 use super::error::ChatError;
 use super::{ChatMessage, ChatRequest, ToolCall, ToolResult, ToolSpec};
-use crate::message::ChatModel;
+use crate::provider::row::ChatModel;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Prompt {

@@ -8,7 +8,7 @@ use super::failure::{Again, Complaint, Failure, presentable};
 use super::prompt::{self, Prompt};
 use super::sse::{LARGEST_EVENT, SseEvent, SseReader};
 use super::{CHAT_OUTPUT_CAPACITY, ChatOutput, ChatRequest, ChatTurn, anthropic, gemini, openai};
-use crate::message::{ChatKind, ChatModel};
+use crate::provider::row::{ChatKind, ChatModel};
 use crate::task;
 use bytes::Bytes;
 use http_body_util::Full;

@@ -4,12 +4,13 @@
 use super::breakers::Watch;
 use crate::message::{
     AgentSlot, AuditEntry, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event, Problem,
-    RunId, RunOrigin, WarningLevel, WebhookCall,
+    RunId, RunOrigin, WarningLevel,
 };
 use crate::policy::{
     Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Seal, Verdict, as_path,
 };
 use crate::provider::agent::{AskId, Decision, Tool, ToolKind};
+use crate::provider::row::WebhookCall;
 use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
 use crate::session::run::lane::Lane;

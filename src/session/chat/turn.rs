@@ -4,11 +4,12 @@
 use super::cost::{BYTES_PER_TOKEN, Tally};
 use super::past;
 use crate::locale::Locale;
-use crate::message::{ChatModel, Event, Principal, Seq, Speaker};
+use crate::message::{Event, Principal, Seq, Speaker};
 use crate::provider::chat::{
     self, CHAT_OUTPUT_CAPACITY, ChatConfig, ChatError, ChatMessage, ChatOutput, ChatRequest,
     ChatTurn,
 };
+use crate::provider::row::ChatModel;
 use crate::session::Env;
 use crate::store::{SessionKey, StoreError};
 use crate::task;

@@ -2,12 +2,13 @@
 
 use super::current::{Current, Phase, Waiting};
 use super::meter::Meter;
-use crate::message::{AgentRow, AgentSlot, AgentState, Channel, RunId};
+use crate::message::{AgentSlot, AgentState, Channel, RunId};
 use crate::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AskId, Decision,
     Place,
 };
 use crate::provider::chat::{ChatConfig, ChatOutput, ChatRequest, ChatTurn};
+use crate::provider::row::AgentRow;
 use crate::session::workplace::site::Changed;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

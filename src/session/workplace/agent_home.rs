@@ -3,8 +3,9 @@
 
 use super::site::{Shared, Site};
 use crate::config::{self, Config};
-use crate::message::{AgentKind, AgentRow, AgentSlot, CommandFormat, Principal, SessionId};
+use crate::message::{AgentSlot, Principal, SessionId};
 use crate::provider::agent::{self, AgentHome, Checker, Place, Program};
+use crate::provider::row::{AgentKind, AgentRow, CommandFormat};
 use crate::sandbox::{self, Confinement, Means, Network};
 use crate::session::Env;
 use crate::session::actor::Session;

@@ -17,8 +17,8 @@ mod workplace;
 
 use super::Place;
 use super::program::Program;
-use crate::message::{AgentKind, AgentRow};
 use crate::provider::chat::{self, ChatConfig, ChatRequest, ChatTurn};
+use crate::provider::row::{AgentKind, AgentRow};
 use crate::task;
 use connection::Connection;
 use std::fmt;

@@ -2,7 +2,7 @@
 //! is to be done about it. While the model speaks, a sound first makes it wait; only who goes on speaking interrupts.
 
 use crate::audio::voice::Voice;
-use crate::message::TurnRules;
+use crate::provider::row::TurnRules;
 use std::time::Duration;
 
 /// After so much silence a sound was only a sound.
@@ -166,7 +166,7 @@ fn is_made_of(word: &str, known: &[String]) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::message::Turns;
+    use crate::provider::row::Turns;
 
     pub(in crate::provider::live::remote) fn rules() -> TurnRules {
         TurnRules {

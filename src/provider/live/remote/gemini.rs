@@ -16,8 +16,8 @@ mod wire;
 mod wishes;
 
 use super::protocol::{Address, Capabilities, Deed, Fate, Protocol, Resume, Said, Setup, Wish};
-use crate::message::{TurnRules, Turns};
 use crate::provider::live::LiveOutput;
+use crate::provider::row::{TurnRules, Turns};
 use calls::Calls;
 use dialogue::Dialogue;
 use family::Family;

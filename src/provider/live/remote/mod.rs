@@ -19,7 +19,7 @@ use super::{
     GIVE_WORK_TOOL, LIVE_INPUT_CAPACITY, LIVE_OUTPUT_CAPACITY, LiveLink, LiveOutput, Said, Speaker,
 };
 use crate::audio::voice::VoiceGate;
-use crate::message::{LiveKind, LiveModel, TurnRules};
+use crate::provider::row::{LiveKind, LiveModel, TurnRules};
 use crate::task;
 use conversation::Conversation;
 use dial::Dialer;

@@ -9,7 +9,7 @@ mod wire;
 use super::protocol::{
     Address, Capabilities, Deed, Fate, Protocol, ReplyEnd, Resume, Said, Setup, Wish,
 };
-use crate::message::{TurnRules, Turns};
+use crate::provider::row::{TurnRules, Turns};
 use serde_json::{Value, json};
 use slot::{Act, Responses};
 use std::collections::VecDeque;

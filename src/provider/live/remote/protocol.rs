@@ -1,8 +1,8 @@
 //! What the conversation needs of a vendor's protocol. Pure: no sockets, no clock of its own; bytes in, deeds out.
 
-use crate::message::{LiveModel, TurnRules};
 use crate::provider::live::LiveOutput;
 pub(super) use crate::provider::live::Said;
+use crate::provider::row::{LiveModel, TurnRules};
 use bytes::Bytes;
 use std::fmt::Debug;
 use std::sync::Arc;

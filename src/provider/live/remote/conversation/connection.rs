@@ -2,7 +2,6 @@
 //! and going on with another model.
 
 use super::Conversation;
-use crate::message::Turns;
 use crate::provider::chat::presentable;
 use crate::provider::live::LiveOutput;
 use crate::provider::live::remote::dial::Refusal;
@@ -11,6 +10,7 @@ use crate::provider::live::remote::health::{Leave, Proof};
 use crate::provider::live::remote::line::{Jammed, Line, News};
 use crate::provider::live::remote::protocol::{Blame, Capabilities, Fate, Resume, Wish};
 use crate::provider::live::remote::{Remote, protocol_of};
+use crate::provider::row::Turns;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -407,7 +407,7 @@ impl Conversation {
         self.untold.push_back(LiveOutput::Replaced { model: model.label.clone(), reason });
     }
 
-    fn model_row(&self) -> &crate::message::LiveModel {
+    fn model_row(&self) -> &crate::provider::row::LiveModel {
         &self.remote.models[self.connection.place]
     }
 }

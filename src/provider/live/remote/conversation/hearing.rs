@@ -2,10 +2,11 @@
 
 use super::Conversation;
 use crate::audio::voice::Voice;
-use crate::message::{AudioChunk, TalkKey, TurnRules, Turns};
+use crate::message::{AudioChunk, TalkKey};
 use crate::provider::live::remote::ear;
 use crate::provider::live::remote::floor::{Model, Move};
 use crate::provider::live::remote::protocol::Wish;
+use crate::provider::row::{TurnRules, Turns};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -7,8 +7,8 @@ use super::wire::{
     InputConfig, Instruction, Resumption, Role, Speech, ToVendor, Tools, Transcribed, Voice,
     VoiceName, Words,
 };
-use crate::message::{TurnRules, Turns};
 use crate::provider::live::remote::protocol::{Said, Setup, Tool};
+use crate::provider::row::{TurnRules, Turns};
 
 /// How what was said before is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,8 @@ mod tools;
 pub(in crate::provider::live::remote) mod vendor;
 
 use super::*;
-use crate::message::{ChatKey, LiveKind, LiveModel, Secret};
 use crate::provider::live::remote::protocol::{ReplyEnd, Tool};
+use crate::provider::row::{ChatKey, LiveKind, LiveModel, Secret};
 use bytes::Bytes;
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! How a Realtime session is configured.
 
 use super::{OpenAi, RATE};
-use crate::message::Turns;
 use crate::provider::live::remote::protocol::Setup;
+use crate::provider::row::Turns;
 use serde_json::{Value, json};
 
 /// Turns what the user says into text, unless the row says otherwise.

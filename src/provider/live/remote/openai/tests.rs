@@ -1,8 +1,8 @@
 //! What is sent and understood, frame by frame; whole conversations are tested one floor up.
 
 use super::*;
-use crate::message::{ChatKey, LiveKind, LiveModel, Secret};
 use crate::provider::live::remote::floor::tests::rules;
+use crate::provider::row::{ChatKey, LiveKind, LiveModel, Secret};
 use std::sync::Arc;
 
 fn protocol() -> OpenAi {

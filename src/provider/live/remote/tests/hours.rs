@@ -3,8 +3,8 @@
 
 use super::vendor::Call;
 use super::*;
-use crate::message::Turns;
 use crate::provider::live::remote::gemini::tests::vendor::Call as GeminiCall;
+use crate::provider::row::Turns;
 use crate::task;
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -15,10 +15,9 @@ use super::dial::Dialer;
 use super::floor::tests::rules;
 use super::{Client, Health, Probe, Remote};
 use crate::audio::voice::VoiceGate;
-use crate::message::{
-    AudioChunk, ChatKey, ConnectionId, LiveKind, LiveModel, Secret, Speaker as Side, TurnRules,
-};
+use crate::message::{AudioChunk, ConnectionId, Speaker as Side};
 use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput, Said, Speaker};
+use crate::provider::row::{ChatKey, LiveKind, LiveModel, Secret, TurnRules};
 use player::Player;
 use std::future::ready;
 use std::sync::Arc;

@@ -237,7 +237,7 @@ async fn who_speaks_by_a_key_begins_and_ends_with_it() {
 
 #[tokio::test(start_paused = true)]
 async fn where_the_gateway_decides_only_speech_is_heard() {
-    let rules = TurnRules { turns: crate::message::Turns::Gateway, ..rules() };
+    let rules = TurnRules { turns: crate::provider::row::Turns::Gateway, ..rules() };
     let mut talk = talk_with(rules, &["first"]);
     talk.microphone(0, 25).await;
     let mut call = talk.vendor.answer().await;
@@ -394,7 +394,7 @@ async fn what_the_vendor_hears_when_a_reply_has_just_begun_does_not_hold_it_up()
 async fn where_the_gateway_decides_a_short_word_interrupts_only_if_it_means_something() {
     let all = "one two three four five six seven eight nine ten";
     for (word, interrupts) in [("Mm-hm.", false), ("Wait!", true)] {
-        let rules = TurnRules { turns: crate::message::Turns::Gateway, ..rules() };
+        let rules = TurnRules { turns: crate::provider::row::Turns::Gateway, ..rules() };
         let mut talk = talk_with(rules, &["first"]);
         talk.say(LiveInput::Text("go".to_owned())).await;
         let mut call = talk.vendor.answer().await;
@@ -420,7 +420,7 @@ async fn where_the_gateway_decides_a_short_word_interrupts_only_if_it_means_some
 
 #[tokio::test(start_paused = true)]
 async fn who_goes_on_after_a_short_word_is_not_answered_in_between() {
-    let rules = TurnRules { turns: crate::message::Turns::Gateway, ..rules() };
+    let rules = TurnRules { turns: crate::provider::row::Turns::Gateway, ..rules() };
     let mut talk = talk_with(rules, &["first"]);
     talk.say(LiveInput::Text("go".to_owned())).await;
     let mut call = talk.vendor.answer().await;

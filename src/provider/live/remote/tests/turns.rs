@@ -2,8 +2,9 @@
 
 use super::vendor::LETTER;
 use super::*;
-use crate::message::{TalkKey, Turns};
+use crate::message::TalkKey;
 use crate::provider::live::remote::gemini::tests::vendor::Call as GeminiCall;
+use crate::provider::row::Turns;
 use serde_json::json;
 use tokio::time::sleep;
 
