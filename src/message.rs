@@ -10,6 +10,7 @@ mod confirmation;
 mod playback;
 mod quote;
 mod setting;
+mod slots;
 mod view;
 
 pub use activity::{
@@ -27,6 +28,7 @@ pub use quote::{attached, fenced, one_line};
 pub use setting::{
     ModelOffer, Offered, OfferedModel, SettingProblem, SettingValue, Settings, SetupHint,
 };
+pub use slots::Slots;
 pub use view::{Position, View};
 
 use bytes::Bytes;

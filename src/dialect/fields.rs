@@ -10,6 +10,9 @@ use std::fmt;
 /// Of a key that a client made up.
 const LONGEST_NAME: usize = 64;
 
+/// Values in one body. Each takes far more memory than the byte or two that it may be written with.
+const MOST_VALUES: usize = 10_000;
+
 /// The keys of one object that nobody has asked for yet.
 #[derive(Debug, Default)]
 pub struct Fields(Map<String, Value>);
@@ -92,9 +95,9 @@ impl BodyError {
 impl Fields {
     pub fn read(body: &[u8]) -> Result<Self, BodyError> {
         let text = std::str::from_utf8(body).map_err(|_| BodyError::NotText)?;
-        let twice = Cell::new(None);
+        let (twice, left) = (Cell::new(None), Cell::new(MOST_VALUES));
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let read = Strict(&twice)
+        let read = Strict { twice: &twice, left: &left }
             .deserialize(&mut deserializer)
             .and_then(|value| deserializer.end().map(|()| value));
         match (read, twice.take()) {
@@ -187,12 +190,19 @@ fn short(name: &str) -> String {
 }
 
 /// Any value without a key that is there twice, at any depth. The key is kept, because an error has only a text.
-struct Strict<'a>(&'a Cell<Option<String>>);
+#[derive(Clone, Copy)]
+struct Strict<'a> {
+    twice: &'a Cell<Option<String>>,
+    /// How many more values are taken.
+    left: &'a Cell<usize>,
+}
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let left = self.left.get().checked_sub(1).ok_or_else(|| D::Error::custom("too many"))?;
+        self.left.set(left);
         deserializer.deserialize_any(self)
     }
 }
@@ -230,7 +240,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        while let Some(value) = list.next_element_seed(Strict(self.0))? {
+        while let Some(value) = list.next_element_seed(self)? {
             values.push(value);
         }
         Ok(Value::Array(values))
@@ -240,10 +250,10 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let mut values = Map::new();
         while let Some(name) = object.next_key::<String>()? {
             if values.contains_key(&name) {
-                self.0.set(Some(short(&name)));
+                self.twice.set(Some(short(&name)));
                 return Err(A::Error::custom("twice"));
             }
-            values.insert(name, object.next_value_seed(Strict(self.0))?);
+            values.insert(name, object.next_value_seed(self)?);
         }
         Ok(Value::Object(values))
     }
@@ -270,6 +280,8 @@ mod tests {
         check(b"{} {}", &BodyError::NotJson { line: 1, column: 4 });
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
         assert!(!Fields::read(deep.as_bytes()).unwrap_err().is_json());
+        let long = format!("{{\"a\":[{}0]}}", "0,".repeat(MOST_VALUES));
+        assert!(!Fields::read(long.as_bytes()).unwrap_err().is_json());
     }
 
     #[test]

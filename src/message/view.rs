@@ -1,6 +1,6 @@
 //! What one socket sees of a session: one channel by its own numbers, or every channel in the order of the session.
 
-use super::{Channel, Entry, Event, Order, Seq};
+use super::{Channel, Entry, Event, Notice, Order, Seq};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum View {
@@ -46,6 +46,8 @@ fn home(entry: &Entry) -> Option<Channel> {
     match &entry.event {
         Event::ConfirmAsked(asked) => Some(Channel::Agent(asked.agent)),
         Event::ConfirmSettled { agent, .. } => Some(Channel::Agent(*agent)),
+        Event::Chosen(chosen) => Some(Channel::Agent(chosen.agent)),
+        Event::Notice(Notice::InCopy { agent, .. }) => Some(Channel::Agent(*agent)),
         Event::FilesChanged { by, .. } => by.map(Channel::Agent),
         // Announced on the input channel for a live model.
         Event::FileMade(_) if entry.channel == Channel::Input => Some(Channel::Chat),
@@ -59,7 +61,6 @@ fn home(entry: &Entry) -> Option<Channel> {
         | Event::Plan(_)
         | Event::RunEnded(_)
         | Event::RunSummed(_)
-        | Event::Chosen(_)
         | Event::FileMade(_)
         | Event::RequestAnswered { .. }
         | Event::Transcript { .. }
@@ -67,5 +68,32 @@ fn home(entry: &Entry) -> Option<Channel> {
         | Event::AgentReport(_)
         | Event::Notice(_)
         | Event::Files { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{AgentSlot, ChoiceKind, Chosen, ChosenOutcome, EventTime};
+
+    #[test]
+    fn what_is_logged_on_two_channels_is_shown_once() {
+        let agent = AgentSlot::ALL[1];
+        let outcome = ChosenOutcome::Failed { reason: String::new() };
+        let chosen = Chosen { agent, project: None, kind: ChoiceKind::Accept, outcome };
+        let in_copy = Notice::InCopy { agent, files: 1 };
+        let changed = |by| Event::FilesChanged { paths: Vec::new(), by, copy_of: None };
+        for (here, there) in [
+            (Event::Chosen(chosen.clone()), Event::Chosen(chosen)),
+            (Event::Notice(in_copy.clone()), Event::Notice(in_copy)),
+            (changed(None), changed(Some(agent))),
+        ] {
+            let shown = |channel, event| {
+                let (seq, order, at) = (Seq(1), Order(1), EventTime(0));
+                View::All.shows(&Entry { channel, seq, order, at, event })
+            };
+            assert!(shown(Channel::Agent(agent), here.clone()), "{here:?}");
+            assert!(!shown(Channel::Chat, there.clone()), "{there:?}");
+        }
     }
 }

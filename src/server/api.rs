@@ -12,7 +12,7 @@ use crate::auth::Grant;
 use crate::dialect::api::{self, ApiDialect, ApiEncoder, ApiError, Hello};
 use crate::dialect::{Dialect, Encoder, Frame, FrameError};
 use crate::locale::Locale;
-use crate::message::{Delivery, Features, Greeting, Order, Position, SessionName, View};
+use crate::message::{Delivery, Epoch, Features, Greeting, Order, Position, SessionName, View};
 use crate::metrics::Held;
 use crate::session::{Cursor, Devices, Reader, Role, Step};
 use axum::Router;
@@ -29,7 +29,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use tracing::debug;
 
-/// The order of the last event that a browser's own reconnecting client has seen.
+/// The id of the last event that a browser's `EventSource` has seen.
 const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) fn routes() -> Router<AppState> {
@@ -153,8 +153,8 @@ async fn events(
             &locale.say("api", "no_session", &[]),
         );
     };
-    let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse().ok());
-    let after = last.or(query.after).map(Order);
+    let last = headers.get(LAST_EVENT_ID).and_then(|id| read_id(id.to_str().ok()?));
+    let after = query.after.map(|order| Cursor { epoch: None, at: Position(order) });
     let hello = door::Hello {
         token: None,
         session: Some(session),
@@ -162,7 +162,7 @@ async fn events(
         view: View::All,
         role: Role::Viewer,
         devices: Devices::None,
-        cursor: after.map(|order| Cursor { epoch: None, at: Position(order.0) }),
+        cursor: last.or(after),
         history: query.history,
         features: Features { stream: true, confirm: true, agents: true, playback: false },
         language: None,
@@ -172,6 +172,13 @@ async fn events(
         Ok(entered) => stream_of(&state, entered, locale),
         Err(refused) => refusal(refused.status(), refused.code(), &refused.say(locale)),
     }
+}
+
+/// As [`Outgoing::next`] writes it: the epoch, and the order within it.
+fn read_id(id: &str) -> Option<Cursor> {
+    let (epoch, order) = id.split_once('-')?;
+    let epoch = Some(Epoch(u64::from_str_radix(epoch, 16).ok()?));
+    Some(Cursor { epoch, at: Position(order.parse().ok()?) })
 }
 
 fn refusal(status: StatusCode, code: &str, text: &str) -> Response {
@@ -216,11 +223,12 @@ impl Outgoing {
             if let Some((order, frame)) = self.ready.pop_front() {
                 if let Frame::Text(text) = frame {
                     self.terms.metrics.frame_out(text.len());
-                    let event = Event::default().data(text);
-                    return Some(match order {
-                        Some(order) => event.id(order.0.to_string()),
-                        None => event,
-                    });
+                    let event = match order {
+                        Some(order) => Event::default()
+                            .id(format!("{:016x}-{}", self.greeting.epoch.0, order.0)),
+                        None => Event::default(),
+                    };
+                    return Some(event.data(text));
                 }
                 continue;
             }

@@ -174,13 +174,14 @@ pub(super) async fn enter(
     // Opening may be what has found the damage.
     let opened = opened.map_err(|refused| damaged(state).unwrap_or(refused));
     let (session, mut greeting, reader) = opened?;
-    if hello.view.contains(Channel::Input) && !greeting.resumed {
+    if hello.view == View::One(Channel::Input) && !greeting.resumed {
         greeting.overview = state.registry.overview().await;
     }
     let terms = Terms {
         connection: place.connection,
         role: hello.role,
         frame_limit: hello.frame_limit,
+        sound_limit: limits.audio_frame,
         ping: limits.ping,
         heard,
         over,

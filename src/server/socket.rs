@@ -48,8 +48,10 @@ const RETRY_SPREAD_MS: u64 = 3000;
 pub(super) struct Terms {
     pub(super) connection: ConnectionId,
     pub(super) role: Role,
-    /// Longest frame the channel takes, in bytes.
+    /// Longest text frame that is taken, in bytes.
     pub(super) frame_limit: usize,
+    /// Longest binary frame: queues of sound count chunks, so each has to be short.
+    pub(super) sound_limit: usize,
     pub(super) ping: Duration,
     pub(super) heard: Heard,
     /// Cancelled when the login that let it in ends, when the database is damaged, and with the gateway.
@@ -202,7 +204,11 @@ impl<D: Dialect> Connection<D> {
     }
 
     async fn decode(&mut self, frame: Incoming) -> Result<Inbound, Refusal<D::Error>> {
-        let (size, limit) = (frame.size(), self.terms.frame_limit);
+        let size = frame.size();
+        let limit = match frame {
+            Incoming::Text(_) => self.terms.frame_limit,
+            Incoming::Binary(_) => self.terms.sound_limit,
+        };
         if size > limit {
             return Err(D::Error::too_large(size, limit).into());
         }

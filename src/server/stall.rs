@@ -30,7 +30,9 @@ pub(super) async fn give_up(
     } else {
         Kind::Text
     };
-    if state.damage.borrow().is_some() && kind != Kind::Text && !path.starts_with("/core/ws/") {
+    // Sockets and streams are told by the door, in their own words.
+    let has_door = path.starts_with("/core/ws/") || matches!(path, "/api/ws" | "/api/events");
+    if state.damage.borrow().is_some() && kind != Kind::Text && !has_door {
         return kind.refuse(&state.registry.store_health().err().unwrap_or_default());
     }
     tokio::select! {

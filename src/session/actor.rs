@@ -13,8 +13,8 @@ use super::keeping::settings::Settled;
 use super::language::Language;
 use super::models::{self, Providers};
 use super::run::conversations::Conversations;
-use super::run::lane;
-use super::run::lane::{LANES, Lane};
+use super::run::lane::Lane;
+use super::run::lanes::Lanes;
 use super::run::warm::Warming;
 use super::sockets::audience::Audience;
 use super::sockets::presence::Presence;
@@ -25,8 +25,7 @@ use super::workplace::results::{Results, project_name};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::files::Files;
 use crate::message::{
-    AgentSlot, Channel, Entry, Epoch, Event, EventTime, Principal, Problem, SessionId, Settings,
-    Signal,
+    Channel, Entry, Epoch, Event, EventTime, Principal, Problem, SessionId, Settings, Signal,
 };
 use crate::metrics::Held;
 use crate::provider::agent::Place;
@@ -66,8 +65,7 @@ pub(super) struct Session {
     pub(super) gate: Gate,
     pub(super) conversations: Conversations,
     pub(super) jobs: JoinSet<JobDone>,
-    pub(super) lanes: [Lane; LANES],
-    last_lane: usize,
+    pub(super) lanes: Lanes,
     pub(super) last_run: u64,
     pub(super) voice: Voice,
     pub(super) hearing: Hearing,
@@ -136,9 +134,8 @@ impl Session {
             let chosen = models::agent(&env, &settled.settings, &id, &record.principal, slot);
             Lane::agent(slot, chosen, Place::open(env.files.project()))
         };
-        let [one, two, three, four] = AgentSlot::ALL.map(agent);
         let mut session = Self {
-            lanes: [Lane::chat(providers.chat), one, two, three, four],
+            lanes: Lanes::new(Lane::chat(providers.chat), agent),
             audience: Audience::new(
                 record.tops,
                 record.last_order,
@@ -161,7 +158,6 @@ impl Session {
             epoch: record.epoch,
             commands,
             urgent,
-            last_lane: 0,
             last_run: record.last_run,
             recent: RecentFiles::restored(record.recent_files),
             results: Results::restored(project_name(&env.files), record.summaries),
@@ -213,8 +209,8 @@ impl Session {
                     }
                     None => return Ended::Unloaded,
                 },
-                (index, output) = lane::next_output(&mut self.lanes, &mut self.last_lane), if flowing => {
-                    self.on_output(index, output);
+                (lane_id, output) = self.lanes.next_output(), if flowing => {
+                    self.on_output(lane_id, output);
                 }
                 wake = self.voice.wake(flowing) => match wake {
                     Wake::Output(output) => {
@@ -332,7 +328,7 @@ impl Session {
             // Who asked may be gone.
             Effect::Settled(done) => drop(done.send(())),
             Effect::Decide { slot, ask, decision } => {
-                self.lanes[usize::from(slot.number())].answer(ask, decision);
+                self.lanes[slot].answer(ask, decision);
             }
             Effect::Call(call) => {
                 if let Some(webhook) = &self.env.webhook {

@@ -105,7 +105,7 @@ async fn one_connection_sees_every_channel_in_one_order() {
     let ended = |frame: &Value| frame["type"] == "run_ended";
     let mut seen = client.collect_until(ended).await;
     client.send(&json!({"type": "send", "to": "chat", "text": "hello"})).await;
-    let answered = |frame: &Value| frame["type"] == "answer" && frame["channel"] == "chat";
+    let answered = |frame: &Value| frame["type"] == "reply" && frame["channel"] == "chat";
     seen.extend(client.collect_until(answered).await);
     let orders = orders(&seen);
     assert!(orders.windows(2).all(|pair| pair[0] < pair[1]), "{orders:?}");
@@ -166,7 +166,7 @@ async fn a_question_appears_once_and_is_answered() {
     assert_eq!(asked["channel"], "agent1");
     let id = asked["data"]["id"].clone();
     client.send(&json!({"type": "answer", "id": id, "approved": true, "request": 7})).await;
-    let rest = client.collect_until(|frame| frame["type"] == "agent_answer").await;
+    let rest = client.collect_until(|frame| frame["type"] == "agent_reply").await;
     assert!(rest.iter().any(|frame| frame["type"] == "ack" && frame["request"] == 7), "{rest:?}");
     let again = rest.iter().filter(|frame| frame["type"] == "question").count();
     let settled = rest.iter().filter(|frame| frame["type"] == "question_settled").count();
@@ -220,7 +220,7 @@ async fn mistakes_are_told_and_the_connection_lives() {
     client.ws.send(Message::binary(vec![0, 0])).await.unwrap();
     assert_eq!(client.until("error").await["code"], "no_audio");
     client.send(&json!({"type": "send", "to": "chat", "text": "still there"})).await;
-    client.until("answer").await;
+    client.until("reply").await;
     gateway.stop().await;
 }
 
@@ -297,7 +297,11 @@ async fn both_dialects_show_one_session() {
 }
 
 /// Server-sent events of one stream.
-struct Events(Lines<BufReader<TcpStream>>);
+struct Events {
+    lines: Lines<BufReader<TcpStream>>,
+    /// Of the last event.
+    last_id: String,
+}
 
 impl Events {
     async fn open(addr: SocketAddr, path: &str, more: &str) -> Self {
@@ -309,24 +313,23 @@ impl Events {
         let mut lines = BufReader::new(stream).lines();
         let first = lines.next_line().await.unwrap().unwrap();
         assert!(first.contains("200"), "{first}");
-        Self(lines)
+        Self { lines, last_id: String::new() }
     }
 
     /// The next event, and its id if it has one.
     async fn next(&mut self) -> (Option<u64>, Value) {
-        let mut id = None;
+        let (mut id, mut last_id) = (None, String::new());
         loop {
-            let line = timeout(PATIENCE, self.0.next_line()).await.expect("no event in time");
+            let line = timeout(PATIENCE, self.lines.next_line()).await.expect("no event in time");
             let line = line.unwrap().expect("the stream has ended");
             if let Some(number) = line.strip_prefix("id: ") {
-                id = number.parse().ok();
+                id = number.split_once('-').and_then(|(_, order)| order.parse().ok());
+                last_id = number.to_owned();
             }
             if let Some(data) = line.strip_prefix("data: ") {
                 let frame: Value = serde_json::from_str(data).unwrap();
-                // The id follows its data.
-                if frame["order"].is_u64() && id.is_none() {
-                    id = frame["order"].as_u64();
-                }
+                assert_eq!(id, frame["order"].as_u64(), "{frame}");
+                self.last_id = last_id;
                 return (id, frame);
             }
         }
@@ -342,11 +345,14 @@ async fn events_are_streamed_over_http_and_resumed() {
     client.until("run_ended").await;
     let path = format!("/api/events?session={session}");
     let mut events = Events::open(gateway.addr, &path, "").await;
-    let mut seen = Vec::new();
+    let (mut seen, mut first_id) = (Vec::new(), String::new());
     loop {
-        let (_, frame) = events.next().await;
+        let (id, frame) = events.next().await;
         if frame["type"] == "ready" {
             break;
+        }
+        if id.is_some() && first_id.is_empty() {
+            first_id = events.last_id.clone();
         }
         seen.push(frame);
     }
@@ -357,7 +363,7 @@ async fn events_are_streamed_over_http_and_resumed() {
     // A browser comes back with the last id that it has seen.
     let last = orders(&seen)[0];
     for (path, header) in [
-        (path.clone(), format!("Last-Event-ID: {last}\r\n")),
+        (path.clone(), format!("Last-Event-ID: {first_id}\r\n")),
         (format!("{path}&after={last}"), String::new()),
     ] {
         let mut again = Events::open(gateway.addr, &path, &header).await;

@@ -148,8 +148,8 @@ async fn every_type_that_is_sent_is_on_the_page() {
     let gateway = Gateway::start().await;
     let mut client = ApiClient::open(gateway.addr, json!({})).await;
     client.send(&json!({"type": "send", "to": "chat", "text": "hello"})).await;
-    let answer = client.until("answer").await;
-    let keys: BTreeSet<_> = answer.as_object().unwrap().keys().map(String::as_str).collect();
+    let reply = client.until("reply").await;
+    let keys: BTreeSet<_> = reply.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, BTreeSet::from(["at", "channel", "data", "order", "type"]));
     gateway.stop().await;
 }

@@ -70,13 +70,14 @@ pub(super) fn decision(locale: Locale, chosen: &Chosen) -> Value {
     data
 }
 
-pub(super) fn report(locale: Locale, report: &AgentReport) -> Value {
+/// What was asked and answered is told by other events.
+pub(super) fn report(report: &AgentReport) -> Value {
     let stage = match &report.stage {
         ReportStage::Started { .. } => "started",
         ReportStage::Finished { .. } => "finished",
         ReportStage::Stopped => "stopped",
     };
-    json!({"agent": name::agent(report.agent), "stage": stage, "text": locale.report(report)})
+    json!({"agent": name::agent(report.agent), "stage": stage})
 }
 
 pub(super) fn files(kind: ListKind, list: Option<&FileList>) -> Value {

@@ -29,7 +29,7 @@ fn event(locale: Locale, event: &Event) -> (&'static str, Value) {
             ("user_request", json!({"text": text, "files": attachments}))
         }
         Event::UserFile(note) => ("user_file", data::file(note)),
-        Event::Text { text, run } => ("answer", json!({"text": text, "run": run.map(|run| run.0)})),
+        Event::Text { text, run } => ("reply", json!({"text": text, "run": run.map(|run| run.0)})),
         Event::RunStarted(run) => ("run_started", json!({"run": run.0})),
         Event::RunLine(text) => ("run_line", json!({"text": text})),
         Event::Tool(note) => ("tool", data::tool(note)),
@@ -48,7 +48,7 @@ fn event(locale: Locale, event: &Event) -> (&'static str, Value) {
         Event::Chosen(chosen) => ("decision", data::decision(locale, chosen)),
         Event::FileMade(note) => ("file", data::file(note)),
         Event::RequestAnswered { text, by } => {
-            ("agent_answer", json!({"text": text, "agent": data::agent(*by)}))
+            ("agent_reply", json!({"text": text, "agent": data::agent(*by)}))
         }
         Event::FilesChanged { paths, copy_of, .. } => {
             ("files_changed", json!({"paths": paths, "copy_of": data::agent(*copy_of)}))
@@ -62,7 +62,7 @@ fn event(locale: Locale, event: &Event) -> (&'static str, Value) {
             ("transcript", json!({"speaker": speaker, "text": text, "interrupted_after_ms": heard}))
         }
         Event::CancelTaken => ("cancel_taken", json!({})),
-        Event::AgentReport(report) => ("agent_report", data::report(locale, report)),
+        Event::AgentReport(report) => ("agent_report", data::report(report)),
         Event::Notice(notice) => ("notice", notice_data(locale, notice)),
         Event::Files { kind, list } => ("files", data::files(*kind, list.as_deref())),
     }
@@ -109,10 +109,10 @@ pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec
             json!({"type": "system", "data": {"text": phrase::system(locale, notice)}})
         }
         Signal::AnswerPart { channel, run, text } => {
-            passing("answer_part", *channel, json!({"run": run.0, "text": text}))
+            passing("reply_part", *channel, json!({"run": run.0, "text": text}))
         }
         Signal::AnswerLines { channel, text } => {
-            passing("answer_part", *channel, json!({"run": null, "text": text}))
+            passing("reply_part", *channel, json!({"run": null, "text": text}))
         }
         Signal::Compared { rows } => passing("comparison", Channel::Chat, data::comparison(rows)),
         Signal::Diff(note) => passing("diff", Channel::Agent(note.agent), data::diff(note)),

@@ -11,6 +11,7 @@ use crate::session::actor::Session;
 use crate::session::journal::Step;
 use crate::session::run::activity;
 use crate::session::run::current::Ending;
+use crate::session::run::lanes::LaneId;
 
 /// What is counted of one agent's run.
 #[derive(Debug, Default)]
@@ -54,19 +55,19 @@ impl Session {
     pub(in crate::session) fn on_tool(
         &mut self,
         step: &mut Step,
-        index: usize,
+        lane_id: LaneId,
         slot: AgentSlot,
         tool: &Tool,
     ) {
-        let run = self.lanes[index].current.as_ref().map(|current| current.run.id);
+        let run = self.lanes[lane_id].current.as_ref().map(|current| current.run.id);
         let Some(run) = run else { return };
         let call = gate::call(tool);
         if self.gate.watch(slot).calls.is_just_over(tool) {
-            self.lanes[index].meter.called();
-            self.audit_ungated(step, index, slot, run, tool);
+            self.lanes[lane_id].meter.called();
+            self.audit_ungated(step, lane_id, slot, run, tool);
         }
         if let Err(tripped) = self.gate.watch(slot).count(tool, &call) {
-            self.trip(step, index, slot, tripped);
+            self.trip(step, lane_id, slot, tripped);
         }
     }
 
@@ -74,7 +75,7 @@ impl Session {
     fn audit_ungated(
         &mut self,
         step: &mut Step,
-        index: usize,
+        lane_id: LaneId,
         slot: AgentSlot,
         run: RunId,
         tool: &Tool,
@@ -86,14 +87,14 @@ impl Session {
             let locale = self.env.language.get();
             let reason = locale.say("ungated", alarm, &[]);
             let values = [("tool", gate::title(tool)), ("reason", &reason)];
-            self.tell_line(step, index, locale.say("tool_line", "alarm", &values));
+            self.tell_line(step, lane_id, locale.say("tool_line", "alarm", &values));
         }
     }
 
     /// A run is over: calls of which its agent has not told the end have none.
-    pub(in crate::session) fn close_tools(&mut self, step: &mut Step, index: usize) {
-        let Channel::Agent(slot) = self.lanes[index].channel else { return };
-        let Some(current) = &self.lanes[index].current else { return };
+    pub(in crate::session) fn close_tools(&mut self, step: &mut Step, lane_id: LaneId) {
+        let Channel::Agent(slot) = self.lanes[lane_id].channel else { return };
+        let Some(current) = &self.lanes[lane_id].current else { return };
         let run = current.run.id;
         for mut tool in self.gate.watch(slot).calls.unfinished() {
             tool.status = ToolStatus::Failed;
@@ -102,35 +103,35 @@ impl Session {
             calls.abandon(&tool);
             let ungated = calls.ungated(&tool).is_some();
             tool.error = Some(self.env.language.get().say("ungated", why, &[]));
-            self.tell(step, index, Event::Tool(activity::note(&tool, ungated)));
-            self.audit_ungated(step, index, slot, run, &tool);
+            self.tell(step, lane_id, Event::Tool(activity::note(&tool, ungated)));
+            self.audit_ungated(step, lane_id, slot, run, &tool);
         }
     }
 
     pub(in crate::session) fn on_tokens(
         &mut self,
         step: &mut Step,
-        index: usize,
+        lane_id: LaneId,
         slot: AgentSlot,
         tokens: u64,
     ) {
         let used = self.gate.watch(slot).breaker.as_ref().map(|breaker| breaker.used(tokens));
         if let Some(Err(tripped)) = used {
-            self.trip(step, index, slot, tripped);
+            self.trip(step, lane_id, slot, tripped);
         }
     }
 
     /// The run is stopped; when it has ended it says why.
-    fn trip(&mut self, step: &mut Step, index: usize, slot: AgentSlot, tripped: Tripped) {
+    fn trip(&mut self, step: &mut Step, lane_id: LaneId, slot: AgentSlot, tripped: Tripped) {
         let watch = self.gate.watch(slot);
         watch.breaker = None;
         watch.tripped = Some(tripped);
-        self.stop_lane(step, index);
+        self.stop_lane(step, lane_id);
     }
 
     /// Nobody has cancelled a run that a breaker has stopped: it has failed, and the user decides whether to go on.
-    pub(in crate::session) fn why_ended(&mut self, index: usize, ending: Ending) -> Ending {
-        let Channel::Agent(slot) = self.lanes[index].channel else { return ending };
+    pub(in crate::session) fn why_ended(&mut self, lane_id: LaneId, ending: Ending) -> Ending {
+        let Channel::Agent(slot) = self.lanes[lane_id].channel else { return ending };
         match self.gate.watch(slot).tripped {
             Some(tripped) => Ending::Failed(reason(self.env.language.get(), tripped)),
             None => ending,

@@ -4,7 +4,7 @@
 use super::breakers::Watch;
 use crate::message::{
     AgentSlot, AuditEntry, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event, Problem,
-    RunId, RunOrigin, WarningLevel,
+    RunId, RunOrigin, Slots, WarningLevel,
 };
 use crate::policy::{
     Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Seal, Verdict, as_path,
@@ -14,6 +14,7 @@ use crate::provider::row::WebhookCall;
 use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
 use crate::session::run::lane::Lane;
+use crate::session::run::lanes::LaneId;
 use crate::session::voice::errand::LiveWish;
 use crate::store::Change;
 use std::path::PathBuf;
@@ -31,10 +32,10 @@ pub(in crate::session) struct Gate {
     rules: Arc<Rules>,
     open: Vec<Open>,
     /// Of the last question on each channel.
-    last_number: [u32; AgentSlot::ALL.len()],
+    last_number: Slots<u32>,
     /// What the user does not want to be asked about again, for each agent.
-    remembered: [Memory; AgentSlot::ALL.len()],
-    breakers: [Watch; AgentSlot::ALL.len()],
+    remembered: Slots<Memory>,
+    breakers: Slots<Watch>,
 }
 
 /// What becomes of a call.
@@ -97,9 +98,9 @@ pub(in crate::session) enum Again {
 impl Gate {
     /// Goes on after the `last` questions of an earlier life: an answer that comes late must not meet another one.
     pub(in crate::session) fn new(rules: Arc<Rules>, last: &[(AgentSlot, u32)]) -> Self {
-        let mut last_number = [0; AgentSlot::ALL.len()];
+        let mut last_number = Slots::default();
         for (slot, number) in last {
-            last_number[place(*slot)] = *number;
+            last_number[*slot] = *number;
         }
         Self {
             rules,
@@ -148,7 +149,7 @@ impl Gate {
     /// What was said to another agent, or about another place, says nothing about this one.
     pub(in crate::session) fn recall(&mut self, slot: AgentSlot, lane: &Lane) {
         let whose = lane.whose();
-        let memory = &mut self.remembered[place(slot)];
+        let memory = &mut self.remembered[slot];
         if memory.whose != whose {
             *memory = Memory { whose, always: Remembered::default() };
         }
@@ -168,12 +169,12 @@ impl Gate {
         call: &Call,
         scope: &Scope,
     ) -> Judgement {
-        self.judged(self.rules.judge(call, scope, &self.remembered[place(slot)].always))
+        self.judged(self.rules.judge(call, scope, &self.remembered[slot].always))
     }
 
     /// The same for who judges elsewhere: the rules, and what the user said before.
     pub(super) fn law(&self, slot: AgentSlot) -> (Arc<Rules>, Remembered) {
-        (Arc::clone(&self.rules), self.remembered[place(slot)].always.clone())
+        (Arc::clone(&self.rules), self.remembered[slot].always.clone())
     }
 
     /// What becomes of a verdict as things stand.
@@ -202,7 +203,7 @@ impl Gate {
     }
 
     pub(in crate::session) fn watch(&mut self, slot: AgentSlot) -> &mut Watch {
-        &mut self.breakers[place(slot)]
+        &mut self.breakers[slot]
     }
 
     fn take(&mut self, wanted: impl Fn(&Open) -> bool) -> Option<Open> {
@@ -225,7 +226,7 @@ impl Session {
     ) {
         let patience = self.env.config.limits.confirm;
         let id = ConfirmId::random();
-        let last = &mut self.gate.last_number[place(slot)];
+        let last = &mut self.gate.last_number[slot];
         *last += 1;
         let number = *last;
         let confirmation = Confirmation {
@@ -256,7 +257,7 @@ impl Session {
 
     /// Whether the run that asks was asked for elsewhere than in the agent's own pane; its answer is told in the chat.
     fn is_from_chat(&self, slot: AgentSlot, asker: &Asker) -> bool {
-        let current = self.lanes[usize::from(slot.number())].current.as_ref();
+        let current = self.lanes[slot].current.as_ref();
         let is_request = current.is_some_and(|current| current.run.origin == RunOrigin::Request);
         is_request && matches!(asker, Asker::Agent(_))
     }
@@ -303,7 +304,7 @@ impl Session {
         if always && is_dangerous {
             self.tell_not_remembered(step, &open);
         } else if always && confirmed == Confirmed::Approved {
-            self.gate.remembered[place(open.slot)].always.always(&open.call);
+            self.gate.remembered[open.slot].always.always(&open.call);
         }
         self.settle(step, open, confirmed, DecidedBy::User, "");
         Ok(())
@@ -315,7 +316,7 @@ impl Session {
         let reason = locale.say("confirm", "not_remembered", &[]);
         let values = [("tool", open.call.tool.as_str()), ("reason", &reason)];
         let line = locale.say("tool_line", "denied", &values);
-        self.tell_line(step, usize::from(open.slot.number()), line);
+        self.tell_line(step, open.slot.into(), line);
     }
 
     pub(in crate::session) fn on_confirm_deadline(&mut self) {
@@ -336,8 +337,8 @@ impl Session {
     }
 
     /// A run is over or to be: whatever its agent still waited for is void.
-    pub(in crate::session) fn void_confirmations(&mut self, step: &mut Step, index: usize) {
-        let Channel::Agent(slot) = self.lanes[index].channel else { return };
+    pub(in crate::session) fn void_confirmations(&mut self, step: &mut Step, lane_id: LaneId) {
+        let Channel::Agent(slot) = self.lanes[lane_id].channel else { return };
         let is_its = |open: &Open| open.slot == slot && matches!(open.asker, Asker::Agent(_));
         while let Some(open) = self.gate.take(is_its) {
             self.settle(step, open, Confirmed::Refused, DecidedBy::End, "the run has ended");
@@ -351,8 +352,8 @@ impl Session {
             let why = "the gateway has ended";
             self.settle(&mut step, open, Confirmed::Refused, DecidedBy::End, why);
         }
-        for index in 0..self.lanes.len() {
-            self.close_tools(&mut step, index);
+        for lane_id in LaneId::ALL {
+            self.close_tools(&mut step, lane_id);
         }
         if !step.changes.is_empty() {
             self.journal.record(step);
@@ -368,12 +369,12 @@ impl Session {
         why: &str,
     ) {
         let Open { id, slot, number, asker, call, in_chat, .. } = open;
-        let index = usize::from(slot.number());
+        let lane_id = slot;
         match asker {
             Asker::Agent(asked) => self.answer_agent(step, slot, asked, confirmed, by),
             Asker::Live(wish) => self.answer_wish(step, slot, wish, confirmed, why),
         }
-        let run = self.lanes[index].current.as_ref().map_or(RunId(0), |current| current.run.id);
+        let run = self.lanes[lane_id].current.as_ref().map_or(RunId(0), |current| current.run.id);
         self.audit(step, slot, run, &call, confirmed, by, why);
         for channel in shown_on(slot, in_chat) {
             let id = id.clone();
@@ -438,10 +439,6 @@ fn decision(confirmed: Confirmed, by: DecidedBy) -> Decision {
             DecidedBy::User | DecidedBy::Time | DecidedBy::Rule | DecidedBy::Nobody,
         ) => Decision::Deny,
     }
-}
-
-fn place(slot: AgentSlot) -> usize {
-    usize::from(slot.number()) - 1
 }
 
 pub(super) fn call(tool: &Tool) -> Call {

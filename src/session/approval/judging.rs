@@ -8,6 +8,7 @@ use crate::provider::agent::{Ask, AskId, Decision, FileDiff};
 use crate::session::actor::Session;
 use crate::session::job::JobDone;
 use crate::session::journal::{Effect, Step};
+use crate::session::run::lanes::LaneId;
 use similar::TextDiff;
 use std::path::Path;
 use std::time::Duration;
@@ -49,14 +50,14 @@ impl Session {
     pub(in crate::session) fn on_ask(
         &mut self,
         step: &mut Step,
-        index: usize,
+        lane_id: LaneId,
         slot: AgentSlot,
         ask: Ask,
     ) {
-        let Some(run) = self.asking_run(index) else { return cancelled(step, slot, ask.id) };
-        self.gate.recall(slot, &self.lanes[index]);
+        let Some(run) = self.asking_run(lane_id) else { return cancelled(step, slot, ask.id) };
+        self.gate.recall(slot, &self.lanes[lane_id]);
         let directory =
-            self.lanes[index].directory().unwrap_or(self.env.files.project()).to_owned();
+            self.lanes[lane_id].directory().unwrap_or(self.env.files.project()).to_owned();
         let uploads = self.env.files.uploads(&self.principal);
         let (rules, remembered) = self.gate.law(slot);
         let is_short = size(&ask) <= SHORT;
@@ -72,7 +73,7 @@ impl Session {
             Case { slot, run, asked, call, diff, verdict }
         };
         if is_short {
-            self.decide(step, index, judge());
+            self.decide(step, lane_id, judge());
         } else {
             self.jobs.spawn(async move {
                 JobDone::Judged(Box::new(spawn_blocking(judge).await.unwrap_or(broken)))
@@ -82,9 +83,9 @@ impl Session {
 
     pub(in crate::session) fn on_judged(&mut self, case: Case) {
         let mut step = Step::default();
-        let (slot, ask, index) = (case.slot, case.asked.id, usize::from(case.slot.number()));
-        if self.asking_run(index) == Some(case.run) {
-            self.decide(&mut step, index, case);
+        let (slot, ask, lane_id) = (case.slot, case.asked.id, LaneId::from(case.slot));
+        if self.asking_run(lane_id) == Some(case.run) {
+            self.decide(&mut step, lane_id, case);
         } else {
             cancelled(&mut step, slot, ask);
         }
@@ -96,12 +97,12 @@ impl Session {
     }
 
     /// What was on its way when the run was stopped is not asked any more.
-    fn asking_run(&self, index: usize) -> Option<RunId> {
-        let current = self.lanes[index].current.as_ref().filter(|current| !current.is_stopping());
+    fn asking_run(&self, lane_id: LaneId) -> Option<RunId> {
+        let current = self.lanes[lane_id].current.as_ref().filter(|current| !current.is_stopping());
         current.map(|current| current.run.id)
     }
 
-    fn decide(&mut self, step: &mut Step, index: usize, case: Case) {
+    fn decide(&mut self, step: &mut Step, lane_id: LaneId, case: Case) {
         let Case { slot, run, asked, call, diff, verdict } = case;
         let Judgement { confirmed, level, reason } = self.gate.judged(verdict);
         let Some(confirmed) = confirmed else {
@@ -113,7 +114,7 @@ impl Session {
         if confirmed == Confirmed::Refused {
             let locale = self.env.language.get();
             let values = [("tool", call.tool.as_str()), ("reason", &locale.word(&reason))];
-            self.tell_line(step, index, locale.say("tool_line", "denied", &values));
+            self.tell_line(step, lane_id, locale.say("tool_line", "denied", &values));
         }
     }
 }

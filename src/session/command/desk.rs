@@ -10,7 +10,8 @@ use crate::session::Submitted;
 use crate::session::actor::Session;
 use crate::session::job::{self, Asker, JobDone, Wanted, Way};
 use crate::session::journal::{Effect, Step};
-use crate::session::run::lane::lane_index;
+use crate::session::run::lanes::LaneId;
+use crate::session::sockets::file_watch::Watchers;
 use crate::session::workplace::choice::Inquirer;
 use crate::store::{Change, StoreError};
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -32,6 +33,8 @@ pub(in crate::session) struct Desk {
     lists: HashMap<Wanted, Vec<(Asker, Option<KnownList>)>>,
     /// Lists that are shown whenever they change.
     pub(in crate::session) followed: HashMap<ListKind, AbortHandle>,
+    /// Who wants to be shown a list whenever it changes.
+    pub(in crate::session) watchers: HashMap<ListKind, Watchers>,
     /// Numbers of cancels that are being looked up, each with those that were sent again meanwhile.
     overtaking: HashMap<RequestNo, Vec<Submitted>>,
     /// Work asked for on a channel before this moment is not wanted any more.
@@ -60,6 +63,7 @@ impl Desk {
             cancelled_before: HashMap::new(),
             last_order: 0,
             followed: HashMap::new(),
+            watchers: HashMap::new(),
             choosing: HashMap::new(),
             held_texts: 0,
             controls,
@@ -232,7 +236,7 @@ impl Session {
 
     fn cancel_early(&mut self, submitted: Submitted) {
         let Command::CancelRun { channel, scope } = submitted.inbound.command else { return };
-        let idle = lane_index(channel).is_none_or(|index| self.lanes[index].is_idle());
+        let idle = LaneId::of(channel).is_none_or(|lane_id| self.lanes[lane_id].is_idle());
         if idle && self.desk.expects_work_on(channel, submitted.order) && self.desk.has_room() {
             return self.desk.put_in_order(submitted);
         }

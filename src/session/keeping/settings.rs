@@ -9,6 +9,7 @@ use crate::provider::agent::Place;
 use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
 use crate::session::models;
+use crate::session::run::lane::Lane;
 use crate::session::workplace::results::project_name;
 use crate::session::{Registry, SessionClosed, SessionHandle, Urgent};
 use crate::store::Change;
@@ -200,7 +201,7 @@ impl Session {
     pub(in crate::session) fn choose_agents(&mut self) {
         for slot in AgentSlot::ALL {
             let chosen = models::agent(&self.env, &self.settings, &self.id, &self.principal, slot);
-            let lane = &mut self.lanes[usize::from(slot.number())];
+            let lane = &mut self.lanes[slot];
             if lane.current.is_none() {
                 lane.give_to(chosen);
             }
@@ -215,11 +216,11 @@ impl Session {
     /// A run ends where it began, so nothing may be under way.
     fn move_to(&mut self, files: Files) -> Result<(), SettingProblem> {
         let is_agent = |channel| matches!(channel, Channel::Agent(_));
-        let mut agents = self.lanes.iter_mut().filter(|lane| is_agent(lane.channel));
-        if agents.any(|lane| !lane.is_idle()) {
+        let is_busy = |lane: &Lane| is_agent(lane.channel) && !lane.is_idle();
+        if self.lanes.iter().any(is_busy) {
             return Err(SettingProblem::Busy);
         }
-        for lane in &mut self.lanes {
+        for lane in self.lanes.iter_mut() {
             lane.move_to(Place::open(files.project()));
         }
         self.results.move_to(project_name(&files));

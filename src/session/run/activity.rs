@@ -1,6 +1,6 @@
 //! What agents do while they work: tools and plans are remembered, states and costs pass by.
 
-use super::lane::lane_index;
+use super::lanes::LaneId;
 use crate::message::{
     AgentSlot, AgentState, Channel, ConnectionId, Event, Signal, StateNote, ToolNote, ToolState,
     Usage, View,
@@ -17,10 +17,10 @@ const REMEMBERED: usize = 256;
 
 impl Session {
     /// A tool is told when it starts, when it ends and when it gets its name; what it says meanwhile is told at its end.
-    pub(super) fn tell_tool(&mut self, step: &mut Step, index: usize, tool: &Tool) {
-        let Channel::Agent(slot) = self.lanes[index].channel else { return };
+    pub(super) fn tell_tool(&mut self, step: &mut Step, lane_id: LaneId, tool: &Tool) {
+        let Channel::Agent(slot) = self.lanes[lane_id].channel else { return };
         let note = note(tool, self.gate.watch(slot).calls.ungated(tool).is_some());
-        let Some(current) = &mut self.lanes[index].current else { return };
+        let Some(current) = &mut self.lanes[lane_id].current else { return };
         let news = (note.id.clone(), note.state, note.name.clone());
         match current.tools.iter_mut().find(|told| told.0 == news.0) {
             Some(told) if *told == news => return,
@@ -32,12 +32,12 @@ impl Session {
                 current.tools.push_back(news);
             }
         }
-        self.tell(step, index, Event::Tool(note));
+        self.tell(step, lane_id, Event::Tool(note));
     }
 
     /// What the conversation holds and has cost is told as it is; the run is charged with its own share.
-    pub(super) fn on_usage(&mut self, index: usize, agent: AgentSlot, usage: Usage, own: Usage) {
-        let Some(current) = &mut self.lanes[index].current else { return };
+    pub(super) fn on_usage(&mut self, lane_id: LaneId, agent: AgentSlot, usage: Usage, own: Usage) {
+        let Some(current) = &mut self.lanes[lane_id].current else { return };
         let run = current.run.id;
         current.usage = Some(own);
         self.audience.tell_knowing(Channel::Agent(agent), &Signal::Usage { agent, run, usage });
@@ -48,8 +48,8 @@ impl Session {
         if state == AgentState::WaitingForConfirmation && !self.gate.asks_user(agent) {
             return;
         }
-        let index = lane_index(Channel::Agent(agent));
-        let current = index.and_then(|index| self.lanes[index].current.as_mut());
+        let lane_id = LaneId::of(Channel::Agent(agent));
+        let current = lane_id.and_then(|lane_id| self.lanes[lane_id].current.as_mut());
         let run = current.map(|current| {
             current.state = state;
             current.run.id
@@ -62,10 +62,10 @@ impl Session {
     pub(in crate::session) fn tell_present_state(&mut self, view: View, connection: ConnectionId) {
         for agent in AgentSlot::ALL {
             let channel = Channel::Agent(agent);
-            let Some(index) = lane_index(channel).filter(|_| view.contains(channel)) else {
+            let Some(lane_id) = LaneId::of(channel).filter(|_| view.contains(channel)) else {
                 continue;
             };
-            let current = self.lanes[index].current.as_ref();
+            let current = self.lanes[lane_id].current.as_ref();
             let note = StateNote {
                 state: current.map_or(AgentState::WaitingForInput, |current| current.state),
                 run: current.map(|current| current.run.id),

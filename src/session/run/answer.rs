@@ -1,5 +1,6 @@
 //! What a run says: events that stay, and its answer, which is shown while it is made and kept when it is whole.
 
+use super::lanes::LaneId;
 use super::progress;
 use super::progress::Rest;
 use crate::message::{Channel, Event};
@@ -11,41 +12,41 @@ use crate::session::sockets::audience::Piece;
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
 impl Session {
-    pub(in crate::session) fn tell_line(&mut self, step: &mut Step, index: usize, line: String) {
-        self.tell(step, index, Event::RunLine(line));
+    pub(in crate::session) fn tell_line(&mut self, step: &mut Step, lane_id: LaneId, line: String) {
+        self.tell(step, lane_id, Event::RunLine(line));
     }
 
     /// What belongs to a run is told while there is one.
-    pub(in crate::session) fn tell(&mut self, step: &mut Step, index: usize, event: Event) {
-        if self.lanes[index].current.is_some() {
+    pub(in crate::session) fn tell(&mut self, step: &mut Step, lane_id: LaneId, event: Event) {
+        if self.lanes[lane_id].current.is_some() {
             // What was said before it is seen before it.
-            self.pass_on(step, index, Rest::Kept);
-            let channel = self.lanes[index].channel;
+            self.pass_on(step, lane_id, Rest::Kept);
+            let channel = self.lanes[lane_id].channel;
             self.append(step, channel, event);
         }
     }
 
     /// The agent goes on to something else: what it thought is told, whole line or not.
-    pub(super) fn end_thought(&mut self, step: &mut Step, index: usize) {
+    pub(super) fn end_thought(&mut self, step: &mut Step, lane_id: LaneId) {
         let thought =
-            self.lanes[index].current.as_mut().map(|run| std::mem::take(&mut run.thought));
+            self.lanes[lane_id].current.as_mut().map(|run| std::mem::take(&mut run.thought));
         if let Some(rest) = thought.filter(|rest| !rest.is_empty()) {
-            self.tell_line(step, index, rest);
+            self.tell_line(step, lane_id, rest);
         }
     }
 
     /// The answer grows, and whoever looks sees it grow.
-    pub(super) fn lengthen_answer(&mut self, step: &mut Step, index: usize, text: &str) {
-        if let Some(current) = &mut self.lanes[index].current {
+    pub(super) fn lengthen_answer(&mut self, step: &mut Step, lane_id: LaneId, text: &str) {
+        if let Some(current) = &mut self.lanes[lane_id].current {
             current.fresh.push_str(text);
         }
-        self.take_answer(step, index, text);
+        self.take_answer(step, lane_id, text);
     }
 
     /// Shows what there is of the answer besides what was shown already.
-    pub(super) fn pass_on(&mut self, step: &mut Step, index: usize, rest: Rest) {
-        let channel = self.lanes[index].channel;
-        let Some(current) = &mut self.lanes[index].current else { return };
+    pub(super) fn pass_on(&mut self, step: &mut Step, lane_id: LaneId, rest: Rest) {
+        let channel = self.lanes[lane_id].channel;
+        let Some(current) = &mut self.lanes[lane_id].current else { return };
         let (run, text) = (current.run.id, std::mem::take(&mut current.fresh));
         let lines = match channel {
             Channel::Agent(_) => progress::told_lines(&mut current.line, &text, rest),
@@ -57,14 +58,14 @@ impl Session {
     }
 
     /// An answer without end is told in parts, so that neither memory nor a packet grows without limit.
-    pub(super) fn take_answer(&mut self, step: &mut Step, index: usize, text: &str) {
-        let channel = self.lanes[index].channel;
-        let Some(current) = &mut self.lanes[index].current else { return };
+    pub(super) fn take_answer(&mut self, step: &mut Step, lane_id: LaneId, text: &str) {
+        let channel = self.lanes[lane_id].channel;
+        let Some(current) = &mut self.lanes[lane_id].current else { return };
         current.answer.push_str(text);
         if current.answer.len() > LONGEST_ANSWER {
             current.in_parts = true;
             let (text, run) = (std::mem::take(&mut current.answer), Some(current.run.id));
-            self.pass_on(step, index, Rest::Kept);
+            self.pass_on(step, lane_id, Rest::Kept);
             self.append(step, channel, Event::Text { text, run });
         }
     }

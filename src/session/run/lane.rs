@@ -20,9 +20,6 @@ use tokio::time::Instant;
 /// itself, two for its processes to leave, and some for the kernel.
 const STOP_DEADLINE: Duration = Duration::from_secs(7);
 
-/// Chat and the four agents.
-pub(in crate::session) const LANES: usize = 5;
-
 #[derive(Debug)]
 pub(in crate::session) struct Lane {
     pub(in crate::session) channel: Channel,
@@ -436,32 +433,5 @@ impl Lane {
                 link.as_mut()?.output.try_recv().ok().map(LaneOutput::Agent)
             }
         }
-    }
-}
-
-/// Waits for output of any lane, starting the search behind the one that spoke last so that none is starved.
-pub(in crate::session) async fn next_output(
-    lanes: &mut [Lane; LANES],
-    last: &mut usize,
-) -> (usize, LaneOutput) {
-    std::future::poll_fn(|context| {
-        for step in 1..=LANES {
-            let index = (*last + step) % LANES;
-            if let Poll::Ready(output) = lanes[index].poll_output(context) {
-                *last = index;
-                return Poll::Ready((index, output));
-            }
-        }
-        Poll::Pending
-    })
-    .await
-}
-
-/// Position of a channel's lane; `None` where no work is done.
-pub(in crate::session) fn lane_index(channel: Channel) -> Option<usize> {
-    match channel {
-        Channel::Chat => Some(0),
-        Channel::Agent(slot) => Some(usize::from(slot.number())),
-        Channel::Audio | Channel::Input | Channel::File => None,
     }
 }

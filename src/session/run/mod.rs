@@ -6,6 +6,7 @@ pub(super) mod answer;
 pub(super) mod conversations;
 pub(super) mod current;
 pub(super) mod lane;
+pub(super) mod lanes;
 pub(super) mod meter;
 pub(super) mod progress;
 pub(super) mod rest;

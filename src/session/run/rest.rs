@@ -15,7 +15,7 @@ impl Session {
 
     pub(in crate::session) fn on_rest(&mut self) {
         let (now, patience) = (Instant::now(), self.env.config.limits.agent_idle);
-        for lane in &mut self.lanes {
+        for lane in self.lanes.iter_mut() {
             if lane.unused_since().is_some_and(|since| since + patience <= now) {
                 info!(session = %self.id, channel = ?lane.channel, "an agent without work ends");
                 lane.cut();

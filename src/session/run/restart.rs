@@ -1,7 +1,7 @@
 //! What the last process left behind: runs that it could not finish, and requests that still waited.
 
 use super::current::Waiting;
-use super::lane::lane_index;
+use super::lanes::LaneId;
 use crate::message::{
     AuditEntry, Channel, Confirmation, Confirmed, DecidedBy, Event, Notice, ReportStage, Run,
     RunId, RunOrigin, RunOutcome, ToolState,
@@ -39,12 +39,12 @@ impl Session {
         }
         astray.into_iter().for_each(|run| self.cut_off(&mut step, run));
         for run in waiting {
-            if let Some(index) = lane_index(run.channel) {
-                self.lanes[index].queue.push_back(Waiting { run, order: 0 });
+            if let Some(lane_id) = LaneId::of(run.channel) {
+                self.lanes[lane_id].queue.push_back(Waiting { run, order: 0 });
             }
         }
-        for index in 0..self.lanes.len() {
-            self.start_next(&mut step, index);
+        for lane_id in LaneId::ALL {
+            self.start_next(&mut step, lane_id);
         }
         if !step.changes.is_empty() {
             self.journal.record(step);

@@ -2,7 +2,7 @@
 //! them there. Whatever goes wrong is told when there is a request.
 
 use super::lane::Lane;
-use crate::message::{AgentSlot, Channel, RunId};
+use crate::message::{AgentSlot, Channel, RunId, Slots, View};
 use crate::session::actor::Session;
 use crate::session::job::JobDone;
 use crate::session::workplace::agent_home::Tenant;
@@ -12,9 +12,9 @@ use std::path::Path;
 /// Places that are being made, by slot.
 #[derive(Debug, Default)]
 pub(in crate::session) struct Warming {
-    placing: [Placing; AgentSlot::ALL.len()],
+    placing: Slots<Placing>,
     /// What a place that was made for nobody lacks; told with the first request.
-    lacks: [Vec<String>; AgentSlot::ALL.len()],
+    lacks: Slots<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,12 +28,12 @@ enum Placing {
 
 impl Warming {
     fn of(&mut self, slot: AgentSlot) -> &mut Placing {
-        &mut self.placing[usize::from(slot.number()) - 1]
+        &mut self.placing[slot]
     }
 
     /// What the place of this agent lacks, and nobody was told yet.
     pub(in crate::session) fn lacks(&mut self, slot: AgentSlot) -> &mut Vec<String> {
-        &mut self.lacks[usize::from(slot.number()) - 1]
+        &mut self.lacks[slot]
     }
 
     /// The places are those of another project from now on.
@@ -105,18 +105,18 @@ impl Session {
 
     fn start_early(&mut self, slot: AgentSlot, site: &Site) {
         let place = self.quarters().place(site, self.lane_of(slot).row(), Tenant::Agent(slot));
-        let lane = &mut self.lanes[usize::from(slot.number())];
+        let lane = &mut self.lanes[slot];
         lane.work_at(place);
         let resume = self.conversations.of(lane);
         lane.warm(resume);
     }
 
     fn is_watched(&self, slot: AgentSlot) -> bool {
-        self.audience.count(Channel::Agent(slot)) > 0
+        self.audience.count_view(View::One(Channel::Agent(slot))) > 0
     }
 
     fn lane_of(&self, slot: AgentSlot) -> &Lane {
-        &self.lanes[usize::from(slot.number())]
+        &self.lanes[slot]
     }
 }
 

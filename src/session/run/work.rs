@@ -1,7 +1,8 @@
 //! Runs: how requests become work on a channel, wait, start, speak, end and are cancelled.
 
 use super::current::{Ending, Waiting};
-use super::lane::{LaneOutput, Stop, lane_index};
+use super::lane::{LaneOutput, Stop};
+use super::lanes::LaneId;
 use super::progress;
 use super::progress::Rest;
 use crate::message::{
@@ -93,7 +94,7 @@ impl Session {
 
     /// Refuses before anything is shown, so that a refused request leaves no trace.
     fn room_or_refuse(&mut self, asker: Asker, channel: Channel) -> Option<Asker> {
-        let waiting = lane_index(channel).map_or(0, |index| self.lanes[index].queue.len());
+        let waiting = LaneId::of(channel).map_or(0, |lane_id| self.lanes[lane_id].queue.len());
         if waiting < self.env.config.limits.queue_per_channel {
             return Some(asker);
         }
@@ -110,7 +111,7 @@ impl Session {
         text: String,
         attachments: Vec<String>,
     ) {
-        let Some(index) = lane_index(channel) else { return };
+        let Some(lane_id) = LaneId::of(channel) else { return };
         self.last_run += 1;
         let run = Run { id: RunId(self.last_run), channel, origin, text, attachments };
         if self.desk.is_cancelled(channel, order) {
@@ -120,24 +121,24 @@ impl Session {
                 Event::Notice(Notice::QueuedCancelled { run: run.id }),
             );
         }
-        if self.lanes[index].is_idle() {
-            return self.start(step, index, Waiting { run, order });
+        if self.lanes[lane_id].is_idle() {
+            return self.start(step, lane_id, Waiting { run, order });
         }
-        let notice = Notice::Queued { run: run.id, place: self.lanes[index].queue.len() + 1 };
+        let notice = Notice::Queued { run: run.id, place: self.lanes[lane_id].queue.len() + 1 };
         step.changes.push(Change::Run(run.clone(), RunState::Waiting));
-        self.lanes[index].queue.push_back(Waiting { run, order });
+        self.lanes[lane_id].queue.push_back(Waiting { run, order });
         self.append(step, channel, Event::Notice(notice));
     }
 
-    pub(in crate::session) fn start_next(&mut self, step: &mut Step, index: usize) {
-        if self.lanes[index].is_free()
-            && let Some(waiting) = self.lanes[index].queue.pop_front()
+    pub(in crate::session) fn start_next(&mut self, step: &mut Step, lane_id: LaneId) {
+        if self.lanes[lane_id].is_free()
+            && let Some(waiting) = self.lanes[lane_id].queue.pop_front()
         {
-            self.start(step, index, waiting);
+            self.start(step, lane_id, waiting);
         }
     }
 
-    fn start(&mut self, step: &mut Step, index: usize, waiting: Waiting) {
+    fn start(&mut self, step: &mut Step, lane_id: LaneId, waiting: Waiting) {
         let run = &waiting.run;
         step.changes.push(Change::Run(run.clone(), RunState::Running));
         if let Channel::Agent(agent) = run.channel {
@@ -149,7 +150,7 @@ impl Session {
         }
         step.effects.push(Effect::Begin { channel: run.channel, run: run.id });
         self.env.metrics.run_started();
-        self.lanes[index].take(waiting);
+        self.lanes[lane_id].take(waiting);
     }
 
     /// The run is on disk: now its worker may begin. What an agent works on is backed up first.
@@ -163,137 +164,143 @@ impl Session {
     }
 
     pub(in crate::session) fn launch(&mut self, channel: Channel, run: RunId) {
-        let Some(index) = lane_index(channel) else { return };
+        let Some(lane_id) = LaneId::of(channel) else { return };
         if let Channel::Agent(slot) = channel {
             self.on_state(slot, AgentState::Thinking);
         }
-        let shown =
-            self.lanes[index].current.as_ref().map_or(&[][..], |current| &current.run.attachments);
+        let shown = self.lanes[lane_id]
+            .current
+            .as_ref()
+            .map_or(&[][..], |current| &current.run.attachments);
         let stored =
             shown.iter().filter_map(|path| self.env.files.stored(&self.principal, path)).collect();
         let upto = self.audience.published(Channel::Chat);
         let place = turn::Place { key: self.key, principal: self.principal.clone(), upto };
         let env = &self.env;
         let ask = |config: &_, request| turn::ask(env, place, config, request);
-        let resume = self.conversations.of(&self.lanes[index]);
-        if !self.lanes[index].begin(run, stored, resume, ask) {
+        let resume = self.conversations.of(&self.lanes[lane_id]);
+        if !self.lanes[lane_id].begin(run, stored, resume, ask) {
             let mut step = Step::default();
-            self.end_run(&mut step, index, Ending::Failed("the worker does not start".to_owned()));
+            self.end_run(
+                &mut step,
+                lane_id,
+                Ending::Failed("the worker does not start".to_owned()),
+            );
             self.journal.record(step);
         }
     }
 
-    pub(in crate::session) fn on_output(&mut self, index: usize, output: LaneOutput) {
+    pub(in crate::session) fn on_output(&mut self, lane_id: LaneId, output: LaneOutput) {
         let mut step = Step::default();
-        self.absorb(&mut step, index, output);
+        self.absorb(&mut step, lane_id, output);
         for _ in 1..OUTPUT_BATCH {
-            let Some(output) = self.lanes[index].more_output() else { break };
-            self.absorb(&mut step, index, output);
+            let Some(output) = self.lanes[lane_id].more_output() else { break };
+            self.absorb(&mut step, lane_id, output);
         }
-        self.pass_on(&mut step, index, Rest::Kept);
+        self.pass_on(&mut step, lane_id, Rest::Kept);
         self.record(step);
     }
 
-    fn absorb(&mut self, step: &mut Step, index: usize, output: LaneOutput) {
+    fn absorb(&mut self, step: &mut Step, lane_id: LaneId, output: LaneOutput) {
         match output {
-            LaneOutput::Chat(ChatOutput::Delta(text)) => self.lengthen_answer(step, index, &text),
-            LaneOutput::Chat(ChatOutput::Image { bytes, .. }) => self.keep_picture(index, bytes),
+            LaneOutput::Chat(ChatOutput::Delta(text)) => self.lengthen_answer(step, lane_id, &text),
+            LaneOutput::Chat(ChatOutput::Image { bytes, .. }) => self.keep_picture(lane_id, bytes),
             // No tools are offered, and tokens are counted where the turn runs.
             LaneOutput::Chat(ChatOutput::ToolCall(_) | ChatOutput::Usage(_)) => {}
             LaneOutput::Chat(ChatOutput::Done { reason }) => {
-                if let Some(current) = &mut self.lanes[index].current {
+                if let Some(current) = &mut self.lanes[lane_id].current {
                     current.cut_off = reason == DoneReason::Length;
                 }
-                self.end_run(step, index, Ending::Finished);
+                self.end_run(step, lane_id, Ending::Finished);
             }
             LaneOutput::Chat(ChatOutput::Failed(error)) => {
-                self.end_run(step, index, Ending::Failed(error.to_string()));
+                self.end_run(step, lane_id, Ending::Failed(error.to_string()));
             }
-            LaneOutput::Agent(output) => self.absorb_agent(step, index, output),
-            LaneOutput::Lost => self.on_lost_worker(step, index),
+            LaneOutput::Agent(output) => self.absorb_agent(step, lane_id, output),
+            LaneOutput::Lost => self.on_lost_worker(step, lane_id),
         }
     }
 
-    fn absorb_agent(&mut self, step: &mut Step, index: usize, output: AgentOutput) {
-        let Channel::Agent(slot) = self.lanes[index].channel else { return };
+    fn absorb_agent(&mut self, step: &mut Step, lane_id: LaneId, output: AgentOutput) {
+        let Channel::Agent(slot) = self.lanes[lane_id].channel else { return };
         match output {
             AgentOutput::Answer(text) => {
-                self.end_thought(step, index);
-                self.lengthen_answer(step, index, &text);
+                self.end_thought(step, lane_id);
+                self.lengthen_answer(step, lane_id, &text);
             }
-            AgentOutput::WholeAnswer(text) => self.take_answer(step, index, &text),
-            AgentOutput::Line(line) => self.tell_line(step, index, line),
+            AgentOutput::WholeAnswer(text) => self.take_answer(step, lane_id, &text),
+            AgentOutput::Line(line) => self.tell_line(step, lane_id, line),
             AgentOutput::Note(text) => {
-                self.tell_line(step, index, self.env.language.get().word(&text));
+                self.tell_line(step, lane_id, self.env.language.get().word(&text));
             }
             AgentOutput::Thought(text) => {
-                if let Some(current) = &mut self.lanes[index].current {
+                if let Some(current) = &mut self.lanes[lane_id].current {
                     current.thought.push_str(&text);
                     for line in progress::whole_lines(&mut current.thought) {
-                        self.tell_line(step, index, line);
+                        self.tell_line(step, lane_id, line);
                     }
                 }
             }
             AgentOutput::Tool(tool) => {
-                self.end_thought(step, index);
-                self.pass_on(step, index, Rest::Told);
-                self.tell_tool(step, index, &tool);
-                self.on_tool(step, index, slot, &tool);
+                self.end_thought(step, lane_id);
+                self.pass_on(step, lane_id, Rest::Told);
+                self.tell_tool(step, lane_id, &tool);
+                self.on_tool(step, lane_id, slot, &tool);
             }
-            AgentOutput::Plan(steps) => self.tell(step, index, Event::Plan(steps)),
+            AgentOutput::Plan(steps) => self.tell(step, lane_id, Event::Plan(steps)),
             AgentOutput::Ask(ask) => {
-                self.on_ask(step, index, slot, ask);
+                self.on_ask(step, lane_id, slot, ask);
             }
             AgentOutput::Usage(usage) => {
-                let own = self.lanes[index].meter.read(&usage);
-                self.on_tokens(step, index, slot, own.used);
-                self.on_usage(index, slot, usage, own);
+                let own = self.lanes[lane_id].meter.read(&usage);
+                self.on_tokens(step, lane_id, slot, own.used);
+                self.on_usage(lane_id, slot, usage, own);
             }
             AgentOutput::Opened { session, .. } => {
-                let news = self.conversations.note(&self.lanes[index], session);
+                let news = self.conversations.note(&self.lanes[lane_id], session);
                 step.changes.extend(news.map(Change::Conversation));
             }
             AgentOutput::State(state) => self.on_state(slot, state),
             AgentOutput::Mode(_) => {}
-            AgentOutput::Picture(bytes) => self.keep_picture(index, bytes),
-            AgentOutput::FileMade(path) => self.describe(index, path),
+            AgentOutput::Picture(bytes) => self.keep_picture(lane_id, bytes),
+            AgentOutput::FileMade(path) => self.describe(lane_id, path),
             AgentOutput::FilesChanged(paths) => {
-                if let Some(current) = &mut self.lanes[index].current {
+                if let Some(current) = &mut self.lanes[lane_id].current {
                     current.changed.extend(paths);
                 }
             }
             AgentOutput::Done(end) => {
-                if !self.lanes[index].is_stray(&end) {
-                    self.end_run(step, index, end.into());
+                if !self.lanes[lane_id].is_stray(&end) {
+                    self.end_run(step, lane_id, end.into());
                 }
             }
         }
     }
 
-    fn on_lost_worker(&mut self, step: &mut Step, index: usize) {
-        let stopping = self.lanes[index].deadline().is_some();
-        self.lanes[index].cut();
+    fn on_lost_worker(&mut self, step: &mut Step, lane_id: LaneId) {
+        let stopping = self.lanes[lane_id].deadline().is_some();
+        self.lanes[lane_id].cut();
         let ending = if stopping {
             Ending::Cancelled
         } else {
             Ending::Failed("the worker ended unexpectedly".to_owned())
         };
-        self.end_run(step, index, ending);
+        self.end_run(step, lane_id, ending);
     }
 
     /// Stores a picture that a model made or an agent shows.
-    fn keep_picture(&mut self, index: usize, bytes: Bytes) {
-        let channel = self.lanes[index].channel;
-        let Some(current) = &mut self.lanes[index].current else { return };
+    fn keep_picture(&mut self, lane_id: LaneId, bytes: Bytes) {
+        let channel = self.lanes[lane_id].channel;
+        let Some(current) = &mut self.lanes[lane_id].current else { return };
         current.looking += 1;
         let (env, principal, run) = (self.env.clone(), self.principal.clone(), current.run.id);
         self.jobs.spawn(job::keep_picture(env, principal, channel, run, bytes));
     }
 
     /// Looks at a file that a run made.
-    fn describe(&mut self, index: usize, path: String) {
-        let channel = self.lanes[index].channel;
-        let Some(current) = &mut self.lanes[index].current else { return };
+    fn describe(&mut self, lane_id: LaneId, path: String) {
+        let channel = self.lanes[lane_id].channel;
+        let Some(current) = &mut self.lanes[lane_id].current else { return };
         // What is made in a place of its own is found there when the run is over.
         if current.before.as_ref().is_some_and(|before| before.site.is_own()) {
             return;
@@ -310,14 +317,14 @@ impl Session {
         note: FileNote,
     ) {
         let mut step = Step::default();
-        let Some(index) = lane_index(channel) else { return };
-        let current = self.lanes[index].current.as_mut();
+        let Some(lane_id) = LaneId::of(channel) else { return };
+        let current = self.lanes[lane_id].current.as_mut();
         match current.filter(|current| current.run.id == run) {
             Some(current) => {
                 current.looking -= 1;
                 current.add_made(note);
                 if let Some(ending) = current.ending.take() {
-                    self.end_run(&mut step, index, ending);
+                    self.end_run(&mut step, lane_id, ending);
                 }
             }
             // The run was cut off meanwhile; its file is there all the same.
@@ -335,20 +342,20 @@ impl Session {
     }
 
     /// A run is over when the files it made and changed have been looked at.
-    pub(in crate::session) fn end_run(&mut self, step: &mut Step, index: usize, ending: Ending) {
-        self.pass_on(step, index, Rest::Kept);
-        let ending = self.why_ended(index, ending);
-        self.void_confirmations(step, index);
-        self.close_tools(step, index);
-        self.conclude(index);
-        if let Some(current) = &mut self.lanes[index].current
+    pub(in crate::session) fn end_run(&mut self, step: &mut Step, lane_id: LaneId, ending: Ending) {
+        self.pass_on(step, lane_id, Rest::Kept);
+        let ending = self.why_ended(lane_id, ending);
+        self.void_confirmations(step, lane_id);
+        self.close_tools(step, lane_id);
+        self.conclude(lane_id);
+        if let Some(current) = &mut self.lanes[lane_id].current
             && current.looking > 0
         {
             current.ending = Some(ending);
             return;
         }
-        self.end_thought(step, index);
-        let Some(mut done) = self.lanes[index].release() else { return };
+        self.end_thought(step, lane_id);
+        let Some(mut done) = self.lanes[lane_id].release() else { return };
         self.choose_agents();
         let run = done.run.clone();
         step.changes.push(Change::RunOver(run.id));
@@ -393,7 +400,7 @@ impl Session {
         for note in done.made {
             self.tell_file(step, run.channel, note);
         }
-        self.start_next(step, index);
+        self.start_next(step, lane_id);
     }
 
     /// Where the work is and how it is taken over, for frontends that have nothing but texts.
@@ -438,11 +445,11 @@ impl Session {
         channel: Channel,
         scope: CancelScope,
     ) {
-        let Some(index) = lane_index(channel) else { return };
+        let Some(lane_id) = LaneId::of(channel) else { return };
         let mut step = Step::default();
         self.append(&mut step, channel, Event::CancelTaken);
-        let waiting = self.drop_waiting(&mut step, index, scope, asker.order);
-        let current = self.lanes[index].current.as_ref();
+        let waiting = self.drop_waiting(&mut step, lane_id, scope, asker.order);
+        let current = self.lanes[lane_id].current.as_ref();
         let running =
             current.filter(|current| current.order < asker.order).map(|current| current.run.id);
         let wanted = match scope {
@@ -450,7 +457,7 @@ impl Session {
             CancelScope::One(run) => running == Some(run),
         };
         if wanted {
-            self.stop_lane(&mut step, index);
+            self.stop_lane(&mut step, lane_id);
         } else if !wanted && waiting == 0 {
             self.append(&mut step, channel, Event::Notice(Notice::NothingToCancel));
         }
@@ -458,11 +465,11 @@ impl Session {
     }
 
     /// From now on nobody can say yes to what the run still waited for, however long it takes to stop.
-    pub(in crate::session) fn stop_lane(&mut self, step: &mut Step, index: usize) {
-        self.void_confirmations(step, index);
-        if self.lanes[index].stop() == Stop::Done {
-            self.end_run(step, index, Ending::Cancelled);
-        } else if let Channel::Agent(slot) = self.lanes[index].channel {
+    pub(in crate::session) fn stop_lane(&mut self, step: &mut Step, lane_id: LaneId) {
+        self.void_confirmations(step, lane_id);
+        if self.lanes[lane_id].stop() == Stop::Done {
+            self.end_run(step, lane_id, Ending::Cancelled);
+        } else if let Channel::Agent(slot) = self.lanes[lane_id].channel {
             self.on_state(slot, AgentState::Stopping);
         }
     }
@@ -471,7 +478,7 @@ impl Session {
     fn drop_waiting(
         &mut self,
         step: &mut Step,
-        index: usize,
+        lane_id: LaneId,
         scope: CancelScope,
         order: u64,
     ) -> usize {
@@ -480,9 +487,9 @@ impl Session {
             CancelScope::One(id) => waiting.run.id == id,
             CancelScope::All => waiting.order < order,
         };
-        let queue = std::mem::take(&mut self.lanes[index].queue);
+        let queue = std::mem::take(&mut self.lanes[lane_id].queue);
         let (dropped, kept): (Vec<Waiting>, Vec<Waiting>) = queue.into_iter().partition(unwanted);
-        self.lanes[index].queue = kept.into();
+        self.lanes[lane_id].queue = kept.into();
         for Waiting { run, .. } in &dropped {
             step.changes.push(Change::RunOver(run.id));
             self.append(step, run.channel, Event::Notice(Notice::QueuedCancelled { run: run.id }));
@@ -494,10 +501,10 @@ impl Session {
     pub(in crate::session) fn on_stop_deadline(&mut self) {
         let now = Instant::now();
         let mut step = Step::default();
-        for index in 0..self.lanes.len() {
-            if self.lanes[index].deadline().is_some_and(|deadline| deadline <= now) {
-                self.lanes[index].cut();
-                self.end_run(&mut step, index, Ending::Cancelled);
+        for lane_id in LaneId::ALL {
+            if self.lanes[lane_id].deadline().is_some_and(|deadline| deadline <= now) {
+                self.lanes[lane_id].cut();
+                self.end_run(&mut step, lane_id, Ending::Cancelled);
             }
         }
         if !step.changes.is_empty() {

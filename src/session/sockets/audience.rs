@@ -236,6 +236,11 @@ impl Audience {
         self.peers.iter().filter(|peer| peer.view.contains(channel)).count()
     }
 
+    /// `None`: it is gone.
+    pub(in crate::session) fn view_of(&self, connection: ConnectionId) -> Option<View> {
+        self.peers.iter().find(|peer| peer.connection == connection).map(|peer| peer.view)
+    }
+
     /// How many sockets have this view.
     pub(in crate::session) fn count_view(&self, view: View) -> usize {
         self.peers.iter().filter(|peer| peer.view == view).count()
@@ -262,12 +267,14 @@ impl Audience {
             told_not_holder: false,
         };
         let plays = peer.may_hold();
+        // Old clients of one channel answer each stop of ours with one of their own.
+        let echoes = !features.playback && matches!(view, View::One(_));
         if plays {
             self.silence_holder();
         }
         self.peers.push(peer);
         self.pass_devices();
-        let sound = plays.then(|| self.speaker.listen(connection, !features.playback));
+        let sound = plays.then(|| self.speaker.listen(connection, echoes));
         Lanes { log: entries, signals: incoming, sound, dropped }
     }
 
@@ -302,6 +309,7 @@ impl Audience {
     /// Tells a committed event to everyone who sees its channel. A socket that is behind catches up by itself.
     pub(in crate::session) fn publish(&mut self, entry: &Arc<Entry>) {
         self.channels[entry.channel.index()].published = entry.seq;
+        debug_assert!(entry.order > self.published, "events are published in their order");
         self.published = entry.order;
         for peer in self.peers.iter_mut().filter(|peer| peer.view.shows(entry)) {
             let item = || Item::Logged(Arc::clone(entry));

@@ -1,14 +1,26 @@
 //! Lists that are shown whenever they change, as long as there is a socket to show them on.
 
-use crate::message::{Channel, Event, FileList, ListKind, ListRoots, WatchTarget, WatchWish};
+use crate::message::{
+    Channel, ConnectionId, Event, FileList, ListKind, ListRoots, View, WatchTarget, WatchWish,
+};
 use crate::session::actor::Session;
 use crate::session::job::{self, Asker};
 use crate::session::journal::Step;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Between two lists of one kind.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// Who wants to be shown one list.
+#[derive(Debug, Default)]
+pub(in crate::session) struct Watchers {
+    /// Some socket of one channel has asked for all sockets of the file channel.
+    panes: bool,
+    /// Sockets that see the whole session, each for itself.
+    views: HashSet<ConnectionId>,
+}
 
 impl Session {
     pub(in crate::session) fn watch_files(
@@ -21,11 +33,24 @@ impl Session {
             WatchTarget::One(kind) => vec![kind],
             WatchTarget::Every => vec![ListKind::Backup, ListKind::Temp],
         };
+        let by_view = self.audience.view_of(asker.connection) == Some(View::All);
         for kind in kinds {
+            let watchers = self.desk.watchers.entry(kind).or_default();
+            match (wish, by_view) {
+                (WatchWish::Start, true) => drop(watchers.views.insert(asker.connection)),
+                (WatchWish::Start, false) => watchers.panes = true,
+                (WatchWish::Stop, true) => drop(watchers.views.remove(&asker.connection)),
+                (WatchWish::Stop, false) => watchers.panes = false,
+            }
+            let is_running = self.desk.followed.contains_key(&kind);
             match wish {
-                WatchWish::Start if self.desk.followed.contains_key(&kind) => {}
-                WatchWish::Start => self.follow(kind, None, Duration::ZERO),
-                WatchWish::Stop => self.stop_following(kind),
+                WatchWish::Start if is_running && !by_view => {}
+                WatchWish::Start => {
+                    // A client that joins others gets the list now, and so do they.
+                    self.stop_following(kind);
+                    self.follow(kind, None, Duration::ZERO);
+                }
+                WatchWish::Stop => self.stop_following_alone(),
             }
         }
         self.record_for(asker, Step::default());
@@ -44,7 +69,7 @@ impl Session {
         let Some(job) = self.desk.followed.remove(&kind) else { return };
         // Another one, if it was stopped and started meanwhile; one is enough.
         job.abort();
-        if self.audience.count(Channel::File) == 0 {
+        if !self.is_wanted(kind) {
             return;
         }
         // Storage that does not keep up gets no more; the list is shown later, as it is then.
@@ -57,12 +82,27 @@ impl Session {
         self.follow(kind, Some(list), PAUSE);
     }
 
-    /// Nobody would see the lists.
+    /// Ends lists that nobody would see.
     pub(super) fn stop_following_alone(&mut self) {
-        if !self.desk.followed.is_empty() && self.audience.count(Channel::File) == 0 {
-            self.stop_following(ListKind::Backup);
-            self.stop_following(ListKind::Temp);
+        for kind in [ListKind::Backup, ListKind::Temp] {
+            if self.desk.followed.contains_key(&kind) && !self.is_wanted(kind) {
+                self.stop_following(kind);
+            }
         }
+    }
+
+    /// A departed client of a whole session watches nothing. A client with a socket for each channel asks on one of them
+    /// and sees the lists on another, so its wish lasts as long as a socket shows them.
+    pub(super) fn forget_watcher(&mut self, connection: ConnectionId) {
+        for watchers in self.desk.watchers.values_mut() {
+            watchers.views.remove(&connection);
+        }
+    }
+
+    fn is_wanted(&self, kind: ListKind) -> bool {
+        let is_shown = self.audience.count_view(View::One(Channel::File)) > 0;
+        let watchers = self.desk.watchers.get(&kind);
+        watchers.is_some_and(|watchers| !watchers.views.is_empty() || (watchers.panes && is_shown))
     }
 
     /// The session works on another project now: its lists are shown from there on.

@@ -71,6 +71,7 @@ impl Session {
             }
             Urgent::Detach { connection } => {
                 self.audience.detach(connection);
+                self.forget_watcher(connection);
                 self.stop_following_alone();
             }
             Urgent::System(notice) => self.on_system(&notice),
@@ -106,12 +107,14 @@ impl Session {
             view: attach.view,
             epoch: self.epoch,
             resumed: resume.is_some(),
-            first_input: only_input && !std::mem::replace(&mut self.presence.input_seen, true),
+            first_input: attach.view == View::One(Channel::Input)
+                && self.audience.count_view(attach.view) == 0
+                && !std::mem::replace(&mut self.presence.input_seen, true),
             controls: self.desk.controls.clone(),
             settings: Arc::clone(&self.settings),
             project: self.env.files.project().display().to_string().into(),
             overview: None,
-            setup: attach.view.contains(Channel::Chat).then(|| self.env.config.setup_hint()),
+            setup: (attach.view == View::One(Channel::Chat)).then(|| self.env.config.setup_hint()),
         };
         self.idleness.note_arrival();
         let lanes = self.audience.attach(attach);

@@ -41,7 +41,7 @@ impl Session {
     }
 
     fn judge_wish(&mut self, step: &mut Step, slot: AgentSlot, wish: LiveWish, call: Call) {
-        self.gate.recall(slot, &self.lanes[usize::from(slot.number())]);
+        self.gate.recall(slot, &self.lanes[slot]);
         let scope = Scope::new(self.env.files.project(), &[]);
         let Judgement { confirmed, level, reason } = self.gate.judge(slot, &call, &scope);
         let Some(confirmed) = confirmed else {
@@ -84,7 +84,7 @@ impl Session {
     /// The model hears that it is done before it hears that the agent has begun.
     fn give_work(&mut self, step: &mut Step, slot: AgentSlot, LiveWish { id, request }: LiveWish) {
         let agent = slot.number();
-        let waiting = self.lanes[usize::from(agent)].queue.len();
+        let waiting = self.lanes[slot].queue.len();
         if waiting >= self.env.config.limits.queue_per_channel {
             let why = format!("{waiting} requests wait for agent {agent} already");
             return answer(step, id, Err(why));

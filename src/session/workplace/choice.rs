@@ -16,6 +16,7 @@ use crate::session::journal::Step;
 use crate::session::models;
 use crate::session::run::current::Current;
 use crate::session::run::lane::Lane;
+use crate::session::run::lanes::LaneId;
 use crate::session::run::spent::Spent;
 use crate::session::{SessionClosed, SessionHandle, Urgent};
 use std::sync::Arc;
@@ -234,7 +235,7 @@ impl Session {
         agent: AgentSlot,
         choice: Choice,
     ) {
-        let lane = &mut self.lanes[usize::from(agent.number())];
+        let lane = &mut self.lanes[agent];
         if !lane.is_idle() {
             let reason = "the agent is at work; stop it or wait, then try again".to_owned();
             return self.refuse_inquiry(inquirer, reason);
@@ -297,11 +298,11 @@ impl Session {
         kind: ChoiceKind,
         carried: Result<Carried, String>,
     ) {
-        let index = usize::from(agent.number());
-        self.lanes[index].let_go();
+        let lane_id = LaneId::from(agent);
+        self.lanes[lane_id].let_go();
         if kind != ChoiceKind::Accept {
             // What the agent has open may be gone; it comes back with its conversation.
-            self.lanes[index].cut();
+            self.lanes[lane_id].cut();
         }
         let again = self.sent_again(&inquirer);
         let mut step = Step::default();
@@ -310,7 +311,7 @@ impl Session {
                 let chosen = Chosen { agent, project: Some(self.project()), kind, outcome };
                 self.note_choice(&mut step, &chosen, touched);
                 self.append(&mut step, Channel::Agent(agent), Event::Chosen(chosen.clone()));
-                self.start_next(&mut step, index);
+                self.start_next(&mut step, lane_id);
                 match inquirer {
                     Inquirer::Socket(asker) => self.record_for(asker, step),
                     Inquirer::Typed { asker, pane } => {
@@ -327,7 +328,7 @@ impl Session {
                 again.into_iter().for_each(|asker| self.acknowledge_again(asker));
             }
             Err(reason) => {
-                self.start_next(&mut step, index);
+                self.start_next(&mut step, lane_id);
                 self.journal.record(step);
                 for asker in again {
                     self.refuse(asker, Problem::NoChoice { reason: reason.clone() });
@@ -371,7 +372,7 @@ impl Session {
 
     /// What a comparison says about an agent before anybody looks at its files.
     fn known(&self, slot: AgentSlot) -> Known {
-        let current = self.lanes[usize::from(slot.number())].current.as_ref();
+        let current = self.lanes[slot].current.as_ref();
         let last = self.results.last(slot);
         let mut own = self.results.spent(slot);
         let mut shared = Spent::default();

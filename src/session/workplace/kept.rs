@@ -17,7 +17,7 @@ impl Session {
             if !was_shared && site::is_shared(&self.settings, slot) {
                 self.tell_shared_risk(slot);
             }
-            if !was_shared && self.lanes[usize::from(slot.number())].is_idle() {
+            if !was_shared && self.lanes[slot].is_idle() {
                 self.mention_kept(slot);
             }
         }

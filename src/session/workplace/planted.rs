@@ -6,7 +6,7 @@ use crate::message::{Channel, Event, RunId};
 use crate::session::actor::Session;
 use crate::session::job::JobDone;
 use crate::session::journal::Step;
-use crate::session::run::lane::lane_index;
+use crate::session::run::lanes::LaneId;
 use crate::workplace::{GitLayouts, SetAside};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ impl Session {
     ) {
         self.tell_set_aside(watch.channel, &moved);
         let current =
-            lane_index(watch.channel).and_then(|index| self.lanes[index].current.as_ref());
+            LaneId::of(watch.channel).and_then(|lane_id| self.lanes[lane_id].current.as_ref());
         // The look at its end is another one.
         if current.is_some_and(|current| current.run.id == watch.run && current.before.is_some()) {
             self.jobs.spawn(look(watch));

@@ -1,7 +1,7 @@
 //! What the work of a session's agents has come to, as far as it is not settled.
 
 use crate::files::Files;
-use crate::message::{AgentSet, AgentSlot, Overlap, PlaceKind, RunSummary};
+use crate::message::{AgentSet, AgentSlot, Overlap, PlaceKind, RunSummary, Slots};
 use crate::session::run::spent::Spent;
 use std::collections::{BTreeSet, HashMap};
 
@@ -26,13 +26,13 @@ pub(in crate::session) struct Results {
 #[derive(Debug, Default)]
 struct Work {
     /// Of the last run.
-    last: [Option<RunSummary>; AgentSlot::ALL.len()],
+    last: Slots<Option<RunSummary>>,
     /// By all runs in the agent's own place since its work was last taken over or thrown away.
-    spent: [Spent; AgentSlot::ALL.len()],
+    spent: Slots<Spent>,
     /// Paths that were changed and neither taken over nor thrown away since.
-    touched: [BTreeSet<String>; AgentSlot::ALL.len()],
+    touched: Slots<BTreeSet<String>>,
     /// Whether some of them were changed in the agent's own place.
-    is_apart: [bool; AgentSlot::ALL.len()],
+    is_apart: Slots<bool>,
 }
 
 impl Results {
@@ -70,40 +70,40 @@ impl Results {
         let project = summary.project.clone().unwrap_or_else(|| self.project.clone());
         let work = self.works.entry(project).or_default();
         let paths = summary.files.iter().map(|file| file.path.clone());
-        work.touched[place(slot)].extend(paths);
-        work.is_apart[place(slot)] |=
+        work.touched[slot].extend(paths);
+        work.is_apart[slot] |=
             summary.place == Some(PlaceKind::Worktree) && !summary.files.is_empty();
         if summary.place == Some(PlaceKind::Worktree) && is_told(&summary) {
-            work.spent[place(slot)].add(summary.seconds, summary.usage.as_ref());
+            work.spent[slot].add(summary.seconds, summary.usage.as_ref());
         }
-        work.last[place(slot)] = Some(summary);
+        work.last[slot] = Some(summary);
     }
 
     /// Nothing is left to choose; whatever comes now is counted from here on.
     pub(super) fn settle(&mut self, slot: AgentSlot) {
         if let Some(work) = self.works.get_mut(&self.project) {
-            work.touched[place(slot)].clear();
-            work.is_apart[place(slot)] = false;
-            work.spent[place(slot)] = Spent::default();
+            work.touched[slot].clear();
+            work.is_apart[slot] = false;
+            work.spent[slot] = Spent::default();
         }
     }
 
     pub(super) fn spent(&self, slot: AgentSlot) -> Spent {
-        self.work().map(|work| work.spent[place(slot)].clone()).unwrap_or_default()
+        self.work().map(|work| work.spent[slot].clone()).unwrap_or_default()
     }
 
     pub(super) fn last(&self, slot: AgentSlot) -> Option<&RunSummary> {
-        self.work()?.last[place(slot)].as_ref()
+        self.work()?.last[slot].as_ref()
     }
 
     /// Paths that an agent has changed and that nobody has decided about.
     pub(super) fn touched(&self, slot: AgentSlot) -> impl Iterator<Item = &String> {
-        self.work().into_iter().flat_map(move |work| &work.touched[place(slot)])
+        self.work().into_iter().flat_map(move |work| &work.touched[slot])
     }
 
     /// Whether an agent has work in a place of its own that nobody has decided about.
     pub(in crate::session) fn is_open(&self, slot: AgentSlot) -> bool {
-        self.work().is_some_and(|work| work.is_apart[place(slot)])
+        self.work().is_some_and(|work| work.is_apart[slot])
     }
 
     fn work(&self) -> Option<&Work> {
@@ -129,7 +129,7 @@ impl Results {
     ) -> Vec<Overlap> {
         let others = |path: &String| {
             let touched = |other: &AgentSlot| {
-                self.work().is_some_and(|work| work.touched[place(*other)].contains(path))
+                self.work().is_some_and(|work| work.touched[*other].contains(path))
             };
             let others = AgentSlot::ALL.into_iter().filter(|other| *other != slot);
             others.filter(touched).collect::<AgentSet>()
@@ -147,9 +147,4 @@ pub(super) fn is_told(summary: &RunSummary) -> bool {
 /// What a project is called where work is written down.
 pub(in crate::session) fn project_name(files: &Files) -> String {
     files.project().to_string_lossy().into_owned()
-}
-
-/// Among the agents.
-fn place(slot: AgentSlot) -> usize {
-    usize::from(slot.number()) - 1
 }

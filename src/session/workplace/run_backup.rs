@@ -10,7 +10,7 @@ use crate::session::actor::Session;
 use crate::session::job::JobDone;
 use crate::session::journal::Step;
 use crate::session::run::current::Ending;
-use crate::session::run::lane::lane_index;
+use crate::session::run::lanes::LaneId;
 
 /// Who asks nobody must not be where everybody is.
 const NOT_ITS_OWN: &str = "this agent asks nobody before it acts, so it works only in a copy of its own; do not choose `shared`";
@@ -20,7 +20,7 @@ const UNASKED: &str =
 
 impl Session {
     pub(in crate::session) fn prepare(&mut self, slot: AgentSlot, run: RunId) {
-        let current = self.lanes[usize::from(slot.number())].current.as_mut();
+        let current = self.lanes[slot].current.as_mut();
         // A run that was cancelled while its row was written, or while its place was made, needs no preparation.
         let Some(current) = current.filter(|current| current.run.id == run) else { return };
         if self.warming.defer(slot, run) {
@@ -39,7 +39,7 @@ impl Session {
         copies: Copies,
         then: Box<JobDone>,
     ) {
-        let current = lane_index(channel).and_then(|index| self.lanes[index].current.as_mut());
+        let current = LaneId::of(channel).and_then(|lane_id| self.lanes[lane_id].current.as_mut());
         let Some(current) = current.filter(|current| current.run.id == run) else {
             return self.on_job(*then);
         };
@@ -96,10 +96,10 @@ impl Session {
         run: RunId,
         before: Result<Box<Before>, String>,
     ) {
-        let (Some(index), Channel::Agent(slot)) = (lane_index(channel), channel) else { return };
-        let (quarters, row) = (self.quarters(), self.lanes[index].row().cloned());
-        let asks = self.lanes[index].has_approvals();
-        let current = self.lanes[index].current.as_mut();
+        let (Some(lane_id), Channel::Agent(slot)) = (LaneId::of(channel), channel) else { return };
+        let (quarters, row) = (self.quarters(), self.lanes[lane_id].row().cloned());
+        let asks = self.lanes[lane_id].has_approvals();
+        let current = self.lanes[lane_id].current.as_mut();
         let Some(current) = current.filter(|current| current.run.id == run) else { return };
         let before = match before {
             Ok(before) if !asks && !before.site.is_own() => Err(NOT_ITS_OWN.to_owned()),
@@ -116,13 +116,13 @@ impl Session {
                 current.before = Some(before);
                 self.watch_for_repositories(channel, run, &site);
                 if fresh {
-                    self.lanes[index].move_to(place);
+                    self.lanes[lane_id].move_to(place);
                 } else {
-                    self.lanes[index].work_at(place);
+                    self.lanes[lane_id].work_at(place);
                 }
                 if !asks {
                     let mut step = Step::default();
-                    self.tell_line(&mut step, index, self.env.language.get().word(UNASKED));
+                    self.tell_line(&mut step, lane_id, self.env.language.get().word(UNASKED));
                     self.journal.record(step);
                 }
                 self.tell_lacking(channel, lacks);
@@ -131,7 +131,7 @@ impl Session {
             Err(reason) => {
                 let mut step = Step::default();
                 let reason = format!("there is no place to work: {reason}");
-                self.end_run(&mut step, index, Ending::Failed(reason));
+                self.end_run(&mut step, lane_id, Ending::Failed(reason));
                 self.journal.record(step);
             }
         }
@@ -151,9 +151,9 @@ impl Session {
 
     /// Begins the look at what a run has changed, once. Without a look before the run there is only the agent's
     /// word.
-    pub(in crate::session) fn conclude(&mut self, index: usize) {
-        let channel = self.lanes[index].channel;
-        let Some(current) = &mut self.lanes[index].current else { return };
+    pub(in crate::session) fn conclude(&mut self, lane_id: LaneId) {
+        let channel = self.lanes[lane_id].channel;
+        let Some(current) = &mut self.lanes[lane_id].current else { return };
         if let Some(before) = current.before.take() {
             current.looking += 1;
             let (run, told) = (current.run.id, std::mem::take(&mut current.changed));
@@ -171,7 +171,7 @@ impl Session {
         run: RunId,
         mut conclusion: Conclusion,
     ) {
-        let Some(index) = lane_index(channel) else { return };
+        let Some(lane_id) = LaneId::of(channel) else { return };
         self.tell_set_aside(channel, &std::mem::take(&mut conclusion.set_aside));
         if let Some(copying) = conclusion.copying.take() {
             let paths = std::mem::take(&mut conclusion.paths);
@@ -179,7 +179,7 @@ impl Session {
             self.tell_backup(channel, "backing_up_after", &[]);
         }
         let mut step = Step::default();
-        let current = self.lanes[index].current.as_mut();
+        let current = self.lanes[lane_id].current.as_mut();
         match current.filter(|current| current.run.id == run) {
             Some(current) => {
                 current.looking -= 1;
@@ -189,7 +189,7 @@ impl Session {
                     current.add_made(picture);
                 }
                 if let Some(ending) = current.ending.take() {
-                    self.end_run(&mut step, index, ending);
+                    self.end_run(&mut step, lane_id, ending);
                 }
             }
             None => {
