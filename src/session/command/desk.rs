@@ -1,5 +1,5 @@
-//! Commands: in the order in which they came, each once. One that needs the disk (a numbered command is looked up,
-//! a file is stored) keeps those behind it waiting; a cancel does not wait.
+//! Commands in the order of their arrival, each carried out once. A command that needs the disk (a request number is
+//! looked up, a file is stored) keeps those behind it waiting. A cancel does not wait.
 
 use crate::files::{FileError, Listed};
 use crate::message::{
@@ -20,36 +20,37 @@ use tracing::error;
 
 /// Commands waiting behind one that needs the disk. Full: the sockets wait, and their clients with them.
 const BACKLOG_CAPACITY: usize = 64;
-/// Switches of a frontend worth remembering; more is a mistake of the client.
+/// Most controls of a frontend that are remembered; more is a mistake of the client.
 const CONTROLS_LIMIT: usize = 64;
 const CONTROL_BYTES: usize = 512;
 
 #[derive(Debug)]
 pub(in crate::session) struct Desk {
     backlog: VecDeque<Submitted>,
-    /// Closed by a command that is not done yet; the channels are where that command is going to start work.
+    /// Closed while a command waits for the disk or the live model; later commands wait behind it.
     gate: Option<Gate>,
-    /// Who waits for which list; one list answers them all.
+    /// Who waits for which list. One list answers all of them.
     lists: HashMap<Wanted, Vec<(Asker, Option<KnownList>)>>,
-    /// Lists that are shown whenever they change.
+    /// Jobs that watch lists for changes.
     pub(in crate::session) followed: HashMap<ListKind, AbortHandle>,
     /// Who wants to be shown a list whenever it changes.
     pub(in crate::session) watchers: HashMap<ListKind, Watchers>,
     /// Numbers of cancels that are being looked up, each with those that were sent again meanwhile.
     overtaking: HashMap<RequestNo, Vec<Submitted>>,
-    /// Work asked for on a channel before this moment is not wanted any more.
+    /// Work on a channel with a lower order than this is cancelled.
     cancelled_before: HashMap<Channel, u64>,
-    /// Of the newest command that has come.
+    /// Order of the newest command received.
     last_order: u64,
-    /// Numbered choices that are being carried out, each with the sockets that have sent it again meanwhile.
+    /// Request numbers of choices that are being carried out, each with the sockets that sent it again meanwhile.
     choosing: HashMap<RequestNo, BTreeSet<u64>>,
-    /// Texts that were held until their place in the log was known.
+    /// Counts texts that were held until their place in the log was known.
     held_texts: u64,
     pub(in crate::session) controls: Controls,
 }
 
 #[derive(Debug)]
 struct Gate {
+    /// Where the command is going to start work.
     starts_work_on: Vec<Channel>,
 }
 
@@ -78,7 +79,7 @@ impl Desk {
         self.backlog.is_empty() && self.gate.is_none()
     }
 
-    /// What happens now came after everything up to this.
+    /// Order of the newest command; whatever happens now comes after it.
     pub(in crate::session) fn last_order(&self) -> u64 {
         self.last_order
     }
@@ -92,7 +93,7 @@ impl Desk {
         self.gate = Some(Gate { starts_work_on: targets(command) });
     }
 
-    /// What comes behind a text for a live model waits until that is written down. Returns a number for the text.
+    /// Commands behind a text for a live model wait until the text is in the log. Returns a number for the text.
     pub(in crate::session) fn hold_for_text(&mut self) -> u64 {
         self.gate = Some(Gate { starts_work_on: Vec::new() });
         self.held_texts += 1;
@@ -103,7 +104,7 @@ impl Desk {
         self.gate = None;
     }
 
-    /// Whether work for this channel has been asked for before `order` but not begun.
+    /// Whether work on this channel was requested before `order` and has not begun.
     fn expects_work_on(&self, channel: Channel, order: u64) -> bool {
         let gated = self.gate.iter().flat_map(|gate| gate.starts_work_on.iter().copied());
         let earlier = self.backlog.iter().filter(|submitted| submitted.order < order);
@@ -111,7 +112,7 @@ impl Desk {
         gated.chain(&mut waiting).any(|target| target == channel)
     }
 
-    /// Whether a cancel of everything came after this work was asked for.
+    /// Whether this work was requested before a cancel of everything.
     pub(in crate::session) fn is_cancelled(&self, channel: Channel, order: u64) -> bool {
         self.cancelled_before.get(&channel).is_some_and(|before| order < *before)
     }
@@ -120,7 +121,7 @@ impl Desk {
         self.choosing.insert(request, BTreeSet::new());
     }
 
-    /// Who waits for its outcome besides the first who asked for it.
+    /// The sockets that sent this choice again and wait for its outcome too.
     pub(in crate::session) fn end_choice(&mut self, request: &RequestNo) -> Vec<Asker> {
         let again = self.choosing.remove(request).unwrap_or_default().into_iter();
         let asker = |connection| Asker {
@@ -130,14 +131,14 @@ impl Desk {
         again.map(asker).collect()
     }
 
-    /// Gives an overtaker its place back.
+    /// Puts a cancel that overtook other commands back into its place.
     fn put_in_order(&mut self, submitted: Submitted) {
         let place = self.backlog.partition_point(|waiting| waiting.order < submitted.order);
         self.backlog.insert(place, submitted);
     }
 }
 
-/// Where a command starts work.
+/// The channels on which a command starts work.
 fn targets(command: &Command) -> Vec<Channel> {
     match command {
         Command::SendText { route: Route::Chat, .. } => vec![Channel::Chat],
@@ -164,7 +165,7 @@ fn targets(command: &Command) -> Vec<Channel> {
 }
 
 impl Session {
-    /// Takes up what waits, as far as it may be taken up.
+    /// Carries out waiting commands until the gate closes or the journal is full.
     pub(in crate::session) fn work_off(&mut self) {
         while self.desk.gate.is_none()
             && !self.journal.is_full()
@@ -174,8 +175,8 @@ impl Session {
         }
     }
 
-    /// What clients sent before the gateway was told to end: written down, so that it is not silently gone. What
-    /// would need the disk first is left to the client, who has no answer and sends it again.
+    /// Stores commands that arrived before the gateway began to stop, so that they are not silently lost. Commands that
+    /// need the disk first are dropped: the client has no answer and sends them again.
     pub(in crate::session) fn take_last_commands(&mut self) {
         while let Ok(submitted) = self.commands.try_recv() {
             self.desk.put(submitted);
@@ -200,7 +201,7 @@ impl Session {
         if self.journal.is_fresh(&request) {
             return self.acknowledge_again(Asker::of(submitted));
         }
-        // It is not written down before it is done, and must not be done twice.
+        // A choice is stored only when it is done, so the store does not know the repeat; it must not be done twice.
         if let Some(again) = self.desk.choosing.get_mut(&request) {
             again.insert(submitted.connection.0);
             return;
@@ -209,7 +210,7 @@ impl Session {
         self.jobs.spawn(job::look_up(self.env.clone(), self.key, request, submitted, Way::InOrder));
     }
 
-    /// Overtakes everything that waits, unless it is meant for something that waits.
+    /// A cancel overtakes waiting commands, unless it is meant for one of them.
     pub(in crate::session) fn on_cancel(&mut self, submitted: Submitted) {
         while self.desk.has_room()
             && let Ok(earlier) = self.commands.try_recv()
@@ -221,7 +222,7 @@ impl Session {
                 self.acknowledge_again(Asker::of(submitted));
             }
             Some(request) => {
-                // Sent again while the first is being looked up: it has its turn after the first.
+                // A repeat of a cancel that is being looked up is handled after it.
                 if let Some(repeated) = self.desk.overtaking.get_mut(&request) {
                     repeated.push(submitted);
                     return;
@@ -263,7 +264,7 @@ impl Session {
                 self.desk.gate = None;
                 self.on_image_stored(asker, image, saved);
             }
-            // Asked for before the session moved, and meanwhile maybe also after it.
+            // The list was begun before the session moved to another project, and askers may have joined since.
             JobDone::Listed { wanted, list: Ok(listed) } if self.is_elsewhere(&listed.list) => {
                 self.make_list(wanted);
             }
@@ -299,7 +300,7 @@ impl Session {
         }
     }
 
-    /// A list is no longer followed; or it is our own bug, and the session goes on without that job's outcome.
+    /// An aborted job is not an error. A panic is our bug; the session goes on without the outcome of that job.
     pub(in crate::session) fn on_lost_job(&mut self, err: &tokio::task::JoinError) {
         if err.is_cancelled() {
             return;
@@ -450,7 +451,7 @@ impl Session {
         self.jobs.spawn(job::list(env, principal, wanted));
     }
 
-    /// One list answers everybody, and none is shown if everybody has it already.
+    /// One list answers all askers. If all of them already have it, a signal says that nothing changed.
     fn on_listed(
         &mut self,
         askers: Vec<(Asker, Option<KnownList>)>,

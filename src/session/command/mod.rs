@@ -1,5 +1,5 @@
-//! Commands of clients: handled in the order in which they came, each once. Answers in plain words are found here.
-//! What a command sets off is the business of the other rooms.
+//! Commands of clients: handled in the order of their arrival, each once. Plain-word answers are recognized here. Knows
+//! nothing of how the other rooms carry a command out.
 
 pub(super) mod desk;
 pub(super) mod plain_answer;

@@ -1,6 +1,6 @@
-//! Answers to agents' questions in plain words, for frontends without a dialog. A word alone answers the only question
-//! there is; with several it has to say which one, because nobody can know which of them its user has read. What is
-//! dangerous has to be allowed twice. Only what a user has typed ([`Typed`]) is read.
+//! Plain-word answers to agents' questions, for frontends without a dialog. A word alone answers the only open
+//! question. With several open questions the answer must give a number, because nobody can know which one its user has
+//! read. Dangerous calls must be approved twice. Only what a user typed ([`Typed`]) is read.
 
 use super::plain_words::PlainWord;
 use crate::message::{AgentSet, AgentSlot, Channel, Confirmed, DecidedBy, Event, Notice, Typed};
@@ -12,12 +12,12 @@ use crate::session::journal::Step;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PlainAnswer {
     confirmed: Confirmed,
-    /// Which question, if that was said.
+    /// The number of the question, if the answer gave one.
     number: Option<u32>,
 }
 
 impl PlainAnswer {
-    /// `None`: this is a text like any other.
+    /// `None`: an ordinary text.
     fn read(text: &Typed) -> Option<Self> {
         let word = PlainWord::read(text.as_str())?;
         let confirmed = match (word.is_yes(), word.is_no()) {
@@ -28,7 +28,7 @@ impl PlainAnswer {
         Some(Self { confirmed, number: word.number })
     }
 
-    /// The question that is meant among those that are open.
+    /// The number of the open question that is meant.
     fn meant(self, open: &[u32]) -> Option<u32> {
         match (self.number, open) {
             (Some(number), _) => open.contains(&number).then_some(number),
@@ -39,12 +39,12 @@ impl PlainAnswer {
 }
 
 impl Session {
-    /// Whether a text for an agent answers what the agent waits for; it is not a request then.
+    /// Reads a text for an agent as an answer to its open question. Such a text is not a request.
     pub(super) fn plain_answer(&self, slot: AgentSlot, text: &Typed) -> Option<PlainAnswer> {
         if self.gate.asks_user(slot) { PlainAnswer::read(text) } else { None }
     }
 
-    /// The same for a text that was typed in the chat for agents. Of several that wait, none is meant.
+    /// Reads a text typed in the chat as an answer, if exactly one of the agents it is for waits for one.
     pub(super) fn plain_answer_to_one_of(
         &self,
         agents: AgentSet,
@@ -55,7 +55,7 @@ impl Session {
         Some((slot, self.plain_answer(slot, text)?))
     }
 
-    /// A yes or no is shown where it was typed, and is no request.
+    /// Shows the answer in the pane where it was typed. It is not a request.
     pub(super) fn confirm_in_pane(
         &mut self,
         asker: Asker,
@@ -71,7 +71,7 @@ impl Session {
         self.record_for(asker, step);
     }
 
-    /// Who does not say which question is meant, or names one that is not open, has decided nothing and is told so.
+    /// An answer that matches no open question decides nothing; the user is told which questions are open.
     fn confirm_by_text(
         &mut self,
         step: &mut Step,
@@ -95,7 +95,8 @@ impl Session {
         }
     }
 
-    /// A text that was not understood as an answer is a request; its user may think otherwise.
+    /// A text that was not understood as an answer became a request. The user may have meant an answer, so open
+    /// questions are mentioned.
     pub(in crate::session) fn remind(&mut self, step: &mut Step, pane: Channel, agent: AgentSlot) {
         let open = self.gate.open_numbers(agent);
         if !open.is_empty() {

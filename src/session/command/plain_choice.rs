@@ -1,6 +1,6 @@
-//! Results of agents, taken over or thrown away by a word: for frontends without buttons for it. The word has to be the
-//! whole message, and the agent has to have work in a copy of its own; anything else is a text like any other. Only what
-//! a user has typed ([`Typed`]) is read.
+//! Accepting or discarding an agent's work by a word, for frontends without buttons for it. The word must be the whole
+//! message, and the agent must have work in its own copy; anything else is an ordinary text. Only what a user typed
+//! ([`Typed`]) is read.
 
 use super::plain_words::PlainWord;
 use crate::message::{AgentSlot, Channel, Choice, Command, Event, Route, Typed};
@@ -9,7 +9,7 @@ use crate::session::job::Asker;
 use crate::session::journal::Step;
 use crate::session::workplace::choice::Inquirer;
 
-/// What a user wants to become of an agent's work.
+/// What a user wants to be done with an agent's work.
 #[derive(Debug)]
 pub(super) struct PlainChoice {
     agent: AgentSlot,
@@ -19,7 +19,7 @@ pub(super) struct PlainChoice {
 }
 
 impl Session {
-    /// `None`: this is a text like any other.
+    /// `None`: an ordinary text.
     pub(super) fn plain_choice(&self, route: Route, text: &Typed) -> Option<PlainChoice> {
         let word = PlainWord::read(text.as_str())?;
         let choice = match (word.is_accept(), word.is_discard()) {
@@ -35,12 +35,12 @@ impl Session {
         self.results.is_open(agent).then_some(PlainChoice { agent, choice, pane })
     }
 
-    /// Whether a command is one of these.
+    /// Whether a command is a choice in plain words.
     pub(super) fn is_plain_choice(&self, command: &Command) -> bool {
         matches!(command, Command::SendText { route, text } if self.plain_choice(*route, text).is_some())
     }
 
-    /// The words are shown at once, what came of them when it is done.
+    /// Shows the typed words at once; the outcome follows when the choice is carried out.
     pub(super) fn choose_in_pane(&mut self, asker: Asker, text: Typed, chosen: PlainChoice) {
         let PlainChoice { agent, choice, pane } = chosen;
         let mut step = Step::default();
@@ -51,7 +51,7 @@ impl Session {
     }
 }
 
-/// In the chat the agent is named, by its number or by the destination that is chosen there.
+/// In the chat, the agent is named by its number or by the destination that is selected there.
 fn meant(route: Route, named: Option<AgentSlot>) -> Option<(AgentSlot, Channel)> {
     match route {
         Route::Agent(own) => {

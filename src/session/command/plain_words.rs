@@ -1,14 +1,14 @@
-//! Whole messages in plain words: what people type for yes, no, accept and discard, in both languages, without regard to
-//! width, case, kana, spaces and punctuation. The words themselves are texts (`config/locales`).
+//! Recognizes whole messages that mean yes, no, accept or discard, in both languages. Width, case, kana, spaces and
+//! punctuation do not matter. The words themselves are in `config/locales`.
 
 use crate::locale::Locale;
 use std::sync::LazyLock;
 
-/// Nobody types a longer answer; a longer text is a request.
+/// In characters. Nobody types a longer answer; a longer text is a request.
 const LONGEST: usize = 48;
-/// A counter that is written behind a number.
+/// Japanese counter that is written behind a number.
 const NUMBER_MARK: char = '\u{756a}';
-/// Signs that are words.
+/// Emoji that count as words.
 const THUMBS: [char; 2] = ['\u{1f44d}', '\u{1f44e}'];
 /// Hiragana for the half-width katakana from U+FF66 on.
 const HALF_WIDTH: [u16; 56] = [
@@ -25,12 +25,12 @@ const HALF_VOICED: char = '\u{ff9f}';
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PlainWord {
     word: String,
-    /// The number that stands before or behind the word.
+    /// The number before or behind the word.
     pub(super) number: Option<u32>,
 }
 
 impl PlainWord {
-    /// `None`: too long, a question, or with several numbers.
+    /// `None`: too long, a question, several numbers, a number between words, or no word.
     pub(super) fn read(text: &str) -> Option<Self> {
         let folded = fold(text.trim())?;
         let is_digit = |one: char| one.is_ascii_digit();
@@ -43,7 +43,7 @@ impl PlainWord {
             _ => return None,
         };
         let word: String = words.iter().flat_map(|part| part.chars()).filter(is_letter).collect();
-        // A number in the middle is no number of a question.
+        // A number in the middle is not the number of a question.
         let parts = words.iter().filter(|part| part.chars().any(|one| is_letter(&one))).count();
         (parts == 1).then_some(Self { word, number })
     }
@@ -69,11 +69,11 @@ impl PlainWord {
     }
 }
 
-/// Words that mean the same.
+/// Words with the same meaning.
 struct Vocabulary(Vec<String>);
 
 impl Vocabulary {
-    /// Of both languages: nobody switches the page to answer.
+    /// Takes the words of both languages: nobody switches the language of the page to answer.
     fn of(name: &str) -> Self {
         let texts = [Locale::En, Locale::Ja].map(|locale| locale.say("answer", name, &[]));
         let words = texts.iter().flat_map(|text| text.split(','));
@@ -85,7 +85,7 @@ impl Vocabulary {
         self.0.iter().any(|known| known == word)
     }
 
-    /// Whether it is one of them, or several in a row, as in "yes, go ahead". A single letter stands alone.
+    /// Whether `word` is a known word, or several in a row, as in "yes, go ahead". A single letter counts only alone.
     fn makes(&self, word: &str) -> bool {
         let mut reached = vec![false; word.len() + 1];
         reached[0] = true;
@@ -106,7 +106,7 @@ fn is_letter(one: &char) -> bool {
     one.is_alphanumeric() || THUMBS.contains(one)
 }
 
-/// In one width, case and kana. `None`: nobody would take it for an answer.
+/// Folds a text to one width, case and kana. `None`: too long, a question, or malformed kana.
 fn fold(text: &str) -> Option<String> {
     let mut folded = String::new();
     for (count, one) in text.chars().enumerate() {
@@ -126,7 +126,7 @@ fn fold(text: &str) -> Option<String> {
                 char::from_u32(u32::from(before) + mark).unwrap_or(before)
             }
             NUMBER_MARK if folded.ends_with(|before: char| before.is_ascii_digit()) => ' ',
-            // Who asks does not answer.
+            // A question is not an answer.
             '?' => return None,
             other => other,
         };
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(told.filter(|told| told.0 || told.1), expected, "{text}");
     }
 
-    /// Japanese cannot stand in this file; see tests/it/plain_answers.rs for it.
+    /// Source files are ASCII; tests/it/plain_answers.rs has the Japanese cases.
     #[test]
     fn near_misses_are_answers() {
         for text in ["yes", " Yes ", "YES!", "y", "Y.", "ok", "OK", "okay...", "sure", "go ahead"] {
@@ -163,7 +163,7 @@ mod tests {
         for text in ["\u{ff59}\u{ff45}\u{ff53}\u{ff01}", "\u{ff2f}\u{ff2b}", "Yes, go ahead."] {
             check(text, true, false, None);
         }
-        // Half width, with a mark of its own for the voice.
+        // Half-width kana, with a separate mark for a voiced sound.
         check("\u{ff8a}\u{ff72}", true, false, None);
         check("\u{ff80}\u{ff9e}\u{ff92}", false, true, None);
         check("\u{30cf}\u{30a4}\u{3002}", true, false, None);

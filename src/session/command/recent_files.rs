@@ -1,5 +1,5 @@
-//! Files sent shortly before a text belong to it. Pictures of the chat among them are for the live model, too: it sees
-//! them if it is asked before another text has taken them.
+//! Files sent shortly before a text are attached to it. Pictures of the chat are also shown to the live model, if it is
+//! asked before another text takes them.
 
 use crate::message::Channel;
 use bytes::Bytes;
@@ -10,7 +10,8 @@ use tokio::time::Instant;
 const ATTACH_WITHIN: Duration = Duration::from_secs(60);
 /// Files remembered for the next text. Full: the oldest is stored and listed, but not attached.
 const CAPACITY: usize = 16;
-/// Pictures kept in memory for a live model that is not there yet. Full: the oldest is attached, but not shown to it.
+/// Pictures kept in memory for a live model that is not open yet. Full: the oldest is attached, but not shown to the
+/// model.
 const UNSEEN_BYTES: usize = 16 * 1024 * 1024;
 
 #[derive(Debug)]
@@ -19,7 +20,7 @@ struct RecentFile {
     /// As shown to clients.
     path: String,
     at: Instant,
-    /// What the live model has not seen yet.
+    /// The picture, if the live model has not seen it yet.
     unseen: Option<Bytes>,
 }
 
@@ -29,7 +30,7 @@ pub(in crate::session) struct RecentFiles {
 }
 
 impl RecentFiles {
-    /// What was sent to an earlier process, and how long ago.
+    /// Files that were sent before this actor started, with their age.
     pub(in crate::session) fn restored(files: Vec<(Channel, String, Duration)>) -> Self {
         let now = Instant::now();
         let files = files.into_iter().filter_map(|(channel, path, age)| {
@@ -51,29 +52,29 @@ impl RecentFiles {
         self.keep_to_share();
     }
 
-    /// What goes with a text on `channel`. A file goes with one text only.
+    /// The files to attach to a text on `channel`. A file is attached to one text only.
     pub(in crate::session) fn take(&mut self, channel: Channel) -> Vec<String> {
         self.forget_old();
         self.files.extract_if(.., |file| file.channel == channel).map(|file| file.path).collect()
     }
 
-    /// What the live model has to see before it is asked; the files still wait for their text.
+    /// Pictures that the live model has to see before it is asked. Their files still wait for a text.
     pub(in crate::session) fn take_unseen(&mut self) -> Vec<Bytes> {
         self.forget_old();
         self.files.iter_mut().filter_map(|file| file.unseen.take()).collect()
     }
 
-    /// Nobody holds pictures in memory that come too late for every text.
+    /// Drops files that are too old for any text, and their pictures with them.
     pub(in crate::session) fn forget_old(&mut self) {
         self.files.retain(|file| file.at.elapsed() < ATTACH_WITHIN);
     }
 
-    /// When the oldest of them comes too late.
+    /// When the oldest file expires.
     pub(in crate::session) fn end(&self) -> Option<Instant> {
         self.files.iter().map(|file| file.at + ATTACH_WITHIN).min()
     }
 
-    /// What is kept in memory for them.
+    /// Bytes of all pictures kept in memory.
     pub(in crate::session) fn bytes(&self) -> usize {
         let unseen = |file: &RecentFile| file.unseen.as_ref().map_or(0, Bytes::len);
         self.files.iter().map(unseen).sum()

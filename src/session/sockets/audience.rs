@@ -15,13 +15,13 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 
 /// Published events waiting for one socket. Full: the socket lags and catches up from the store.
 const LOG_CAPACITY: usize = 256;
-/// The same by payload, because a thumbnail weighs as much as a thousand lines.
+/// Limit of that queue in bytes, because a thumbnail weighs as much as a thousand lines.
 const LOG_BYTES: usize = 1024 * 1024;
-/// Passing signals waiting for one socket; more than all answers that can be due at once. Full: the socket is too
-/// slow and is closed; it comes back and resumes.
+/// Signals waiting for one socket; more than all answers that can be due at once. Full: the socket is too slow and is
+/// closed; the client reconnects and resumes.
 const SIGNAL_CAPACITY: usize = 1024;
 
-/// What any of them weighs.
+/// Bytes counted for every queued item besides its payload.
 const ENTRY_WEIGHT: usize = 64;
 
 /// Whether a socket may send.
@@ -38,21 +38,21 @@ pub enum Devices {
     None,
 }
 
-/// Why the session let a socket go.
+/// Why the session dropped a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dropped {
     Slow,
     Deleted,
 }
 
-/// The socket's ends of its two lanes.
+/// The receiving ends of one socket: events, signals and sound.
 #[derive(Debug)]
 pub(in crate::session) struct Lanes {
     pub(super) log: LogLane,
     pub(super) signals: mpsc::Receiver<Signal>,
-    /// Of a socket that may hold the speaker.
+    /// Only for a socket that may hold the speaker.
     pub(super) sound: Option<Listener>,
-    /// Set when the session drops this socket and not the other way round.
+    /// Set when the session drops the socket; unset when the socket leaves by itself.
     pub(super) dropped: Arc<OnceLock<Dropped>>,
 }
 
@@ -65,11 +65,11 @@ pub(in crate::session) struct LogLane {
     queued: Arc<AtomicUsize>,
 }
 
-/// What is in a lane. Small: lanes keep room for many from the beginning, and most never need it.
+/// An item of a log lane. Kept small: a queue allocates room for many items at once, and most never need it.
 #[derive(Debug)]
 enum Item {
     Logged(Arc<Entry>),
-    /// With its weight.
+    /// Part of an answer, with its weight.
     Piece(Box<(Signal, usize)>),
 }
 
@@ -104,14 +104,14 @@ impl LogLane {
     }
 }
 
-/// A piece of an answer on its way. Not stored: the whole answer will be.
+/// Part of a growing answer. Not stored; the complete answer is.
 #[derive(Debug)]
 pub(in crate::session) struct Piece {
     pub(in crate::session) channel: Channel,
     pub(in crate::session) run: RunId,
-    /// For those who want it as it is made.
+    /// New text, for sockets with the `stream` feature.
     pub(in crate::session) text: String,
-    /// For the others: the lines of an agent that are whole now. Empty: none.
+    /// Complete lines of an agent's answer, for all other sockets. Empty: none.
     pub(in crate::session) lines: String,
 }
 
@@ -120,7 +120,7 @@ impl Piece {
         ENTRY_WEIGHT + self.text.len() + self.lines.len()
     }
 
-    /// What of it a socket gets.
+    /// The signal for a socket with these features; `None` if there is nothing for it.
     fn form(&self, features: Features) -> Option<Signal> {
         let (channel, run) = (self.channel, self.run);
         if features.stream {
@@ -139,7 +139,7 @@ struct LogSender {
 }
 
 impl LogSender {
-    /// False: too far behind for this lane.
+    /// False: the socket is too far behind.
     fn offer(&self, item: Item) -> bool {
         let weight = item.weight();
         if self.queued.load(Ordering::Relaxed) + weight > LOG_BYTES.max(weight) {
@@ -169,13 +169,13 @@ struct Peer {
 }
 
 impl Peer {
-    /// Whether it may hold microphone and speaker.
+    /// Whether this socket may hold microphone and speaker.
     fn may_hold(&self) -> bool {
         self.role == Role::Participant && self.devices == Devices::Wanted
     }
 }
 
-/// How far one channel's log has come.
+/// Newest sequence numbers of one channel.
 #[derive(Debug, Default)]
 struct Tops {
     assigned: Seq,
@@ -185,12 +185,12 @@ struct Tops {
 #[derive(Debug)]
 pub(in crate::session) struct Audience {
     channels: [Tops; Channel::COUNT],
-    /// Of the newest event of all channels.
+    /// Order of the newest event of all channels.
     assigned: Order,
     published: Order,
     /// In the order of their arrival.
     peers: Vec<Peer>,
-    /// Both go from hand to hand with the sockets that want them.
+    /// The same socket holds both; they change hands as sockets come and go.
     microphone: Microphone,
     speaker: Speaker,
 }
@@ -207,7 +207,7 @@ impl Audience {
         Self { channels, assigned: last_order, published: last_order, peers, microphone, speaker }
     }
 
-    /// The numbers of the next event of a channel: in the channel, and in the session.
+    /// Numbers for the next event of a channel: its place in the channel, and in the session.
     pub(in crate::session) fn assign(&mut self, channel: Channel) -> (Seq, Order) {
         let tops = &mut self.channels[channel.index()];
         tops.assigned = Seq(tops.assigned.0 + 1);
@@ -223,7 +223,7 @@ impl Audience {
         self.channels[channel.index()].published
     }
 
-    /// Everything up to here is in the store.
+    /// All events of the view up to here are in the store.
     pub(in crate::session) fn published_in(&self, view: View) -> Position {
         match view {
             View::One(channel) => Position(self.published(channel).0),
@@ -278,8 +278,8 @@ impl Audience {
         Lanes { log: entries, signals: incoming, sound, dropped }
     }
 
-    /// Tells a piece of an answer to those who want it in this form, between the events around it. Who has no room for
-    /// it gets the whole answer all the same.
+    /// Sends part of an answer to the channel's sockets, in order with the events around it. A socket without room
+    /// misses this part; it gets the complete answer later.
     pub(in crate::session) fn pass(&mut self, piece: &Piece) {
         for peer in self.peers.iter().filter(|peer| peer.view.contains(piece.channel)) {
             if let (Some(log), Some(signal)) = (&peer.log, piece.form(peer.features)) {
@@ -288,7 +288,7 @@ impl Audience {
         }
     }
 
-    /// Tells those who know the packets of agents.
+    /// Signals the channel's sockets that understand agent packets.
     pub(in crate::session) fn tell_knowing(&mut self, channel: Channel, signal: &Signal) {
         self.send_where(|peer| peer.view.contains(channel) && peer.features.agents, signal);
     }
@@ -306,7 +306,8 @@ impl Audience {
         self.pass_devices();
     }
 
-    /// Tells a committed event to everyone who sees its channel. A socket that is behind catches up by itself.
+    /// Sends a committed event to every socket that sees its channel. A socket without room loses its lane and catches
+    /// up from the store.
     pub(in crate::session) fn publish(&mut self, entry: &Arc<Entry>) {
         self.channels[entry.channel.index()].published = entry.seq;
         debug_assert!(entry.order > self.published, "events are published in their order");
@@ -319,29 +320,29 @@ impl Audience {
         }
     }
 
-    /// Tells one socket something that is not logged.
+    /// Sends one socket something that is not stored.
     pub(in crate::session) fn signal(&mut self, connection: ConnectionId, signal: Signal) {
         self.send_where(|peer| peer.connection == connection, &signal);
     }
 
-    /// Forgets sockets that have gone without a word.
+    /// Forgets sockets that closed without detaching.
     pub(in crate::session) fn sweep(&mut self) {
         self.peers.retain(|peer| !peer.signals.is_closed());
         self.pass_devices();
     }
 
-    /// Everybody is told that the session is deleted, and let go.
+    /// Tells every socket that the session is deleted, and drops it.
     pub(in crate::session) fn dismiss(&mut self) {
         let farewell = Signal::Failed { problem: Problem::SessionDeleted, request: None };
         for peer in self.peers.drain(..) {
             let _ = peer.dropped.set(Dropped::Deleted);
-            // Who has no room for it learns it from the close code.
+            // A socket without room learns it from the close code.
             let _ = peer.signals.try_send(farewell.clone());
         }
         self.pass_devices();
     }
 
-    /// Tells every socket that sees a channel.
+    /// Signals every socket that sees a channel.
     pub(in crate::session) fn signal_channel(&mut self, channel: Channel, signal: &Signal) {
         self.send_where(|peer| peer.view.contains(channel), signal);
     }
@@ -350,7 +351,7 @@ impl Audience {
         self.send_where(|_| true, signal);
     }
 
-    /// To whoever holds it now; wherever sockets come and go.
+    /// Gives microphone and speaker to the current holder. Called whenever sockets come or go.
     fn pass_devices(&self) {
         let holder = self.holder();
         self.microphone.give_to(holder);
@@ -362,13 +363,13 @@ impl Audience {
         self.peers.iter().rev().find(|peer| peer.may_hold()).map(|peer| peer.connection)
     }
 
-    /// True the first time only.
+    /// True only the first time, so that a socket is told once.
     pub(in crate::session) fn tell_not_holder(&mut self, connection: ConnectionId) -> bool {
         let peer = self.peers.iter_mut().find(|peer| peer.connection == connection);
         peer.is_some_and(|peer| !std::mem::replace(&mut peer.told_not_holder, true))
     }
 
-    /// Another socket takes over; whatever this one still plays is stale.
+    /// Another socket takes over: whatever the current holder still plays is stale.
     fn silence_holder(&mut self) {
         if let Some(holder) = self.holder() {
             let reason = StopReason::AnotherSocket;
@@ -376,7 +377,7 @@ impl Audience {
         }
     }
 
-    /// Tells those who tell what they play.
+    /// Signals the audio sockets that report their playback position.
     pub(in crate::session) fn tell_playing(&mut self, signal: &Signal) {
         let wants = |peer: &Peer| peer.devices == Devices::Wanted && peer.features.playback;
         self.send_where(wants, signal);
@@ -390,7 +391,7 @@ impl Audience {
             }
             match peer.signals.try_send(signal.clone()) {
                 Ok(()) => true,
-                // A heartbeat says that we are alive; who has a thousand signals waiting knows.
+                // A heartbeat only says that we are alive; a thousand waiting signals say that too.
                 Err(TrySendError::Full(Signal::Heartbeat { .. })) => true,
                 Err(TrySendError::Full(_)) => {
                     let _ = peer.dropped.set(Dropped::Slow);
@@ -411,7 +412,7 @@ fn log_lane(top: Position) -> (LogSender, LogLane) {
     (LogSender { items: sender, queued: Arc::clone(&queued) }, LogLane { top, items, queued })
 }
 
-/// About how many bytes an event keeps in memory.
+/// Approximate bytes that an event keeps in memory.
 pub(in crate::session) fn weight(event: &Event) -> usize {
     let payload = match event {
         Event::UserText { text, attachments } | Event::UserRequest { text, attachments } => {

@@ -1,4 +1,4 @@
-//! Lists that are shown whenever they change, as long as there is a socket to show them on.
+//! Watched file lists: sent whenever they change, as long as some socket sees the file channel.
 
 use crate::message::{
     Channel, ConnectionId, Event, FileList, ListKind, ListRoots, View, WatchTarget, WatchWish,
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Between two lists of one kind.
+/// Shortest pause between two lists of one kind.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Who wants to be shown one list.
@@ -62,17 +62,18 @@ impl Session {
         before: Option<Arc<FileList>>,
         list: Arc<FileList>,
     ) {
-        // It was done when the session moved, and another one is under way.
+        // The list was made before the session moved to another project; a new one is under way.
         if self.is_elsewhere(&list) {
             return;
         }
         let Some(job) = self.desk.followed.remove(&kind) else { return };
-        // Another one, if it was stopped and started meanwhile; one is enough.
+        // Usually the job that just ended. If watching was stopped and started meanwhile it is a newer one, and one is
+        // enough.
         job.abort();
         if !self.is_wanted(kind) {
             return;
         }
-        // Storage that does not keep up gets no more; the list is shown later, as it is then.
+        // Storage does not keep up: the list is made again later instead of adding to the backlog.
         if self.journal.is_full() {
             return self.follow(kind, before, PAUSE);
         }
@@ -82,7 +83,7 @@ impl Session {
         self.follow(kind, Some(list), PAUSE);
     }
 
-    /// Ends lists that nobody would see.
+    /// Stops watching when no socket sees the file channel.
     pub(super) fn stop_following_alone(&mut self) {
         for kind in [ListKind::Backup, ListKind::Temp] {
             if self.desk.followed.contains_key(&kind) && !self.is_wanted(kind) {
@@ -115,7 +116,7 @@ impl Session {
         }
     }
 
-    /// A list that was begun before the session moved.
+    /// Whether the list is about a project that the session has left.
     pub(in crate::session) fn is_elsewhere(&self, list: &FileList) -> bool {
         match &list.roots {
             ListRoots::Backup { project, .. } => {

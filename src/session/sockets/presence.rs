@@ -1,4 +1,4 @@
-//! Sockets come, go and are told things: attaching, heartbeats, broadcasts, storage trouble.
+//! Sockets that come and go: attaching, heartbeats, broadcasts, storage trouble.
 
 use super::reader::Start;
 use crate::message::{
@@ -14,11 +14,11 @@ use std::time::Duration;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 const HEARTBEAT: Duration = Duration::from_secs(5);
-/// The moments of a heartbeat's period that sessions are spread over.
+/// How many different start times within a heartbeat period sessions are spread over.
 const PHASES: u64 = 1000;
-/// How exactly the store knows when a session was last used.
+/// How often the store is told that a session is in use.
 const USED_EVERY: Duration = Duration::from_secs(60);
-/// The same while sockets are attached and nobody asks for anything.
+/// How often, while sockets are attached but nobody sends commands.
 const OPEN_EVERY: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
@@ -28,14 +28,14 @@ pub(in crate::session) struct Presence {
     phase: Duration,
     heartbeats: u64,
     born: Instant,
-    /// Some socket has been greeted on the input channel since the session came to life.
+    /// Whether some socket has been greeted on `input` since this actor started.
     input_seen: bool,
     used: Option<Instant>,
 }
 
 impl Presence {
-    /// Sessions that come to life together, or whose pages come back together, as after a restart, do not all wake up in
-    /// the same moment from then on: who speaks in that moment would hear it.
+    /// The session id decides when heartbeats start. Otherwise sessions that are loaded together, as after a restart,
+    /// would all wake up in the same moment, and live sound would stutter in it.
     pub(in crate::session) fn new(session: &SessionId) -> Self {
         let mut hasher = DefaultHasher::new();
         session.hash(&mut hasher);
@@ -52,7 +52,7 @@ impl Presence {
         }
     }
 
-    /// Somebody listens from now on.
+    /// The first socket on `input` has come: its heartbeats start after this session's phase.
     fn begin(&mut self) {
         self.heartbeat.reset_after(self.phase);
     }
@@ -77,7 +77,8 @@ impl Session {
             Urgent::System(notice) => self.on_system(&notice),
             Urgent::Settings { new, reply } => drop(reply.send(self.on_settings(*new))),
             Urgent::Inquiry(inquiry) => self.on_inquiry(*inquiry),
-            // The loop ends with this turn; who comes second asks again when it is over.
+            // The actor ends after this message. A second deletion is dropped; its sender asks again when the first is
+            // done.
             Urgent::Delete(doom) => drop(self.doom.get_or_insert(doom)),
         }
     }
@@ -131,12 +132,12 @@ impl Session {
         Ok(Attached { greeting, start, lanes })
     }
 
-    /// A cursor without an epoch is one of this session's history, wherever it comes from.
+    /// A cursor without an epoch is taken as one of this session's history.
     fn trusts(&self, cursor: Cursor) -> bool {
         cursor.epoch.is_none_or(|epoch| epoch == self.epoch)
     }
 
-    /// The store learns that the session is used, not more often than it needs to know.
+    /// Tells the store that the session is in use, at most once in `USED_EVERY`.
     pub(in crate::session) fn note_use(&mut self) {
         self.note_use_every(USED_EVERY);
     }
@@ -153,7 +154,7 @@ impl Session {
         self.audience.signal_everyone(&Signal::System(notice.clone()));
     }
 
-    /// As long as there are sockets.
+    /// Called only while sockets are attached.
     pub(in crate::session) fn on_heartbeat(&mut self) {
         self.audience.sweep();
         self.stop_following_alone();
@@ -169,7 +170,7 @@ impl Session {
         self.audience.signal_channel(Channel::Input, &Signal::Heartbeat { count, uptime_seconds });
     }
 
-    /// Somebody who comes while storage does not answer learns why nothing happens.
+    /// Tells a new socket why nothing happens while storage does not answer.
     fn tell_trouble(&mut self, connection: ConnectionId) {
         if let Some(reason) = self.env.store.trouble() {
             let problem = Problem::StoreStalled { reason };
@@ -178,7 +179,7 @@ impl Session {
         }
     }
 
-    /// Writing does not work, and why; or it works again.
+    /// Storage has failed, with the reason; `None`: it works again.
     pub(in crate::session) fn on_trouble(&mut self, reason: Option<String>) {
         if let Some(reason) = reason {
             let problem = Problem::StoreStalled { reason };
@@ -203,7 +204,7 @@ mod tests {
             let phase = begun.elapsed();
             assert!(phase <= HEARTBEAT);
             phases.insert(phase);
-            // The page comes back together with those of others.
+            // The page reconnects at the same moment as others.
             let begun = Instant::now();
             presence.begin();
             presence.heartbeat.tick().await;

@@ -1,5 +1,5 @@
-//! One reader's view of a session: first what it missed, from the store, then what happens, as it happens.
-//! Passing signals overtake the history. A socket that falls behind catches up from the store by itself.
+//! One socket's view of a session: first the events it missed, from the store, then new events as they happen. Signals
+//! overtake the replay. A socket that falls behind catches up from the store by itself.
 
 use super::audience::{Dropped, Lanes, LogLane};
 use crate::files::Files;
@@ -21,11 +21,11 @@ use tokio::sync::{mpsc, watch};
 #[derive(Debug)]
 pub enum Step {
     Deliver(Delivery),
-    /// The history is through; told once.
+    /// The replay is complete. Sent once.
     CaughtUp,
 }
 
-/// Why nothing comes any more.
+/// Why a reader ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ReaderEnd {
     #[error("the session was unloaded or has failed")]
@@ -41,11 +41,11 @@ pub enum ReaderEnd {
 /// Where a reader begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum Start {
-    /// With everything that came after this.
+    /// After this position.
     Resume(Position),
-    /// With the history.
+    /// With the whole history.
     Whole,
-    /// With the newest so many events of the history.
+    /// With this many of the newest events.
     Last(usize),
 }
 
@@ -57,9 +57,9 @@ pub struct Reader {
     connection: ConnectionId,
     /// Everything up to here has been delivered.
     cursor: Position,
-    /// Set until the first page tells where it begins.
+    /// How many events to replay; set until the first page is loaded.
     last: Option<usize>,
-    /// News up to here is history by now, and not delivered.
+    /// News ([`Event::is_news`]) up to here is out of date and not delivered.
     old_news: Position,
     page: VecDeque<Arc<Entry>>,
     /// Everything up to here is in `page` or was delivered.
@@ -113,7 +113,7 @@ impl Reader {
         }
     }
 
-    /// Waits for what comes next. Loses nothing when it is cancelled.
+    /// Waits for the next step. Cancelling it loses nothing.
     pub async fn next(&mut self) -> Result<Step, ReaderEnd> {
         loop {
             if let Ok(signal) = self.signals.try_recv() {
@@ -150,7 +150,7 @@ impl Reader {
         }
     }
 
-    /// What is there already. Nobody is to be woken for what is not.
+    /// The next step, if it is available without waiting.
     pub fn ready(&mut self) -> Option<Step> {
         if let Ok(signal) = self.signals.try_recv() {
             return Some(Step::Deliver(Delivery::Passing(signal)));
@@ -168,7 +168,7 @@ impl Reader {
         self.hand_on(item)
     }
 
-    /// `None`: it was delivered already, from the store.
+    /// `None`: the event was already delivered from the store.
     fn hand_on(&mut self, item: Delivery) -> Option<Step> {
         match item {
             Delivery::Logged(entry) if self.position(&entry) > self.cursor => {
@@ -193,7 +193,7 @@ impl Reader {
         signal.map(|signal| Step::Deliver(Delivery::Passing(signal))).ok_or_else(|| self.end())
     }
 
-    /// Why the session has let this socket go.
+    /// Why the session dropped this socket.
     pub fn end(&self) -> ReaderEnd {
         match self.dropped.get() {
             Some(Dropped::Slow) => ReaderEnd::Slow,
@@ -229,7 +229,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Takes a new place in the audience; what was missed between is in the store.
+    /// Gets a new log lane; the events missed in between are in the store.
     async fn catch_up(&mut self) -> Result<(), ReaderEnd> {
         let lane = self.session.catch_up(self.connection).await;
         self.log = lane.ok_or_else(|| self.end())?;
@@ -243,7 +243,7 @@ impl Drop for Reader {
     }
 }
 
-/// Never, on a socket that plays nothing.
+/// Waits for ever on a socket that plays no sound.
 async fn next_sound(listener: &mut Option<Listener>) -> Sound {
     match listener {
         Some(listener) => listener.next().await,
@@ -260,11 +260,11 @@ fn play(sound: Sound) -> Step {
     }))
 }
 
-/// Where a view's history is found.
+/// Where the history of a view is read.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Source {
     pub(in crate::session) store: Store,
-    /// The session may move to another project while this one reads.
+    /// The session may move to another project while this socket reads.
     pub(in crate::session) workplace: watch::Receiver<Files>,
     pub(in crate::session) key: SessionKey,
     pub(in crate::session) principal: Principal,
@@ -291,7 +291,7 @@ impl Source {
         Ok((after, page))
     }
 
-    /// A stored list is shown as it is now, and left out if it cannot be made.
+    /// Stored file lists have no content. The list is made anew, and left out if that fails.
     async fn fill_in(&self, entry: Arc<Entry>) -> Option<Arc<Entry>> {
         let Event::Files { kind, list: None } = entry.event else { return Some(entry) };
         let event = Event::Files { kind, list: Some(self.list(kind).await?) };
