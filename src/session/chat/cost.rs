@@ -1,30 +1,32 @@
-//! What a turn with a chat model has cost: as its server tells, and as far as that says nothing, by the length of what
-//! went to and fro. A turn that was cancelled or cut off has cost something too.
+//! Tokens of one turn with a chat model: as reported by its server, otherwise estimated from the length of question and
+//! answer. A turn that was cancelled or cut off counts too.
 
 use crate::provider::chat::{
     ChatError, ChatMessage, ChatOutput, ChatRequest, ToolCall, ToolSpec, Usage,
 };
 
-/// Japanese has about one token per character of three bytes, English one per four bytes.
+/// For estimates. Japanese has about one token per character of three bytes, English one per four bytes.
 pub(super) const BYTES_PER_TOKEN: usize = 3;
-/// Of a picture, in tokens; vendors count from some hundred to some thousand.
+/// Tokens assumed for a picture; vendors count from some hundred to some thousand.
 const PICTURE: usize = 1_000;
 
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// In bytes.
+    /// Bytes of the request.
     asked: usize,
+    /// Bytes of the answer.
     said: usize,
+    /// Usage as the server reported it.
     told: Option<Usage>,
     end: End,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// It goes on, or nobody wanted the rest.
+    /// The turn goes on, or ended before its answer was complete.
     Open,
     Complete,
-    /// Its server refused, so nobody has worked for it.
+    /// The turn failed before any output, but not by a timeout. Only what the server reported counts.
     Refused,
 }
 
@@ -59,7 +61,7 @@ impl Tally {
         let Usage { input, output } = match (self.end, self.told) {
             (End::Complete, Some(told)) => told,
             (End::Refused, told) => told.unwrap_or_default(),
-            // Told at the beginning, when there was hardly any answer.
+            // Reported at the beginning, when there was hardly any answer.
             (End::Open, Some(told)) => Usage { input: told.input, output: told.output.max(said) },
             (End::Open | End::Complete, None) => Usage { input: asked, output: said },
         };
@@ -67,7 +69,7 @@ impl Tally {
     }
 }
 
-/// Whoever was silent for minutes may well have thought.
+/// A timeout is not a refusal: the model may have worked all that time.
 fn is_refusal(error: &ChatError) -> bool {
     match error {
         ChatError::Timeout { .. } => false,
@@ -136,7 +138,7 @@ mod tests {
         check(&[said("123456"), DONE], 6);
         check(&[], 4);
         check(&[said("123456")], 6);
-        // As Anthropic begins, and is cut off.
+        // Anthropic reports usage at the beginning; here the connection is cut off afterwards.
         let cut = ChatOutput::Failed(ChatError::Network { reason: "cut off".to_owned() });
         check(&[said("123456"), told(500, 1), cut], 502);
     }

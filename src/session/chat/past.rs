@@ -1,16 +1,17 @@
-//! What was said in the session so far, by voice and in the chat: models are told of it what they have room for.
+//! What was said in the session so far, by voice and in the chat. Models are told as much of it as they have room for.
 
 use crate::message::{Channel, Event, Position, Seq, Speaker, View};
 use crate::provider::live::Said;
 use crate::store::{SessionKey, Store, StoreError};
 use tracing::warn;
 
-/// How many packets of the chat are looked at; a model takes of them what it has room for.
+/// How many of the newest chat events are read; a model takes as many of them as it has room for.
 const LOOKED_BACK: usize = 200;
-/// In characters: one long answer must not push everything else out.
+/// In characters. One long answer must not push everything else out.
 const LONGEST: usize = 1_000;
 
-/// For a live model: up to this event, oldest first. What the model is asked right now is no past, although it is in the log already.
+/// What was said up to the event `upto`, oldest first, for a live model. `asked` is what the model is asked right now;
+/// it is left out, although the log has it already.
 pub(in crate::session) async fn said(
     store: Store,
     key: SessionKey,
@@ -26,7 +27,7 @@ pub(in crate::session) async fn said(
     }
 }
 
-/// What is wanted of the newest packets of the chat up to this one, oldest first.
+/// What `wanted` picks from the newest chat events up to `upto`, oldest first.
 pub(super) async fn recent<T>(
     store: &Store,
     key: SessionKey,
@@ -44,7 +45,7 @@ pub(super) async fn recent<T>(
     Ok(found)
 }
 
-/// Who has said what, typed or spoken, to whichever model.
+/// Who said what, typed or spoken, to any model.
 pub(super) fn spoken(event: &Event) -> Option<(Speaker, &str)> {
     match event {
         Event::UserText { text, .. } => Some((Speaker::User, text)),

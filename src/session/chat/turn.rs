@@ -1,5 +1,5 @@
-//! One turn with a chat model: what was said before goes along as far as it fits, and what it costs is written down.
-//! Runs beside the actor, which only sees the pieces of the answer.
+//! One turn with a chat model. It is told as much of the past as fits, and its tokens are counted. Runs beside the
+//! actor, which sees only the parts of the answer.
 
 use super::cost::{BYTES_PER_TOKEN, Tally};
 use super::past;
@@ -17,12 +17,12 @@ use std::collections::VecDeque;
 use tokio::sync::mpsc;
 use tracing::warn;
 
-/// What a model is taken to read when nobody said.
+/// Tokens that a model is assumed to read if the configuration does not say.
 const USUAL_CONTEXT: u32 = 8192;
-/// What is left for the answer when nobody said.
+/// Tokens left for the answer if the configuration does not say.
 const USUAL_ANSWER: u32 = 2048;
 
-/// Where in which session.
+/// Which session, and how much of its history the model may know.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Place {
     pub(in crate::session) key: SessionKey,
@@ -47,7 +47,7 @@ pub(in crate::session) fn ask(
     ChatTurn { output: incoming }
 }
 
-/// The same for an agent, which brings its own conversation along.
+/// Asks the model for an agent, which brings its own conversation along.
 pub(in crate::session) fn ask_for_agent(
     env: &Env,
     principal: &Principal,
@@ -61,7 +61,7 @@ pub(in crate::session) fn ask_for_agent(
     ChatTurn { output: incoming }
 }
 
-/// Who pays for a turn.
+/// The principal who pays for a turn: its daily limit is checked, and its tokens are counted.
 struct Purse {
     env: Env,
     principal: Principal,
@@ -75,7 +75,7 @@ impl Purse {
         output: &mpsc::Sender<ChatOutput>,
     ) {
         if let Err(error) = self.check().await {
-            // Nobody is left to tell if this fails.
+            // Fails only if nobody waits for the answer any more.
             let _ = output.send(ChatOutput::Failed(error)).await;
             return;
         }
@@ -89,7 +89,7 @@ impl Purse {
             let Some(piece) = piece else { break };
             tally.note(&piece);
             if is_last(&piece) {
-                // Before it is told, so that the next question knows of it.
+                // Counted before the end is passed on, so that the next turn is checked against it.
                 self.count(&tally).await;
                 let _ = output.send(piece).await;
                 return;
@@ -98,7 +98,7 @@ impl Purse {
                 break;
             }
         }
-        // Its connection is closed before anybody waits for the disk.
+        // The connection to the model is closed before we wait for the disk.
         drop(turn);
         self.count(&tally).await;
     }
@@ -150,7 +150,7 @@ impl Turn {
         match self.prepare(&mut request).await {
             Ok(()) => self.purse.converse(config, request, &self.output).await,
             Err(error) => {
-                // Nobody is left to tell if this fails.
+                // Fails only if nobody waits for the answer any more.
                 let _ = self.output.send(ChatOutput::Failed(error)).await;
             }
         }
@@ -172,7 +172,7 @@ impl Turn {
         tokens.saturating_mul(BYTES_PER_TOKEN).saturating_sub(request.text.len() + prompt)
     }
 
-    /// What both sides have said, oldest first.
+    /// What the user and the models have said, oldest first.
     async fn said(&self) -> Result<Vec<ChatMessage>, StoreError> {
         let Place { key, upto, .. } = self.place;
         past::recent(&self.purse.env.store, key, upto, message).await
@@ -188,7 +188,8 @@ fn message(event: &Event) -> Option<ChatMessage> {
     })
 }
 
-/// The request itself is in the log already, and so are those that wait behind it: neither has been answered.
+/// The log already has the request itself and the texts queued behind it. They are not answered yet, so they are no
+/// history.
 fn without(mut said: Vec<ChatMessage>, request: &str) -> Vec<ChatMessage> {
     let is_request = |message: &ChatMessage| matches!(message, ChatMessage::User { text, .. } if text == request);
     let Some(at) = said.iter().rposition(is_request) else { return said };
@@ -199,7 +200,7 @@ fn without(mut said: Vec<ChatMessage>, request: &str) -> Vec<ChatMessage> {
     said
 }
 
-/// The newest that fit, beginning with something that the user said.
+/// Keeps the newest messages that fit. The first one must be of the user.
 fn fitting(said: Vec<ChatMessage>, room: usize) -> Vec<ChatMessage> {
     let mut left = room;
     let mut kept = VecDeque::new();

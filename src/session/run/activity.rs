@@ -1,4 +1,4 @@
-//! What agents do while they work: tools and plans are remembered, states and costs pass by.
+//! What agents report while they work. Tool calls and plans are stored as events; states and usage are only signalled.
 
 use super::lanes::LaneId;
 use crate::message::{
@@ -10,9 +10,10 @@ use crate::session::actor::Session;
 use crate::session::approval::gate;
 use crate::session::journal::Step;
 
-/// What is kept of a tool's input and output.
+/// Bytes kept of each text of a tool call: name, input, output and error.
 const LONGEST_TEXT: usize = 16 * 1024;
-/// Tools of a run whose last news are remembered; older ones may be told twice.
+/// Tool calls of a run whose last state is remembered, to drop repeats. Full: the oldest is forgotten and may be told
+/// twice.
 const REMEMBERED: usize = 256;
 
 impl Session {
@@ -44,7 +45,7 @@ impl Session {
     }
 
     pub(in crate::session) fn on_state(&mut self, agent: AgentSlot, state: AgentState) {
-        // An agent waits also while the rules decide by themselves; that is over before anybody could see it.
+        // An agent also waits while the gate decides by the rules alone; that is over before anybody could see it.
         if state == AgentState::WaitingForConfirmation && !self.gate.asks_user(agent) {
             return;
         }
@@ -58,7 +59,7 @@ impl Session {
         self.audience.tell_knowing(Channel::Agent(agent), &Signal::State { agent, note });
     }
 
-    /// Who comes in the middle of a run learns what is going on.
+    /// Tells a new socket what each agent is doing right now.
     pub(in crate::session) fn tell_present_state(&mut self, view: View, connection: ConnectionId) {
         for agent in AgentSlot::ALL {
             let channel = Channel::Agent(agent);

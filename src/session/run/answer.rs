@@ -1,4 +1,4 @@
-//! What a run says: events that stay, and its answer, which is shown while it is made and kept when it is whole.
+//! Output of a run: its events, and its answer, which is sent in parts while it grows and stored when it is complete.
 
 use super::lanes::LaneId;
 use super::progress;
@@ -8,7 +8,7 @@ use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
 use crate::session::sockets::audience::Piece;
 
-/// Longer answers are told in several parts.
+/// In bytes. Longer answers are stored in several parts.
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
 impl Session {

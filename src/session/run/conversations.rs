@@ -1,5 +1,5 @@
-//! What the session's agents call their conversations, so that a new process goes on where the last one ended:
-//! after a restart, after a rest, after a crash.
+//! Names that agents gave their conversations, so that a new process continues where the last one ended: after a
+//! restart, after a rest, after a crash.
 
 use super::lane::Lane;
 use crate::message::Channel;
@@ -7,7 +7,7 @@ use crate::store::Conversation;
 
 #[derive(Debug)]
 pub(in crate::session) struct Conversations {
-    /// One for each slot, agent and directory, so the configuration bounds them.
+    /// One for each slot, agent and directory, so the configuration bounds their number.
     known: Vec<Conversation>,
 }
 
@@ -16,7 +16,7 @@ impl Conversations {
         Self { known }
     }
 
-    /// The one that this lane's agent had where it works now.
+    /// The conversation that this lane's agent had in its current directory.
     pub(super) fn of(&self, lane: &Lane) -> Option<String> {
         let Channel::Agent(slot) = lane.channel else { return None };
         let (agent, directory) = lane.program()?;
@@ -26,7 +26,7 @@ impl Conversations {
         self.known.iter().find(is_it).map(|one| one.name.clone())
     }
 
-    /// The agent has told its name for the conversation; returned if it is to be stored.
+    /// The agent has told the name of its conversation. Returns the conversation if it has to be stored.
     pub(super) fn note(&mut self, lane: &Lane, name: String) -> Option<Conversation> {
         let Channel::Agent(slot) = lane.channel else { return None };
         if self.of(lane).is_some_and(|known| known == name) {

@@ -1,4 +1,4 @@
-//! A run on its channel: how far it is, what it has said, what is still to be found out about it.
+//! A run on its lane: how far it is, what it has said, what is still to be found out about it.
 
 use crate::message::{AgentState, FileNote, PlaceKind, Run, RunOutcome, ToolState, Usage};
 use crate::provider::agent::AgentEnd;
@@ -7,69 +7,69 @@ use std::collections::VecDeque;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-/// A run that waits for the channel.
+/// A run in the queue of its lane.
 #[derive(Debug)]
 pub(in crate::session) struct Waiting {
     pub(super) run: Run,
-    /// When it was asked for, among the session's commands; 0 for what an earlier process left.
+    /// The order of the command that requested it; 0 for a run that an earlier process left.
     pub(super) order: u64,
 }
 
-/// The run that has the channel.
+/// The current run of a lane.
 #[derive(Debug)]
 pub(in crate::session) struct Current {
     pub(in crate::session) run: Run,
     pub(super) order: u64,
     pub(super) phase: Phase,
     pub(super) answer: String,
-    /// A part of the answer has been told already.
+    /// A part of the answer is already stored.
     pub(super) in_parts: bool,
-    /// The model had no room for the rest of its answer.
+    /// The answer stopped at the model's output limit.
     pub(super) cut_off: bool,
-    /// What of the answer is not passed on yet.
+    /// The part of the answer that has not been sent to sockets yet.
     pub(super) fresh: String,
-    /// The line of the answer that is not whole yet.
+    /// The incomplete last line of the answer.
     pub(super) line: String,
-    /// What the agent thinks, as far as it is not told yet.
+    /// The part of the agent's thoughts that has not been told yet.
     pub(super) thought: String,
     pub(in crate::session) changed: Vec<String>,
-    /// What was last told of each of its tools.
+    /// Id, state and name last told of each tool call.
     pub(super) tools: VecDeque<(String, ToolState, String)>,
     pub(super) state: AgentState,
-    /// Of this run alone.
+    /// Usage of this run alone.
     pub(in crate::session) usage: Option<Usage>,
     pub(in crate::session) started: Instant,
-    /// Files that this run made, as they will be told.
+    /// Files that this run made; announced when it ends.
     pub(super) made: Vec<FileNote>,
-    /// Where the agent works, when that is known.
+    /// Where the agent works, once that is known.
     pub(in crate::session) place: Option<PlaceKind>,
-    /// The agent's place before this run.
+    /// The state of the workplace before this run.
     pub(in crate::session) before: Option<Box<Before>>,
-    /// Its preparation, or the wait for its backup. Nobody needs either when the run is over.
+    /// The preparation, or the wait for the file backup. Aborted when the run is over.
     pub(in crate::session) preparing: Option<AbortHandle>,
-    /// There is no backup for it, and its user knows.
+    /// The user was told that the run has no file backup.
     pub(in crate::session) is_unguarded: bool,
-    /// What it has changed, when that is known.
+    /// Changes found on disk, once they are known.
     pub(in crate::session) files: Changed,
-    /// How many looks at its files are still under way.
+    /// Inspections of its files that are still under way.
     pub(in crate::session) looking: usize,
-    /// How it ended, while it waits for them.
+    /// How the run ended, while it waits for the inspections.
     pub(in crate::session) ending: Option<Ending>,
 }
 
 impl Current {
-    /// A picture can be found twice: told by the agent, and seen among what has changed.
+    /// A picture can be found twice: reported by the agent, and among the changed files.
     pub(in crate::session) fn add_made(&mut self, note: FileNote) {
         keep_once(&mut self.made, note);
     }
 
-    /// Whether it is told to stop, or has stopped.
+    /// Whether the run was told to stop, or has stopped.
     pub(in crate::session) fn is_stopping(&self) -> bool {
         self.ending.is_some() || matches!(self.phase, Phase::Stopping { .. })
     }
 }
 
-/// How a run ended, with what is to be said about it.
+/// How a run ended, with the reason if it failed.
 #[derive(Debug)]
 pub(in crate::session) enum Ending {
     Finished,
@@ -99,7 +99,7 @@ impl From<AgentEnd> for Ending {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Waiting for its commit.
+    /// Waiting for its commit; an agent also waits for its workplace.
     Starting,
     Running,
     Stopping {
@@ -107,7 +107,7 @@ pub(super) enum Phase {
     },
 }
 
-/// The newer look at a file counts.
+/// The newer note about a file replaces the older one.
 fn keep_once(made: &mut Vec<FileNote>, note: FileNote) {
     let known = made.iter_mut().find(|made| made.path.is_some() && made.path == note.path);
     match known {

@@ -1,4 +1,4 @@
-//! Work on one channel: one run at a time, a bounded queue behind it, and the link to whoever does the work.
+//! One lane: the current run of a channel, a bounded queue behind it, and the link to the model or agent that works.
 
 use super::current::{Current, Phase, Waiting};
 use super::meter::Meter;
@@ -16,8 +16,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long an agent may take to stop before its link is cut, which ends it the hard way. Three seconds to stop by
-/// itself, two for its processes to leave, and some for the kernel.
+/// How long an agent may take to stop before its link is cut, which kills it. Three seconds to stop by itself, two for
+/// its processes to exit, and some for the kernel.
 const STOP_DEADLINE: Duration = Duration::from_secs(7);
 
 #[derive(Debug)]
@@ -26,11 +26,11 @@ pub(in crate::session) struct Lane {
     pub(in crate::session) current: Option<Current>,
     pub(in crate::session) queue: VecDeque<Waiting>,
     worker: Worker,
-    /// Since when the worker has had nothing to do.
+    /// Since when the worker has been idle.
     free_since: Instant,
-    /// Somebody else is busy in its place; runs wait.
+    /// Something else uses the agent's workplace; no run starts.
     held: bool,
-    /// Answers to cancels that came too late for their run; they must not end the next one.
+    /// Late answers that are still due to cancels whose run ended by itself; they must not end the next run.
     stray_cancels: u32,
     pub(in crate::session) meter: Meter,
 }
@@ -41,7 +41,7 @@ enum Worker {
         config: ChatConfig,
         turn: Option<ChatTurn>,
     },
-    /// The link is kept from run to run.
+    /// The link is kept between runs.
     Agent {
         config: AgentConfig,
         place: Place,
@@ -49,21 +49,21 @@ enum Worker {
     },
 }
 
-/// What a worker says.
+/// Output of a worker.
 #[derive(Debug)]
 pub(in crate::session) enum LaneOutput {
     Chat(ChatOutput),
     Agent(AgentOutput),
-    /// The worker is gone without a word.
+    /// The link closed without telling an end.
     Lost,
 }
 
-/// How far a stop got at once.
+/// What a stop has achieved at once.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// The worker is down; the run is over.
     Done,
-    /// The worker was told and will answer.
+    /// The worker was told to stop and will tell its end.
     Pending,
 }
 
@@ -112,10 +112,10 @@ impl Lane {
         self.held = false;
     }
 
-    /// Gives the channel to a run; its worker starts with [`Lane::begin`].
+    /// Makes a run the current one; its worker starts with [`Lane::begin`].
     pub(super) fn take(&mut self, waiting: Waiting) {
         let Waiting { run, order } = waiting;
-        // One that is a new process for each prompt counts from nothing each time.
+        // An agent that is a new process for each prompt reports its cost from zero each time.
         if matches!(&self.worker, Worker::Agent { config, .. } if !config.goes_on()) {
             self.meter = Meter::default();
         }
@@ -146,7 +146,7 @@ impl Lane {
         });
     }
 
-    /// The next run works here; what the last one left behind ends.
+    /// Sets the workplace of the next run. A process left by the last run ends.
     pub(in crate::session) fn move_to(&mut self, new: Place) {
         if let Worker::Agent { place, link, .. } = &mut self.worker {
             *link = None;
@@ -154,7 +154,7 @@ impl Lane {
         }
     }
 
-    /// The run that has the channel works here. An agent that is warm elsewhere ends.
+    /// Sets the workplace of the current run. An agent that is warm elsewhere ends.
     pub(in crate::session) fn work_at(&mut self, new: Place) {
         if let Worker::Agent { place, .. } = &self.worker
             && *place != new
@@ -163,7 +163,7 @@ impl Lane {
         }
     }
 
-    /// Of the agent that has the channel; the scripted one has none.
+    /// The configuration of the lane's agent; `None` for the chat and for the scripted agent.
     pub(in crate::session) fn row(&self) -> Option<&AgentRow> {
         match &self.worker {
             Worker::Agent { config: AgentConfig::Program(program), .. } => Some(&program.row),
@@ -174,7 +174,7 @@ impl Lane {
         }
     }
 
-    /// Whether the agent asks before it acts.
+    /// Whether the agent asks for approval before it acts.
     pub(in crate::session) fn has_approvals(&self) -> bool {
         match &self.worker {
             Worker::Chat { .. } => true,
@@ -190,20 +190,20 @@ impl Lane {
         }
     }
 
-    /// Whom the user speaks to here, and about what: which agent, and where it works.
+    /// Name and directory of the agent. What the user always allows is remembered for this pair only.
     pub(in crate::session) fn whose(&self) -> Option<(String, PathBuf)> {
         let name = self.row().map_or_else(String::new, |row| row.name.clone());
         self.directory().map(|directory| (name, directory.to_owned()))
     }
 
-    /// The next question goes to this model.
+    /// The next question goes to this chat model.
     pub(in crate::session) fn choose_chat(&mut self, chosen: &ChatConfig) {
         if let Worker::Chat { config, .. } = &mut self.worker {
             *config = chosen.clone();
         }
     }
 
-    /// The next run is this agent's; another one that waited for work ends.
+    /// The next run is done by this agent; the process of another one that waited for work ends.
     pub(in crate::session) fn give_to(&mut self, chosen: AgentConfig) {
         if let Worker::Agent { config, link, .. } = &mut self.worker
             && *config != chosen
@@ -214,8 +214,8 @@ impl Lane {
         }
     }
 
-    /// Which program has the channel, and where it works; `None` if it is none, or none that has to be
-    /// reminded.
+    /// Name and directory of the agent program, by which its conversation is remembered. `None` for the chat, and for
+    /// agents whose conversations we do not have to name.
     pub(super) fn program(&self) -> Option<(&str, &Path)> {
         match &self.worker {
             Worker::Agent { config: AgentConfig::Program(program), place, .. } => {
@@ -229,7 +229,7 @@ impl Lane {
         }
     }
 
-    /// Whether the agent could be started before anybody asks it something.
+    /// Whether the agent could be started ahead of a request.
     pub(super) fn could_be_warm(&self) -> bool {
         match &self.worker {
             Worker::Chat { .. } => false,
@@ -239,11 +239,11 @@ impl Lane {
         }
     }
 
-    /// Starts the agent before anybody asks it something. One that is not asked ends like one that was.
+    /// Starts the agent ahead of a request. If none comes, it ends by the idle timeout, like any other agent.
     pub(super) fn warm(&mut self, resume: Option<String>) {
         if let Worker::Agent { config, place, link: link @ None } = &mut self.worker {
             let fresh = agent::start(&config.resuming(resume), place);
-            // An agent that does not take it is started by its prompt.
+            // If the link does not take this, the first prompt starts the agent.
             let _ = fresh.input.try_send(AgentInput::Warm);
             *link = Some(fresh);
             self.stray_cancels = 0;
@@ -251,8 +251,8 @@ impl Lane {
         }
     }
 
-    /// Starts the worker on a run that is still wanted; one that has no process goes on with the conversation
-    /// `resume`. False: the worker does not take it.
+    /// Starts the worker on a run that is still wanted. An agent without a process continues the conversation `resume`.
+    /// False: the worker does not take the run.
     pub(super) fn begin(
         &mut self,
         run: RunId,
@@ -305,7 +305,7 @@ impl Lane {
             }
             (Worker::Agent { link, .. }, Phase::Stopping { .. }) => {
                 if let Some(link) = link {
-                    // Full: it will end by the deadline.
+                    // Full: the deadline ends the agent.
                     let _ = link.input.try_send(AgentInput::CancelNow);
                 }
                 Stop::Pending
@@ -329,7 +329,7 @@ impl Lane {
         }
     }
 
-    /// When a worker that was told to stop must have done so.
+    /// The deadline of a worker that was told to stop.
     pub(in crate::session) fn deadline(&self) -> Option<Instant> {
         let current = self.current.as_ref().filter(|current| current.ending.is_none())?;
         match current.phase {
@@ -338,7 +338,7 @@ impl Lane {
         }
     }
 
-    /// Since when an agent is kept that has nothing to do; `None` if it works or there is none.
+    /// Since when the process of an agent is kept without work; `None` if it works or there is no process.
     pub(super) fn unused_since(&self) -> Option<Instant> {
         match &self.worker {
             Worker::Agent { link: Some(_), .. } if self.is_idle() => Some(self.free_since),
@@ -346,7 +346,7 @@ impl Lane {
         }
     }
 
-    /// Takes the run off the channel.
+    /// Takes the current run off the lane.
     pub(super) fn release(&mut self) -> Option<Current> {
         if let Worker::Chat { turn, .. } = &mut self.worker {
             *turn = None;
@@ -356,8 +356,8 @@ impl Lane {
         self.current.take()
     }
 
-    /// The preparation of the run ends: one that waits for its turn is never begun, one that has begun is not
-    /// finished.
+    /// Aborts the preparation of the run. If it still waits for its turn, it never begins; otherwise it stops after the
+    /// step that is under way.
     pub(in crate::session) fn stop_preparing(&mut self) {
         let preparing = self.current.as_mut().and_then(|current| current.preparing.take());
         if let Some(preparing) = preparing {
@@ -365,9 +365,9 @@ impl Lane {
         }
     }
 
-    /// True: this end of a prompt is the late answer to a cancel, and nothing ends by it. An agent answers every
-    /// cancel with exactly one `Done(Cancelled)`, so a prompt that ended by itself while it was being stopped
-    /// leaves one such answer behind.
+    /// True: this end of a prompt is the late answer to a cancel, and no run ends by it. An agent answers every cancel
+    /// with exactly one `Done(Cancelled)`, so a prompt that ended by itself while it was being stopped leaves one such
+    /// answer behind.
     pub(super) fn is_stray(&mut self, end: &AgentEnd) -> bool {
         let stopping = self.deadline().is_some();
         match end {
@@ -383,7 +383,7 @@ impl Lane {
         }
     }
 
-    /// Ends the worker and returns when everything it started is gone too.
+    /// Ends the worker. The future completes when every process that it started is gone.
     pub(in crate::session) fn end_worker(&mut self) -> impl Future<Output = ()> + Send + use<> {
         let link = match &mut self.worker {
             Worker::Chat { turn, .. } => {
@@ -399,7 +399,7 @@ impl Lane {
         }
     }
 
-    /// Drops the worker; whatever it started ends with it.
+    /// Drops the worker; every process that it started ends with it.
     pub(in crate::session) fn cut(&mut self) {
         self.stray_cancels = 0;
         match &mut self.worker {
@@ -423,7 +423,7 @@ impl Lane {
         }
     }
 
-    /// Takes further output that is ready right now, for one common write.
+    /// Takes further output that is ready right now, so that it shares one write.
     pub(super) fn more_output(&mut self) -> Option<LaneOutput> {
         match &mut self.worker {
             Worker::Chat { turn, .. } => {

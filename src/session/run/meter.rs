@@ -1,49 +1,49 @@
-//! What one run of an agent has used. Agents report how much their conversation holds and has cost so far. A run's own
-//! cost is how much that has grown since it began. Its tokens are estimated: every request to the model sends the whole
-//! conversation again, so each request has taken what the conversation held after it. What a tool has come to is the
-//! next request; some report one only while its tools run already. Who reports only at the end of a run has taken more than that tells.
+//! Usage of one run. Agents report the size and the cost of their whole conversation. A run's cost is the growth since
+//! it began. Its tokens are estimated: every model request sends the conversation again, so each request counts its
+//! size. The end of a tool call separates two requests, not its start: some agents report a request only while its
+//! tools already run. The estimate is too low for agents that report only at the end of a run.
 
 use crate::message::{Cost, Usage};
 
-/// Of one channel, over all its runs.
+/// Belongs to one channel and counts over all its runs.
 #[derive(Debug, Default)]
 pub(in crate::session) struct Meter {
-    /// What the conversation has cost by the last report.
+    /// Cost of the conversation by the last report.
     cost: f64,
-    /// What it had cost when the run began.
+    /// Cost of the conversation when the run began.
     cost_before: f64,
-    /// Tokens of the requests to the model that are over.
+    /// Tokens of this run's model requests that are over.
     tokens: u64,
-    /// What the conversation holds with the request that goes on.
+    /// Largest size of the conversation reported during the current request.
     request: u64,
-    /// The next report is about another request.
+    /// The next report is about a new request.
     is_over: bool,
 }
 
 impl Meter {
-    /// A run begins.
+    /// A run begins: it has used nothing, while the cost of the conversation goes on.
     pub(super) fn begin(&mut self) {
         *self = Self { cost: self.cost, cost_before: self.cost, ..Self::default() };
     }
 
-    /// A tool is done: the model will be asked again.
+    /// A tool call is done: the model will be asked again.
     pub(in crate::session) fn called(&mut self) {
         self.is_over = true;
     }
 
-    /// What the run has used so far, by the newest report.
+    /// What the run has used by the newest report.
     pub(super) fn read(&mut self, usage: &Usage) -> Usage {
         if std::mem::take(&mut self.is_over) {
             self.tokens = self.tokens.saturating_add(std::mem::take(&mut self.request));
         }
-        // Within a request the conversation only grows, however often that is told.
+        // Within one request the conversation only grows, however often its size is reported.
         self.request = self.request.max(usage.used);
         let used = self.tokens.saturating_add(self.request);
         Usage { used, size: usage.size, cost: usage.cost.as_ref().map(|cost| self.own(cost)) }
     }
 
     fn own(&mut self, cost: &Cost) -> Cost {
-        // Nothing gets cheaper: this is another conversation.
+        // Costs never fall, so this is a new conversation.
         if cost.amount < self.cost {
             self.cost_before = 0.0;
         }
@@ -65,7 +65,7 @@ mod tests {
     fn each_request_takes_the_whole_conversation_again() {
         let mut meter = Meter::default();
         meter.begin();
-        // Told while the answer comes.
+        // Reported several times while the answer comes.
         assert_eq!(meter.read(&report(1_000, 0.5)), report(1_000, 0.5));
         assert_eq!(meter.read(&report(1_200, 0.5)), report(1_200, 0.5));
         assert_eq!(meter.read(&report(1_200, 0.5)), report(1_200, 0.5));

@@ -1,22 +1,22 @@
-//! What an agent thinks and says, line by line.
+//! Cuts what an agent thinks and says into lines.
 
-/// What has no line ends is shown in pieces of this size.
+/// In bytes. Longer text without a line end is shown as it is.
 const LONGEST_LINE: usize = 4 * 1024;
 
-/// What becomes of a line that is not whole.
+/// What happens to the last line if it is not complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
     Kept,
-    /// Nothing more belongs to it.
+    /// Nothing more will be added to it.
     Told,
 }
 
-/// Takes the lines that are complete.
+/// Takes the complete lines out of `text`.
 pub(super) fn whole_lines(text: &mut String) -> Vec<String> {
     take_whole(text).lines().map(str::to_owned).collect()
 }
 
-/// The same as one text, after more was said; blank lines only between others.
+/// Adds `more` to `waiting` and takes the complete lines out as one text, without line ends around it.
 pub(super) fn told_lines(waiting: &mut String, more: &str, rest: Rest) -> String {
     waiting.push_str(more);
     let whole = match rest {

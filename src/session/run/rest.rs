@@ -1,5 +1,5 @@
-//! Agents that nobody has asked for anything for a while: their processes end, and the next request starts them
-//! again, with the conversation that they had.
+//! Ends the processes of agents that have been idle for long. The next request starts them again with the conversation
+//! that they had.
 
 use super::lane::Lane;
 use crate::session::actor::Session;
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tracing::info;
 
 impl Session {
-    /// When the next one has waited long enough.
+    /// When the next idle agent has waited long enough.
     pub(in crate::session) fn next_rest(&self) -> Option<Instant> {
         let patience = self.env.config.limits.agent_idle;
         self.lanes.iter().filter_map(Lane::unused_since).min().map(|since| since + patience)

@@ -1,4 +1,5 @@
-//! What the last process left behind: runs that it could not finish, and requests that still waited.
+//! What an earlier actor, usually of an earlier process, left unfinished: runs, open questions, tool calls, queued
+//! requests.
 
 use super::current::Waiting;
 use super::lanes::LaneId;
@@ -13,17 +14,17 @@ use crate::session::journal::Step;
 use crate::session::keeping::settings::differences;
 use crate::store::{Change, LeftCall};
 
-/// How much of a request is repeated when it was cut off.
+/// How much of an interrupted request its notice repeats.
 const REMINDER_CHARS: usize = 500;
 
-/// For the audit, beside who had allowed the call.
+/// Reasons for the audit log, beside who had allowed the call.
 const LEFT: &str = "interrupted: the gateway ended before the call did, and its outcome is unknown";
 const UNGATED_LEFT: &str =
     "ungated; interrupted: the gateway ended before the call did, and its outcome is unknown";
 
 impl Session {
-    /// What ran is told to be cut off, what waited is started. Requests to agents were meant for the session's project:
-    /// if that is `lost`, they are cut off too, because nobody wants them carried out in another one.
+    /// Announces interrupted runs and starts the queued ones. Requests to agents were meant for the session's project.
+    /// If that project is `lost`, they are interrupted too, because nobody wants them carried out in another one.
     pub(in crate::session) fn take_up(
         &mut self,
         cut_off: Vec<Run>,
@@ -51,7 +52,8 @@ impl Session {
         }
     }
 
-    /// Who asked is gone: nobody can say yes any more, and the questions are not shown as open for ever.
+    /// Refuses the questions that were left open. The agent that asked is gone, so an approval would have no effect,
+    /// and the questions must not be shown as open for ever.
     pub(in crate::session) fn settle_left(
         &mut self,
         questions: Vec<Confirmation>,
@@ -85,8 +87,8 @@ impl Session {
         }
     }
 
-    /// What they have come to is not known: they may have done all of it. Nothing is written down of those that were not
-    /// to be carried out anyway.
+    /// Ends the tool calls that were left open. They are shown as failed, but their outcome is unknown: they may have
+    /// done all of it. The audit log gets only those that were allowed or bypassed the gate.
     pub(in crate::session) fn end_left(&mut self, calls: Vec<LeftCall>) {
         let mut step = Step::default();
         for LeftCall { agent, run, mut note, decided } in calls {
@@ -129,7 +131,8 @@ impl Session {
         self.env.metrics.run_ended(RunOutcome::Interrupted);
     }
 
-    /// For good, also if it is allowed again: what is asked for from now on is meant for the gateway's own project.
+    /// The project is given up for good, even if it is allowed again later: requests from now on are meant for the
+    /// gateway's own project.
     fn give_up_project(&mut self, step: &mut Step, project: &str, astray: &[Run]) {
         step.changes.push(Change::Settings(differences(&self.settings, &self.env.config)));
         let mut told = Vec::new();

@@ -1,4 +1,4 @@
-//! What several runs have taken together.
+//! Time and usage of several runs together.
 
 use crate::message::{Cost, Usage};
 
@@ -6,7 +6,7 @@ use crate::message::{Cost, Usage};
 pub(in crate::session) struct Spent {
     /// `None`: there was no run.
     pub(in crate::session) seconds: Option<f64>,
-    /// As far as agents tell.
+    /// As far as agents report it.
     pub(in crate::session) usage: Option<Usage>,
 }
 
@@ -25,7 +25,7 @@ impl Spent {
     }
 }
 
-/// Two currencies have no sum: the newer one is what the agent costs now.
+/// Two currencies have no sum: the newer cost replaces the older one.
 fn sum(before: Option<Cost>, more: Option<&Cost>) -> Option<Cost> {
     match (before, more) {
         (Some(before), Some(more)) if before.currency == more.currency => {

@@ -1,5 +1,5 @@
-//! Agents that take long to start are started when somebody comes to their channel, so that the first request finds
-//! them there. Whatever goes wrong is told when there is a request.
+//! Starts slow agents when a socket attaches to their channel, so that the first request need not wait for them. Errors
+//! are told only when there is a request.
 
 use super::lane::Lane;
 use crate::message::{AgentSlot, Channel, RunId, Slots, View};
@@ -9,7 +9,7 @@ use crate::session::workplace::agent_home::Tenant;
 use crate::session::workplace::site::{Site, SiteError, SiteWish};
 use std::path::Path;
 
-/// Places that are being made, by slot.
+/// Workplaces that are made ahead of a request, by slot.
 #[derive(Debug, Default)]
 pub(in crate::session) struct Warming {
     placing: Slots<Placing>,
@@ -22,7 +22,7 @@ enum Placing {
     #[default]
     No,
     Alone,
-    /// This run begins when the place is made: nothing may change there while it works.
+    /// This run begins when the workplace is made: nothing may change there while an agent works.
     Awaited(RunId),
 }
 
@@ -31,17 +31,17 @@ impl Warming {
         &mut self.placing[slot]
     }
 
-    /// What the place of this agent lacks, and nobody was told yet.
+    /// What the workplace of this agent lacks and the user was not told yet.
     pub(in crate::session) fn lacks(&mut self, slot: AgentSlot) -> &mut Vec<String> {
         &mut self.lacks[slot]
     }
 
-    /// The places are those of another project from now on.
+    /// The session moved to another project, which has other workplaces.
     pub(in crate::session) fn forget_lacks(&mut self) {
         self.lacks = Default::default();
     }
 
-    /// True: the run will be prepared when the place is made.
+    /// True: the workplace is being made, and the run is prepared afterwards.
     pub(in crate::session) fn defer(&mut self, slot: AgentSlot, run: RunId) -> bool {
         let placing = self.of(slot);
         match placing {
@@ -55,7 +55,7 @@ impl Warming {
 }
 
 impl Session {
-    /// Nothing is started for a channel that nobody looks at.
+    /// Makes the workplace and starts the agent ahead of a request, if a socket sees its channel.
     pub(in crate::session) fn warm_up(&mut self, slot: AgentSlot) {
         let is_placing = !matches!(self.warming.of(slot), Placing::No);
         if !self.env.config.agents_early
@@ -92,7 +92,7 @@ impl Session {
                 self.warm_up(slot);
             }
             Placing::No | Placing::Alone => {
-                // Somebody may have left, asked or chosen meanwhile.
+                // The socket may have left, a request or another agent may have come meanwhile.
                 if let Some(site) = site
                     && self.is_watched(slot)
                     && self.lane_of(slot).could_be_warm()
@@ -120,7 +120,7 @@ impl Session {
     }
 }
 
-/// Where the next run would work, made if it is not there yet. Blocking.
+/// The workplace of the next run, made if it does not exist yet. Blocking.
 fn site(wish: &SiteWish) -> Option<Site> {
     match wish.worktree() {
         Ok(_) | Err(SiteError::NoWork) => {

@@ -1,4 +1,4 @@
-//! Runs: how requests become work on a channel, wait, start, speak, end and are cancelled.
+//! Runs: how requests are queued, start, produce output, end and are cancelled.
 
 use super::current::{Ending, Waiting};
 use super::lane::{LaneOutput, Stop};
@@ -24,7 +24,7 @@ use tokio::time::Instant;
 const OUTPUT_BATCH: usize = 64;
 
 impl Session {
-    /// A text typed where its answer appears.
+    /// A text typed in the pane where its answer appears.
     pub(in crate::session) fn run_from_pane(
         &mut self,
         asker: Asker,
@@ -43,7 +43,7 @@ impl Session {
         self.record_for(asker, step);
     }
 
-    /// A text typed in the chat for agents.
+    /// A text typed in the chat and meant for agents.
     pub(in crate::session) fn run_from_chat(
         &mut self,
         asker: Asker,
@@ -66,7 +66,7 @@ impl Session {
         self.record_for(asker, step);
     }
 
-    /// One request to each, with the files that were sent for all and those that were sent to its own pane.
+    /// Sends one request to each agent, with the files sent for all of them and the files sent to its own pane.
     pub(in crate::session) fn request_each(
         &mut self,
         step: &mut Step,
@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    /// All of them or none: a request that reaches only some could not be compared.
+    /// All agents or none: the results of a request that reached only some could not be compared.
     fn room_for_all(&mut self, asker: Asker, agents: AgentSet) -> Option<Asker> {
         agents
             .iter()
@@ -153,7 +153,7 @@ impl Session {
         self.lanes[lane_id].take(waiting);
     }
 
-    /// The run is on disk: now its worker may begin. What an agent works on is backed up first.
+    /// The run is stored: now its worker may begin. An agent's workplace is prepared and backed up first.
     pub(in crate::session) fn begin(&mut self, channel: Channel, run: RunId) {
         match channel {
             Channel::Agent(slot) => self.prepare(slot, run),
@@ -327,7 +327,7 @@ impl Session {
                     self.end_run(&mut step, lane_id, ending);
                 }
             }
-            // The run was cut off meanwhile; its file is there all the same.
+            // The run ended meanwhile; its file exists all the same.
             None => self.tell_file(&mut step, channel, note),
         }
         if !step.changes.is_empty() {
@@ -367,7 +367,7 @@ impl Session {
             self.sum_up(step, slot, &mut done, ending.outcome());
             self.append(step, run.channel, Event::RunEnded(ending.outcome()));
         }
-        // A stopped chat has said something too: what there is of an answer is shown before the notice.
+        // A stopped chat has said something too: the partial answer is shown before the notice.
         let silent =
             done.answer.is_empty() && (done.in_parts || !matches!(ending, Ending::Finished));
         if !silent {
@@ -403,7 +403,7 @@ impl Session {
         self.start_next(step, lane_id);
     }
 
-    /// Where the work is and how it is taken over, for frontends that have nothing but texts.
+    /// Tells where the work is and how to accept it, for frontends that show only text.
     fn tell_copy(&mut self, step: &mut Step, run: &Run, files: usize) {
         let Channel::Agent(agent) = run.channel else { return };
         let in_chat = (run.origin == RunOrigin::Request).then_some(Channel::Chat);
@@ -414,7 +414,7 @@ impl Session {
         }
     }
 
-    /// Tells the chat and whoever listens on the input channel how a request ended.
+    /// Tells the chat and the input channel how a request ended; of a cancelled one only the input channel.
     fn answer_request(&mut self, step: &mut Step, run: &Run, answer: String, ending: Ending) {
         let Channel::Agent(agent) = run.channel else { return };
         let answer = match ending {
@@ -427,10 +427,10 @@ impl Session {
         self.report(step, agent, ReportStage::Finished { request: run.text.clone(), answer });
     }
 
-    /// Tells the input channel, and the live model if somebody is talking with it.
+    /// Tells the input channel, and the live model if it is open.
     pub(super) fn report(&mut self, step: &mut Step, agent: AgentSlot, stage: ReportStage) {
         let report = AgentReport { agent, stage };
-        // A model with too much to read misses a remark; the report itself is in the log.
+        // A live model without room misses the remark; the report itself is stored.
         if self.voice.is_open() && self.voice.has_room() {
             let told = self.env.language.get().report_to_model(&report);
             step.effects.push(Effect::Show(LiveInput::Report(told)));
@@ -438,7 +438,7 @@ impl Session {
         self.append(step, Channel::Input, Event::AgentReport(report));
     }
 
-    /// Answers at once, at whatever moment it comes.
+    /// Takes a cancel in any phase of a run. Runs that were requested after the cancel go on.
     pub(in crate::session) fn cancel_run(
         &mut self,
         asker: Asker,
@@ -474,7 +474,7 @@ impl Session {
         }
     }
 
-    /// Takes requests from before `order` out of the queue and returns how many.
+    /// Takes cancelled requests out of the queue and returns how many.
     fn drop_waiting(
         &mut self,
         step: &mut Step,
@@ -497,7 +497,7 @@ impl Session {
         dropped.len()
     }
 
-    /// Workers that did not stop when told lose their link, and with it everything they started.
+    /// Cuts the links of workers that missed the stop deadline, which ends everything they started.
     pub(in crate::session) fn on_stop_deadline(&mut self) {
         let now = Instant::now();
         let mut step = Step::default();
