@@ -1,6 +1,6 @@
-//! The session actor: owns all mutable state of one session and is woken by one loop.
-//! Handlers are synchronous on purpose: nothing a peer, a provider or the disk does can make the loop wait.
-//! They live beside this file: `presence` (sockets), `desk` (commands), `work` (runs), `sound` (the live model).
+//! The session actor: owns all mutable state of one session and is woken by one loop. Handlers are synchronous on
+//! purpose: nothing a peer, a provider or the disk does can make the loop wait. They live in the rooms:
+//! `sockets::presence`, `command::desk`, `run::work`, `voice::sound`.
 
 use super::approval::gate::Gate;
 use super::command::desk::Desk;
@@ -53,7 +53,7 @@ pub(super) struct Session {
     pub(super) key: SessionKey,
     pub(super) principal: Principal,
     pub(super) settings: Arc<Settings>,
-    /// Tells handles and readers which project this is about; the same files as in `env`.
+    /// Tells handles and readers which project the session works on; the same files as in `env`.
     pub(super) workplace: watch::Sender<Files>,
     pub(super) epoch: Epoch,
     pub(super) commands: mpsc::Receiver<Submitted>,
@@ -78,7 +78,7 @@ pub(super) struct Session {
     _counted: Held,
 }
 
-/// The ways into a session.
+/// What a session shares with its handle: inboxes, microphone and speaker.
 #[derive(Debug)]
 pub(super) struct Inboxes {
     pub(super) commands: mpsc::Receiver<Submitted>,
@@ -88,33 +88,33 @@ pub(super) struct Inboxes {
     pub(super) speaker: Speaker,
 }
 
-/// What happens when a certain time has come.
+/// The timers of a session.
 #[derive(Debug, Clone, Copy)]
 enum Alarm {
-    /// A worker did not stop when it was told.
+    /// A worker missed its stop deadline.
     Stop,
-    /// Nobody answered a question.
+    /// An approval timed out.
     Confirm,
-    /// The place of a text in the log is not known, and is not waited for any longer.
+    /// The live model has not told the place of a text in time; the text is stored as it is.
     Write,
-    /// An agent had nothing to do for long.
+    /// An agent has been idle for too long.
     Rest,
-    /// Files were sent, and no text came after them.
+    /// Sent files have expired without a text.
     Files,
-    /// Nobody uses the session.
+    /// The session has been idle for too long.
     Unload,
 }
 
 /// Why an actor ended.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// Nobody needs it now.
+    /// The session was idle for too long, or no handle is left.
     Unloaded,
-    /// The gateway ends.
+    /// The gateway is stopping.
     Stopped,
-    /// What it believed is not what is stored; the next one starts from there.
+    /// A change could not be stored, so memory and store differ. The next actor starts from the store.
     Diverged,
-    /// Nothing of it is wanted any more.
+    /// The session is to be deleted.
     Deleted(Doom),
 }
 
@@ -175,8 +175,8 @@ impl Session {
 
     #[expect(clippy::too_many_lines, reason = "one arm for everything that wakes a session")]
     pub(super) async fn run(&mut self, stop: CancellationToken) -> Ended {
-        // Kept from turn to turn: all sessions wait for these two, and joining that crowd anew in every turn would
-        // cost more than most turns do.
+        // Kept from turn to turn: all sessions wait for these two, and registering anew in every turn would cost more
+        // than most turns do.
         let mut stopped = pin!(stop.cancelled());
         let mut trouble = pin!(news(self.env.store.watch_trouble()));
         let seldom = Doorbell::default();
@@ -204,7 +204,7 @@ impl Session {
                 submitted = self.commands.recv(), if self.desk.has_room() => match submitted {
                     Some(submitted) => {
                         self.desk.put(submitted);
-                        // A cancel sent before this command is in its lane by now, and goes first.
+                        // A cancel sent before this command is in the urgent inbox by now, and goes first.
                         self.take_urgent();
                     }
                     None => return Ended::Unloaded,
@@ -249,7 +249,7 @@ impl Session {
         }
     }
 
-    /// What time alone will bring about next.
+    /// The next timer that will fire.
     fn next_alarm(&mut self) -> Option<(Instant, Alarm)> {
         let stop = self.lanes.iter().filter_map(Lane::deadline).min();
         let alarms = [
@@ -264,7 +264,7 @@ impl Session {
         set.min_by_key(|(moment, _)| *moment)
     }
 
-    /// Takes what else has come, so that a burst costs one turn instead of many.
+    /// Handles everything urgent that is ready, so that a burst costs one turn instead of many.
     fn take_urgent(&mut self) {
         for _ in 0..URGENT_CAPACITY {
             let Ok(urgent) = self.urgent.try_recv() else { return };
@@ -272,7 +272,7 @@ impl Session {
         }
     }
 
-    /// The same for what the live model has said.
+    /// Handles all output of the live model that is ready, until the journal is full.
     fn take_live(&mut self) {
         for _ in 0..LIVE_OUTPUT_CAPACITY {
             if self.journal.is_full() {
@@ -283,7 +283,8 @@ impl Session {
         }
     }
 
-    /// Ends what runs and writes down what is decided. Runs keep their rows: the next start tells they were cut off.
+    /// Ends what runs and stores what is decided. Runs keep their rows, so that the next start announces them as
+    /// interrupted.
     pub(super) async fn finish(&mut self) {
         self.take_last_commands();
         self.settle_all();
@@ -294,7 +295,7 @@ impl Session {
         while !self.journal.is_empty() {
             self.journal.progress().await;
             let Ok(effects) = self.journal.take_effects() else { return };
-            // Told if somebody still listens; nothing new is begun.
+            // Sockets still learn what was stored; nothing new is begun.
             for effect in effects {
                 match effect {
                     Effect::Publish(_)
@@ -325,7 +326,7 @@ impl Session {
             Effect::Ack { connection, request, repeated } => {
                 self.audience.signal(connection, Signal::Ack { request, repeated });
             }
-            // Who asked may be gone.
+            // The one who waits for it may be gone.
             Effect::Settled(done) => drop(done.send(())),
             Effect::Decide { slot, ask, decision } => {
                 self.lanes[slot].answer(ask, decision);
@@ -340,7 +341,7 @@ impl Session {
         }
     }
 
-    /// Hands a step over: to the store if there is something to store, else to whoever it is for, in its turn.
+    /// Records a step. If it has nothing to store, its effects only wait for the steps before it.
     pub(super) fn record(&mut self, step: Step) {
         if !step.changes.is_empty() {
             return self.journal.record(step);
@@ -358,7 +359,7 @@ impl Session {
         step.effects.push(Effect::Publish(entry));
     }
 
-    /// Records a step as the outcome of a command: with its number, and with the acknowledgement.
+    /// Records a step as the outcome of a command: stores its request number, then acknowledges it.
     pub(super) fn record_for(&mut self, asker: Asker, mut step: Step) {
         if let Some(request) = asker.request {
             step.changes.push(Change::Request(request.clone()));
@@ -377,7 +378,7 @@ impl Session {
     }
 }
 
-/// Waits until writing stops or starts working; for ever, if nobody is left to tell.
+/// Waits until storage trouble begins or ends; for ever if the store is gone.
 async fn news(mut trouble: watch::Receiver<Option<String>>) -> watch::Receiver<Option<String>> {
     if trouble.changed().await.is_err() {
         pending::<()>().await;
@@ -385,7 +386,7 @@ async fn news(mut trouble: watch::Receiver<Option<String>>) -> watch::Receiver<O
     trouble
 }
 
-/// Never, if there is no such moment.
+/// Waits for ever if no timer is set.
 async fn ring(alarm: Option<(Instant, Alarm)>) -> Alarm {
     match alarm {
         Some((moment, alarm)) => {

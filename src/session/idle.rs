@@ -1,6 +1,6 @@
-//! Sessions without sockets and work: how long they stay in memory, how many of them, and how much they may hold
-//! together. Whatever is too much leaves by itself, the one that has waited longest first. Nothing is looked for from
-//! time to time: a session that nobody uses is woken once, when it has to leave.
+//! Idle sessions, which have neither sockets nor work: how long they stay in memory, how many of them, and how many
+//! bytes they may hold together. Above a limit the one that has been idle longest is unloaded. There is no periodic
+//! scan: an idle session is woken once, when it has to leave.
 
 use super::actor::Session;
 use crate::config::Limits;
@@ -11,12 +11,12 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// What a session takes by itself, as measured, beside what it holds for its user.
+/// Memory of a session itself, as measured, besides what it holds for its user.
 const OWN_BYTES: usize = 160 * 1024;
-/// A session that was just brought to life waits so long for whoever wanted it.
+/// A session that was just loaded waits this long for the socket that wanted it, even above the limits.
 const ARRIVAL: Duration = Duration::from_secs(10);
 
-/// Those of all sessions that nobody uses.
+/// The idle ones of all sessions.
 #[derive(Debug, Clone)]
 pub(crate) struct IdleSessions(Arc<Mutex<Books>>);
 
@@ -26,7 +26,7 @@ struct Books {
     most_bytes: usize,
     bytes: usize,
     last: u64,
-    /// By the order in which they became idle.
+    /// In the order in which they became idle.
     places: BTreeMap<u64, Entry>,
 }
 
@@ -37,7 +37,7 @@ struct Entry {
     _stays: oneshot::Sender<()>,
 }
 
-/// Among the idle sessions, until it is dropped or told to leave.
+/// The entry of one idle session, removed when this is dropped or when the session has to leave.
 #[derive(Debug)]
 struct Place {
     sessions: IdleSessions,
@@ -50,7 +50,7 @@ struct Place {
 pub(super) struct Idleness {
     sessions: IdleSessions,
     idle: Option<Idle>,
-    /// Somebody has come since it was brought to life.
+    /// A socket has attached since the session was loaded.
     was_used: bool,
 }
 
@@ -106,7 +106,7 @@ impl Idleness {
         self.was_used = true;
     }
 
-    /// When the session leaves the memory, if it goes on as now.
+    /// When the session is unloaded if it stays idle.
     fn end(&mut self, unload: Duration, bytes: impl FnOnce() -> usize) -> Instant {
         let begin = || Idle {
             since: Instant::now(),
@@ -122,11 +122,11 @@ impl Idleness {
         idle.since + patience
     }
 
-    /// Returns when there are too many idle sessions and this is the oldest of them. Dropping the future loses nothing.
+    /// Returns when a limit is exceeded and this session has been idle longest. Dropping the future loses nothing.
     pub(super) async fn has_to_leave(&mut self) {
         match &mut self.idle {
             Some(idle) if !idle.has_to_leave => {
-                // Nothing is ever sent.
+                // Nothing is ever sent: the sender is dropped.
                 let _ = (&mut idle.place.stays).await;
                 idle.has_to_leave = true;
             }
@@ -136,7 +136,7 @@ impl Idleness {
 }
 
 impl Session {
-    /// When an unused session leaves the memory.
+    /// When an idle session is unloaded; `None` while it is in use.
     pub(super) fn idle_end(&mut self) -> Option<Instant> {
         let busy = !self.audience.is_empty()
             || !self.journal.is_empty()

@@ -23,18 +23,18 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
 use tracing::warn;
 
-/// How often a followed list is looked at when nothing is heard of it.
+/// How often a watched list is checked when no change is reported.
 const FOLLOW_LOOK: Duration = Duration::from_secs(2);
-/// Changes seldom come alone.
+/// Pause after a change, because changes seldom come alone.
 const FOLLOW_SETTLE: Duration = Duration::from_millis(100);
 
-/// Who is waiting for an outcome.
+/// The socket that waits for the outcome of a command.
 #[derive(Debug)]
 pub(super) struct Asker {
     pub(super) connection: ConnectionId,
     pub(super) request: Option<RequestNo>,
     pub(super) order: u64,
-    /// The command's share of the session's memory, given back when it is settled.
+    /// The command's share of the session's memory budget, given back when it is settled.
     pub(super) _held: Option<OwnedSemaphorePermit>,
 }
 
@@ -49,12 +49,12 @@ impl Asker {
     }
 }
 
-/// How a command goes on after it was looked up.
+/// How a command goes on after its request number was looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// The commands behind it wait for it.
+    /// The commands behind it wait.
     InOrder,
-    /// It has overtaken the others.
+    /// It has overtaken other commands.
     Overtaking,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Wanted {
 
 #[derive(Debug)]
 pub(super) enum JobDone {
-    /// Whether an agent in the project has made a repository there.
+    /// Repositories that an agent made in the shared project were looked for, and moved out of it.
     LookedForRepositories {
         watch: RepositoryWatch,
         moved: Vec<SetAside>,
@@ -82,7 +82,7 @@ pub(super) enum JobDone {
     Stored {
         asker: Asker,
         channel: Channel,
-        /// What the live model is to see of it.
+        /// The picture to show to the live model, if the file is one for it.
         picture: Option<Bytes>,
         saved: Result<SavedFile, FileError>,
     },
@@ -95,39 +95,39 @@ pub(super) enum JobDone {
         wanted: Wanted,
         list: Result<Listed, FileError>,
     },
-    /// A list that somebody follows is not what it was.
+    /// A watched list has changed.
     Followed {
         kind: ListKind,
         before: Option<Arc<FileList>>,
         list: Arc<FileList>,
     },
-    /// Where an agent would work that nobody has asked yet.
+    /// The workplace of an agent that nobody has asked yet.
     Placed {
         slot: AgentSlot,
         project: PathBuf,
         site: Option<Site>,
     },
-    /// The project is safe, as far as it can be made safe, and the agent has its place: the run may begin. Or why
-    /// there is no place for it.
+    /// The project is backed up as far as possible, and the agent has its workplace: the run may begin. Or the reason
+    /// why there is no workplace.
     Prepared {
         channel: Channel,
         run: RunId,
         before: Result<Box<Before>, String>,
     },
-    /// One of these two, and how far the backup is that belongs to it.
+    /// How far the file backup around a run is, and the `Prepared` or `Concluded` that follows it.
     Guarded {
         channel: Channel,
         run: RunId,
         copies: Copies,
         then: Box<JobDone>,
     },
-    /// What a run has changed, whatever its agent says.
-    /// A run is over, and what it has changed is backed up.
+    /// A run is over, and the file backup of what it changed is made or has failed.
     Copied {
         channel: Channel,
         copies: Copies,
         paths: Vec<String>,
     },
+    /// What a run has changed: found on disk, and reported by its agent.
     Concluded {
         channel: Channel,
         run: RunId,
@@ -156,9 +156,9 @@ pub(super) enum JobDone {
         kind: ChoiceKind,
         carried: Result<Carried, String>,
     },
-    /// What the rules say about a call that took them long.
+    /// The gate's verdict on a call that took long to judge.
     Judged(Box<Case>),
-    /// So many changed files are in the place of an agent that works in the project now.
+    /// How many changed files are left in the own copy of an agent that works in the shared project now.
     Kept {
         agent: AgentSlot,
         files: usize,
@@ -207,7 +207,7 @@ pub(super) async fn list(env: Env, principal: Principal, wanted: Wanted) -> JobD
     JobDone::Listed { wanted, list }
 }
 
-/// Waits until a list is another than `before`. Ends only then; who no longer cares aborts it.
+/// Waits until a list is no longer `before`. It never ends otherwise; the caller aborts it.
 pub(super) async fn follow(
     env: Env,
     principal: Principal,
@@ -222,7 +222,7 @@ pub(super) async fn follow(
         if let Some(news) = &mut news {
             news.mark_unchanged();
         }
-        // A list that cannot be made now is told when it can be.
+        // A list that cannot be made now is tried again.
         let made = make_list(&env.files, kind, ListScope::Usual, &principal).await;
         let other =
             |list: &Arc<FileList>| before.as_ref().is_none_or(|before| !Arc::ptr_eq(before, list));
@@ -230,7 +230,7 @@ pub(super) async fn follow(
             return JobDone::Followed { kind, before, list };
         }
         match &mut news {
-            // Time alone changes lists too, and not every change is noticed everywhere.
+            // Lists also change with time alone, and not every file system reports every change.
             Some(news) => drop(timeout(FOLLOW_LOOK, news.changed()).await),
             None => sleep(FOLLOW_LOOK).await,
         }
@@ -238,7 +238,7 @@ pub(super) async fn follow(
     }
 }
 
-/// Leaves the runtime only if the disk has to be asked.
+/// Uses a blocking thread only if the disk has to be read.
 pub(super) async fn make_list(
     files: &Files,
     kind: ListKind,
@@ -252,8 +252,8 @@ pub(super) async fn make_list(
     blocking(move || files.list(kind, scope, &principal)).await
 }
 
-/// A file that a run made, with a picture small enough to show.
-/// A picture that cannot be stored is told without a path: the user should know that there was one.
+/// Stores a picture that a model made or an agent showed. If that fails, the picture is announced without a path, so
+/// that the user knows that there was one.
 pub(super) async fn keep_picture(
     env: Env,
     principal: Principal,
@@ -272,6 +272,7 @@ pub(super) async fn keep_picture(
     JobDone::Described { channel, run, note }
 }
 
+/// Describes a file that a run made, with a thumbnail of a picture.
 pub(super) async fn describe(env: Env, channel: Channel, run: RunId, path: String) -> JobDone {
     let (files, shown) = (env.files, path.clone());
     let described = blocking(move || Ok(files.describe(&shown))).await;

@@ -1,5 +1,5 @@
-//! What a session has decided but not yet shown: every change goes to the store first, and takes effect (is
-//! published, acknowledged, begun) when it is committed. So whatever a client has seen survives `kill -9`.
+//! What a session has decided but not yet shown. Every change is stored first, and takes effect (is published,
+//! acknowledged, begun) after its commit. So whatever a client has seen survives `kill -9`.
 
 use super::sockets::audience::{Piece, weight};
 use crate::message::{AgentSlot, Channel, ConnectionId, Entry, RequestNo, RunId};
@@ -14,12 +14,12 @@ use tokio::sync::{oneshot, watch};
 /// Steps waiting for their commit. Full: the session takes no more commands and no more output of its providers,
 /// so that they wait in their own bounded queues.
 const PENDING_STEPS: usize = 512;
-/// The same by payload.
+/// Limit of those steps in bytes.
 const PENDING_BYTES: usize = 8 * 1024 * 1024;
-/// Cancels are taken even then, up to so many steps.
+/// Cancels are taken even when the journal is full, up to this many more steps.
 const PENDING_CANCELS: usize = 64;
 
-/// Changes that become visible together, and what follows from them.
+/// Changes that are committed together, and their effects.
 #[derive(Debug, Default)]
 pub(super) struct Step {
     pub(super) changes: Vec<Change>,
@@ -29,24 +29,24 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) enum Effect {
     Publish(Arc<Entry>),
-    /// A piece of an answer, between the events that came before and after it.
+    /// Part of an answer, in order with the events around it.
     Pass(Piece),
     Ack {
         connection: ConnectionId,
         request: RequestNo,
         repeated: bool,
     },
-    /// What was decided about a question of an agent.
+    /// The decision about a question of an agent, for that agent.
     Decide {
         slot: AgentSlot,
         ask: AskId,
         decision: Decision,
     },
-    /// Something waits for approval, and the operator wants to know.
+    /// A call waits for approval: the operator's webhook is called.
     Call(Box<WebhookCall>),
-    /// Somebody waits for exactly this.
+    /// Wakes somebody who waits for this commit.
     Settled(oneshot::Sender<()>),
-    /// What the live model is to read or look at.
+    /// Something for the live model to read or look at.
     Show(LiveInput),
     /// The run is on disk: its provider may start.
     Begin {
@@ -72,7 +72,7 @@ impl Step {
     }
 }
 
-/// The store has refused a change for good; the session cannot go on from its memory.
+/// The store has refused a change for good, so the session cannot go on with what it has in memory.
 #[derive(Debug)]
 pub(super) struct Diverged;
 
@@ -92,7 +92,7 @@ pub(super) struct Journal {
     /// Taken, and waiting for the ticket to be committed.
     sent: VecDeque<Pending>,
     bytes: usize,
-    /// Numbers of commands that the database does not know yet.
+    /// Request numbers that are not committed yet.
     fresh_requests: HashSet<RequestNo>,
 }
 
@@ -119,7 +119,7 @@ impl Journal {
         self.hand_over();
     }
 
-    /// What needs no row waits behind the rows that are on their way, and for nothing else.
+    /// Puts effects that need no row behind the steps that are not committed yet. Returns them if there are none.
     #[must_use]
     pub(super) fn follow(&mut self, step: Step) -> Vec<Effect> {
         let weight = step.weight();
@@ -139,7 +139,7 @@ impl Journal {
         self.len() >= PENDING_STEPS || self.bytes >= PENDING_BYTES
     }
 
-    /// Whether not even a cancel can be written down.
+    /// Whether there is not even room for a cancel.
     pub(super) fn is_stuck(&self) -> bool {
         self.len() >= PENDING_STEPS + PENDING_CANCELS
     }
@@ -152,13 +152,12 @@ impl Journal {
         self.unsent.len() + self.sent.len()
     }
 
-    /// Whether this command has been taken but is not committed yet.
+    /// Whether this request number is recorded but not committed yet.
     pub(super) fn is_fresh(&self, request: &RequestNo) -> bool {
         self.fresh_requests.contains(request)
     }
 
-    /// Waits for something to do: a commit, or room for what could not be handed over. Never ends while there is
-    /// nothing on its way.
+    /// Waits for a commit, or for room in the writer. Never returns while nothing is pending.
     pub(super) async fn progress(&mut self) {
         let (writer, progress) = (&self.writer, &mut self.progress);
         tokio::select! {
@@ -173,7 +172,7 @@ impl Journal {
         }
     }
 
-    /// Takes out what has been committed, in order.
+    /// Takes the effects of all committed steps, in order.
     pub(super) fn take_effects(&mut self) -> Result<Vec<Effect>, Diverged> {
         self.hand_over();
         let Progress { committed, failed } = *self.progress.borrow_and_update();

@@ -1,11 +1,11 @@
-//! The language of a session: that of the socket that came last and said one, else the gateway's own. What the session
-//! and its agents say from then on is in it.
+//! The language of a session: the last one that a participating socket asked for, else the gateway's own. The session
+//! and its agents speak it from then on.
 
 use crate::locale::Locale;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Shared with whoever works for the session.
+/// Shared with everything that works for the session.
 #[derive(Debug, Clone)]
 pub(crate) struct Language {
     is_english: Arc<AtomicBool>,

@@ -64,30 +64,30 @@ const COMMAND_BYTES: usize = 64 * 1024 * 1024;
 /// Cancels, arrivals and departures, which must not wait behind commands. Full: the socket waits.
 const URGENT_CAPACITY: usize = 128;
 
-/// What every session works with.
+/// Settings and services that every session works with.
 #[derive(Debug, Clone)]
 pub(crate) struct Env {
     pub(crate) config: Arc<Config>,
     pub(crate) store: Store,
     pub(crate) files: Files,
     pub(crate) metrics: Metrics,
-    /// Turns at work on agents' places.
+    /// The queue for work on agents' workplaces.
     pub(crate) place_work: PlaceWork,
-    /// Sessions that nobody uses.
+    /// Sessions in memory without sockets and work.
     pub(crate) idle: IdleSessions,
-    /// What agents may do.
+    /// The rules by which the gate judges tool calls.
     pub(crate) rules: Arc<Rules>,
-    /// Why agents are not boxed, if they are not.
+    /// Why agents run without a sandbox, if they do.
     pub(crate) no_box: Option<Arc<str>>,
-    /// What they do not see.
+    /// Paths that agents do not see.
     pub(crate) hidden: Arc<[PathBuf]>,
-    /// One for all chats, so that connections are used again.
+    /// One client for all chats, so that connections are reused.
     pub(crate) chat: chat_model::Client,
-    /// One for all live models, so that who does not work is known to all.
+    /// One client for all live models, so that a vendor that fails is known to all sessions.
     pub(crate) live: live::Client,
-    /// `None`: nobody wants to be called.
+    /// `None`: no webhook is configured.
     pub(crate) webhook: Option<webhook::Caller>,
-    /// The session's own.
+    /// The session's own language.
     pub(crate) language: Language,
 }
 
@@ -109,33 +109,33 @@ struct HandleInner {
     microphone: Microphone,
     hearing: Hearing,
     speaker: Speaker,
-    /// The files of the project that it works on now.
+    /// Files of the project that the session works on now.
     workplace: watch::Receiver<Files>,
     last_order: AtomicU64,
-    /// When it was last used, in the order of all uses of all sessions.
+    /// When the session was last used, counted over all uses of all sessions.
     last_use: AtomicU64,
 }
 
-/// What a socket wants to read.
+/// What a socket asks for when it attaches.
 #[derive(Debug, Clone)]
 pub struct Attach {
     pub view: View,
     pub connection: ConnectionId,
     pub role: Role,
     pub devices: Devices,
-    /// What the client has already seen.
+    /// Where the client wants to resume.
     pub cursor: Option<Cursor>,
-    /// How much it wants if that cannot be continued; `None` is everything.
+    /// How many events to replay if the client cannot resume; `None` is the whole history.
     pub history: Option<usize>,
     pub features: Features,
-    /// What the client asked to be spoken to in; from now on the language of the session.
+    /// The language that the client asked for. That of a participant becomes the language of the session.
     pub language: Option<Locale>,
 }
 
 /// How far a client has read its view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
-    /// `None`: the client has not kept it.
+    /// `None`: the client did not keep it.
     pub epoch: Option<Epoch>,
     pub at: Position,
 }
@@ -178,7 +178,7 @@ impl SessionHandle {
         Ok((greeting, Reader::new(source, self.clone(), connection, start, lanes)))
     }
 
-    /// Hands a command over, waiting while the session is busy. Sound and cancels go past the other commands.
+    /// Hands a command over, waiting while the session is busy. Sound and cancels bypass the other commands.
     pub async fn submit(
         &self,
         connection: ConnectionId,
@@ -222,7 +222,7 @@ impl SessionHandle {
         self.inner.urgent.send(urgent).await.map_err(|_| SessionClosed)
     }
 
-    /// Straight to the model, as long as it takes it. What it leaves is the session's to do.
+    /// Passes sound straight to the live model. Returns what is left for the actor to do.
     fn hear(&self, connection: ConnectionId, sound: Recorded) -> Option<Urgent> {
         let look = self.inner.hearing.look(&sound);
         let heard = self.inner.microphone.hear(connection, sound);
@@ -235,14 +235,14 @@ impl SessionHandle {
                 self.inner.env.metrics.audio_dropped(dropped);
                 Some(Urgent::SoundWaits)
             }
-            // A holder that has just left may still be on its way out, ahead of this.
+            // The former holder's departure may still be in the inbox ahead of this, so the actor checks again.
             Heard::NotHolder(sound) => {
                 Some(Urgent::NotHolder { connection, sound: Box::new(sound) })
             }
         }
     }
 
-    /// At once, whatever the session is doing.
+    /// Stops playback at once, whatever the actor is doing.
     fn silence(&self, connection: ConnectionId) -> Fed {
         let holds = self.inner.microphone.is_held_by(connection);
         if holds && !self.inner.speaker.hush() {
@@ -264,7 +264,7 @@ impl SessionHandle {
         self.inner.principal == *principal && !self.is_closed()
     }
 
-    /// The files of the project that it works on now.
+    /// Files of the project that the session works on now.
     fn workplace(&self) -> Files {
         self.inner.workplace.borrow().clone()
     }
@@ -273,7 +273,7 @@ impl SessionHandle {
         self.inner.last_order.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Waits until there is room for so many bytes.
+    /// Waits until the memory budget has room for this many bytes.
     async fn hold(&self, bytes: usize) -> Result<Option<OwnedSemaphorePermit>, SessionClosed> {
         let Ok(bytes) = u32::try_from(bytes.min(COMMAND_BYTES)) else { return Ok(None) };
         let budget = Arc::clone(&self.inner.budget);
@@ -287,7 +287,7 @@ impl SessionHandle {
         self.inner.urgent.is_closed()
     }
 
-    /// Best effort: a session whose lane is full of sound has other worries.
+    /// Best effort: a session whose urgent inbox is full misses the notice.
     fn tell(&self, notice: SystemNotice) -> bool {
         self.inner.urgent.try_send(Urgent::System(notice)).is_ok()
     }
@@ -298,7 +298,7 @@ impl SessionHandle {
         answer.await.ok()?
     }
 
-    /// If the lane is full the session finds out by itself, at its next sweep.
+    /// If the urgent inbox is full, the session notices the departure at its next sweep.
     fn detach(&self, connection: ConnectionId) {
         let _ = self.inner.urgent.try_send(Urgent::Detach { connection });
     }
@@ -309,12 +309,12 @@ impl SessionHandle {
 struct Submitted {
     connection: ConnectionId,
     inbound: Inbound,
-    /// Rises with every command: a cancel that overtakes others must not reach what was asked for after it.
+    /// Rises with every command: a cancel that overtakes others must not stop what was requested after it.
     order: u64,
     held: Option<OwnedSemaphorePermit>,
 }
 
-/// What a command keeps in memory until it is settled.
+/// Bytes that a command keeps in memory until it is settled.
 fn payload(command: &Command) -> usize {
     match command {
         Command::SendFile { bytes, .. } | Command::ShowImage { bytes } => bytes.len(),
@@ -336,12 +336,13 @@ fn payload(command: &Command) -> usize {
     }
 }
 
-/// What does not wait behind commands. A queue reserves for each what the largest takes, so what is large is boxed.
+/// Messages that do not wait behind commands. A queue reserves the largest size for each message, so large ones are
+/// boxed.
 #[derive(Debug)]
 enum Urgent {
-    /// The live model has to be opened, or has not taken everything.
+    /// The live model has to be opened, or has not taken all sound yet.
     SoundWaits,
-    /// Sound of a socket that did not hold the microphone when it came.
+    /// Sound from a socket that did not hold the microphone when it arrived.
     NotHolder {
         connection: ConnectionId,
         sound: Box<Recorded>,
@@ -363,7 +364,7 @@ enum Urgent {
         new: Box<NewSettings>,
         reply: oneshot::Sender<Result<Taken, SettingProblem>>,
     },
-    /// About the work of agents.
+    /// A question or choice about agents' work that came from outside of any socket.
     Inquiry(Box<Inquiry>),
     Delete(Doom),
 }

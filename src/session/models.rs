@@ -1,4 +1,4 @@
-//! Which providers a session talks to, as the operator chose, and which it could choose.
+//! Which providers a session talks to, by its settings, and which ones it could choose.
 
 use super::chat::turn;
 use super::language::Language;
@@ -21,7 +21,7 @@ const LIVE: [&str; 3] = ["gemini_live", "freeai_live", "openai_live"];
 const CODE: [&str; 5] = ["claude_sdk", "claude_cli", "copilot_cli", "gemini_cli", "codex_cli"];
 
 impl Registry {
-    /// Looks whether there are other models on this machine by now, as long as nobody has to wait for that.
+    /// Looks for new models on this machine. Waits only briefly; the last result is good enough.
     pub async fn refresh_offer(&self) {
         self.env.config.found.refresh().await;
     }
@@ -66,7 +66,7 @@ impl Registry {
     }
 }
 
-/// In place of one that cannot be chosen, if there is such a name.
+/// Replaces the row of the same name, if there is one.
 fn put(rows: &mut Vec<Offered>, row: Offered) {
     match rows.iter_mut().find(|known| known.name == row.name) {
         Some(known) => *known = row,
@@ -74,7 +74,7 @@ fn put(rows: &mut Vec<Offered>, row: Offered) {
     }
 }
 
-/// The row's own voice first.
+/// The configured voice comes first.
 fn offered_voices(model: &LiveModel) -> Offered {
     let own = model.voice.as_deref();
     let others = live::voices(model.kind).iter().copied().filter(|voice| Some(*voice) != own);
@@ -105,7 +105,6 @@ impl Providers {
     }
 }
 
-/// Who answers in the chat.
 pub(super) fn chat(env: &Env, settings: &Settings) -> ChatConfig {
     match config::chat_model(&env.config, settings) {
         Some(model) => ChatConfig::Remote { model: Arc::new(model), client: env.chat.clone() },
@@ -113,7 +112,6 @@ pub(super) fn chat(env: &Env, settings: &Settings) -> ChatConfig {
     }
 }
 
-/// Who speaks.
 pub(super) fn live(env: &Env, settings: &Settings) -> LiveConfig {
     let models = config::live_models(&env.config, settings);
     if models.is_empty() {
@@ -131,7 +129,7 @@ pub(super) fn live(env: &Env, settings: &Settings) -> LiveConfig {
     })
 }
 
-/// The agent that the settings choose for a slot; our own if that does not exist any more.
+/// The agent that the settings choose for a slot; the built-in agent if that one does not exist any more.
 pub(super) fn agent(
     env: &Env,
     settings: &Settings,
@@ -170,7 +168,7 @@ pub(super) fn agent(
     }
 }
 
-/// Who the settings say works in a slot.
+/// Name of the agent that the settings choose for a slot.
 pub(super) fn agent_name(settings: &Settings, slot: AgentSlot) -> Option<&str> {
     let setting = format!("CODE_AI{}_NAME", slot.number());
     settings.iter().find_map(|(name, value)| match value {
@@ -179,21 +177,21 @@ pub(super) fn agent_name(settings: &Settings, slot: AgentSlot) -> Option<&str> {
     })
 }
 
-/// What agents ask of a chat model counts like what the chat asks.
+/// Tokens that agents use on a chat model count like those of the chat.
 fn asking(env: &Env, principal: &Principal) -> Asking {
     let (env, principal) = (env.clone(), principal.clone());
     Asking::new(move |config, request| turn::ask_for_agent(&env, &principal, config, request))
 }
 
-/// Below the data directory, with a directory for each session.
+/// Below the data directory; it has a directory for each session.
 pub(super) const CONVERSATIONS: &str = "conversations";
 
-/// Where the built-in agents of a session keep what was said.
+/// Where the built-in agents of a session store their conversations.
 pub(super) fn conversations(data: &Path, session: &SessionId) -> PathBuf {
     data.join(CONVERSATIONS).join(session.as_str())
 }
 
-/// What the built-in agent says, in the language that the session has then.
+/// Texts of the built-in agent, in the language that the session has when they are said.
 fn texts(language: &Language) -> Texts {
     let language = language.clone();
     Texts::new(move |said| match (said, language.get()) {

@@ -1,4 +1,4 @@
-//! Finds sessions, and brings them to life: new ones, and those that only the store remembers.
+//! Finds sessions and starts their actors: for new sessions, and for those that only the store remembers.
 
 use super::actor::{Ended, Inboxes, Session};
 use super::idle::IdleSessions;
@@ -32,16 +32,16 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-/// How often old request numbers are forgotten and old sessions deleted.
+/// How often old request numbers, sessions and files are removed.
 const SWEEP: Duration = Duration::from_secs(3600);
 
-/// A place in the registry; several sockets that ask for the same session wait here for one actor.
+/// The entry of one session; several sockets that ask for it wait here for one actor.
 type Slot = Arc<OnceCell<SessionHandle>>;
 
 #[derive(Debug)]
 pub struct Registry {
     pub(super) sessions: DashMap<SessionId, Slot>,
-    /// Of other projects than the gateway's own, by path.
+    /// Files of other projects than the gateway's own, by path.
     pub(super) projects: DashMap<String, Files>,
     pub(super) env: Env,
     pub(super) tasks: Tasks,
@@ -61,7 +61,7 @@ pub enum StartError {
     Rules(#[from] RulesError),
 }
 
-/// Why a session cannot be had.
+/// Why a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("the session belongs to somebody else")]
@@ -82,7 +82,7 @@ impl Registry {
         tasks: Tasks,
     ) -> Result<Arc<Self>, StartError> {
         std::fs::create_dir_all(&config.data)?;
-        // Runs that were cut off are announced as such; their processes must not go on in secret.
+        // Interrupted runs are announced as such, so their processes must not go on in secret.
         let left = agent::end_all(&agent::owner(&config.data));
         if left > 0 {
             warn!(processes = left, "ended what agents of a former gateway had left running");
@@ -128,7 +128,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// The session of that id, or a new one.
+    /// Opens the session with this id, or a new one.
     pub async fn open(
         self: &Arc<Self>,
         principal: &Principal,
@@ -159,7 +159,7 @@ impl Registry {
         }
     }
 
-    /// The session of that id, if there is one of this person.
+    /// Opens the session with this id, if it exists and belongs to this principal.
     pub async fn reopen(
         self: &Arc<Self>,
         principal: &Principal,
@@ -171,28 +171,28 @@ impl Registry {
         }
     }
 
-    /// Tells every session, and returns how many there are.
+    /// Sends a notice to every session in memory, and returns how many took it.
     pub fn broadcast(&self, notice: &SystemNotice) -> usize {
         let handles = self.sessions.iter().filter_map(|slot| slot.value().get().cloned());
         handles.filter(|handle| handle.tell(notice.clone())).count()
     }
 
-    /// Why writing does not work at the moment, if it does not.
+    /// The error says why the store cannot write at the moment.
     pub fn store_health(&self) -> Result<(), String> {
         self.env.store.trouble().map_or(Ok(()), Err)
     }
 
-    /// Returns when writing has not worked for so long, with the reason.
+    /// Returns the reason when the store has been unable to write for `patience`.
     pub async fn stalled(&self, patience: Duration) -> String {
         self.env.store.stalled(patience).await
     }
 
-    /// The database, for those who keep something else in it.
+    /// The database, for modules that store something else in it.
     pub fn store(&self) -> Store {
         self.env.store.clone()
     }
 
-    /// Text of the project about itself, for greetings.
+    /// The project's description of itself, for greetings.
     pub async fn overview(&self) -> Option<String> {
         let files = self.env.files.clone();
         tokio::task::spawn_blocking(move || files.overview()).await.ok().flatten()
@@ -202,14 +202,14 @@ impl Registry {
         &self.env.files
     }
 
-    /// Ends every session after it has written down what it decided, then closes the store.
+    /// Ends every session after it has stored what it decided, then closes the store.
     pub async fn shutdown(&self) {
         self.stop.cancel();
         self.tasks.finish().await;
         self.env.store.close().await;
     }
 
-    /// Waits until no process of an agent is left.
+    /// Waits until no agent process is left.
     pub async fn agents_gone(&self) {
         agent::all_gone(&agent::owner(&self.env.config.data)).await;
     }
@@ -220,7 +220,7 @@ impl Registry {
         id: &SessionId,
         slot: &Slot,
     ) -> Result<SessionHandle, OpenError> {
-        // A former actor of this session may have left writes on their way.
+        // An earlier actor of this session may still have writes pending.
         self.env.store.settle().await?;
         let mut record = match self.env.store.load(id).await? {
             Some(record) if record.principal != *principal => return Err(OpenError::Refused),
@@ -255,7 +255,7 @@ impl Registry {
         let place = Place { registry: Arc::clone(self), id: id.clone(), slot: Arc::clone(slot) };
         let stop = self.stop.clone();
         self.tasks.spawn("session", async move {
-            // Given up before the actor is dropped, so that whoever still holds the old handle finds a new one.
+            // Dropped before the actor, so that whoever still has the old handle finds a new actor.
             let place = place;
             match session.run(stop).await {
                 Ended::Stopped => session.finish().await,
@@ -295,7 +295,8 @@ impl Registry {
         })
     }
 
-    /// Work that was cut off is announced, and work that waited goes on, before anybody asks.
+    /// Loads the sessions with unfinished work at the start, so that interrupted runs are announced and queued runs go
+    /// on before anybody connects.
     async fn restore(self: Arc<Self>) {
         let config = Arc::clone(&self.env.config);
         let _ = tokio::task::spawn_blocking(move || site::sweep_interrupted(&config)).await;
@@ -313,7 +314,7 @@ impl Registry {
     async fn sweep(self: Arc<Self>) {
         let mut ticks = interval(SWEEP);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // All files were looked at when the gateway started, and its users want the disk now.
+        // `Files::new` has just tidied all files, and users want the disk now.
         let mut just_tidied = true;
         while self.stop.run_until_cancelled(ticks.tick()).await.is_some() {
             // Fails only when the store is closed, and then the loop is about to end.
@@ -336,14 +337,15 @@ impl Registry {
         }
     }
 
-    /// Takes away what agents of sessions that are gone have left, as when the gateway was killed meanwhile.
+    /// Removes what agents of sessions that no longer exist have left, as when the gateway was killed during a
+    /// deletion.
     async fn tidy_places(self: &Arc<Self>) {
         let Ok(known) = self.env.store.list(store::Scope::Everybody, usize::MAX >> 1).await else {
             return;
         };
         let known: HashSet<SessionId> = known.into_iter().map(|session| session.id).collect();
         let registry = Arc::clone(self);
-        // Those that came to life since are in the registry. A failed join means that the gateway stops.
+        // Sessions created since are in the registry. A failed join means that the gateway stops.
         let _ = tokio::task::spawn_blocking(move || {
             let lives = |id: &SessionId| registry.sessions.contains_key(id);
             let exists = |id: &SessionId| known.contains(id) || lives(id);
@@ -353,8 +355,8 @@ impl Registry {
         .await;
     }
 
-    /// Others may be waiting to fill the same slot: then it is theirs. Clones are only made under the map's lock,
-    /// so two of them mean the map's and ours.
+    /// Removes an entry without an actor, unless others wait to fill it. Clones are only made under the map's lock, so
+    /// two of them mean the map's and ours.
     pub(super) fn forget_unused(&self, id: &SessionId, slot: &Slot) {
         self.sessions.remove_if(id, |_, current| {
             Arc::ptr_eq(current, slot) && Arc::strong_count(current) == 2 && !current.initialized()
@@ -366,7 +368,7 @@ impl Registry {
     }
 }
 
-/// A running actor's place in the registry, given up when the actor ends, also by a panic.
+/// A running actor's entry in the registry, removed when the actor ends, also by a panic.
 struct Place {
     registry: Arc<Registry>,
     id: SessionId,
@@ -423,7 +425,7 @@ mod tests {
         let (owner, stranger) = (Principal::new("owner"), Principal::new("stranger"));
         let id = registry.open(&owner, None).await.unwrap().id().clone();
         for _ in 0..50 {
-            // Not in memory any more, so that both of the next two have to bring it up.
+            // Removed from memory, so that both of the next two calls have to load it.
             registry.sessions.clear();
             let (refused, opened) = tokio::join!(
                 registry.open(&stranger, Some(id.clone())),
