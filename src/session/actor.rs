@@ -95,7 +95,7 @@ enum Alarm {
     Stop,
     /// An approval timed out.
     Confirm,
-    /// The live model has not told the place of a text in time; the text is stored as it is.
+    /// The live model did not report the place of a text in time; the text is stored without waiting for it.
     Write,
     /// An agent has been idle for too long.
     Rest,

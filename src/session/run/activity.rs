@@ -12,8 +12,8 @@ use crate::session::journal::Step;
 
 /// Bytes kept of each text of a tool call: name, input, output and error.
 const LONGEST_TEXT: usize = 16 * 1024;
-/// Tool calls of a run whose last state is remembered, to drop repeats. Full: the oldest is forgotten and may be told
-/// twice.
+/// Tool calls of a run whose last state is remembered, to drop repeats. Full: the oldest is forgotten and may be
+/// reported twice.
 const REMEMBERED: usize = 256;
 
 impl Session {

@@ -30,10 +30,10 @@ pub(in crate::session) struct Current {
     pub(super) fresh: String,
     /// The incomplete last line of the answer.
     pub(super) line: String,
-    /// The part of the agent's thoughts that has not been told yet.
+    /// The part of the agent's thoughts that has not been shown yet.
     pub(super) thought: String,
     pub(in crate::session) changed: Vec<String>,
-    /// Id, state and name last told of each tool call.
+    /// Id, state and name last reported of each tool call.
     pub(super) tools: VecDeque<(String, ToolState, String)>,
     pub(super) state: AgentState,
     /// Usage of this run alone.

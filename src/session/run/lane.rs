@@ -54,7 +54,7 @@ enum Worker {
 pub(in crate::session) enum LaneOutput {
     Chat(ChatOutput),
     Agent(AgentOutput),
-    /// The link closed without telling an end.
+    /// The link closed without a report of the end.
     Lost,
 }
 
@@ -63,7 +63,7 @@ pub(in crate::session) enum LaneOutput {
 pub(super) enum Stop {
     /// The worker is down; the run is over.
     Done,
-    /// The worker was told to stop and will tell its end.
+    /// The worker was told to stop and will report its end.
     Pending,
 }
 

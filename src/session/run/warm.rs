@@ -1,5 +1,5 @@
 //! Starts slow agents when a socket attaches to their channel, so that the first request need not wait for them. Errors
-//! are told only when there is a request.
+//! are shown only when there is a request.
 
 use super::lane::Lane;
 use crate::message::{AgentSlot, Channel, RunId, Slots, View};

@@ -331,7 +331,7 @@ impl Audience {
         self.pass_devices();
     }
 
-    /// Tells every socket that the session is deleted, and drops it.
+    /// Tells every socket that the session is deleted, and drops them all.
     pub(in crate::session) fn dismiss(&mut self) {
         let farewell = Signal::Failed { problem: Problem::SessionDeleted, request: None };
         for peer in self.peers.drain(..) {

@@ -18,7 +18,7 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 const PHASES: u64 = 1000;
 /// How often the store is told that a session is in use.
 const USED_EVERY: Duration = Duration::from_secs(60);
-/// How often, while sockets are attached but nobody sends commands.
+/// How often the store is told so while sockets are attached but no commands come.
 const OPEN_EVERY: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
