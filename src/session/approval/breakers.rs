@@ -1,5 +1,5 @@
-//! Breakers of runs: each call of a tool counts once, however often it is told, and a run that goes too far is stopped
-//! and says why.
+//! Breakers of agent runs. Each tool call counts once, however often the agent reports it. A run above a limit is
+//! stopped, and its end names the limit.
 
 use super::calls::Calls;
 use super::gate;
@@ -13,10 +13,10 @@ use crate::session::run::activity;
 use crate::session::run::current::Ending;
 use crate::session::run::lanes::LaneId;
 
-/// What is counted of one agent's run.
+/// Tool calls and limits of one agent's current run.
 #[derive(Debug, Default)]
 pub(in crate::session) struct Watch {
-    /// `None`: nothing runs, or what runs is being stopped.
+    /// `None` while nothing runs, or while the run is being stopped.
     breaker: Option<Breaker>,
     pub(in crate::session) calls: Calls,
     tripped: Option<Tripped>,
@@ -25,7 +25,7 @@ pub(in crate::session) struct Watch {
 impl Watch {
     fn count(&mut self, tool: &Tool, call: &Call) -> Result<(), Tripped> {
         let (is_new, just_over) = (!self.calls.knows(tool), self.calls.is_just_over(tool));
-        // Who goes on after a stop must not fill the memory.
+        // An agent that goes on after the stop must not fill the memory with new calls.
         if self.breaker.is_some() || !is_new {
             self.calls.note(tool);
         }
@@ -45,13 +45,14 @@ impl Watch {
 }
 
 impl Session {
-    /// A run begins with breakers of its own.
+    /// Each run starts with fresh counters.
     pub(in crate::session) fn reset_breaker(&mut self, slot: AgentSlot) {
         let breaker = Some(Breaker::new(self.gate.limits()));
         *self.gate.watch(slot) = Watch { breaker, ..Watch::default() };
     }
 
-    /// Tools that ran without asking are written down, too; one that fails again and again ends the run.
+    /// Counts a tool call that the agent reports, and stops the run if that is above a limit. Calls without an approval
+    /// are written to the audit log when they end.
     pub(in crate::session) fn on_tool(
         &mut self,
         step: &mut Step,
@@ -71,7 +72,8 @@ impl Session {
         }
     }
 
-    /// What nobody has allowed is written down; and told in words, where somebody had been asked.
+    /// Writes a call without approval to the audit log. If the agent ignored a question or its answer, the user is
+    /// told, too.
     fn audit_ungated(
         &mut self,
         step: &mut Step,

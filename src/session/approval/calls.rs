@@ -1,4 +1,4 @@
-//! The calls of one run: what was decided about each of them, and whether the agent kept to it.
+//! The tool calls of one run: what was decided about each call, and whether the agent kept to it.
 
 use super::gate;
 use crate::message::{Confirmed, DecidedBy};
@@ -6,42 +6,42 @@ use crate::policy::Seal;
 use crate::provider::agent::{Tool, ToolKind, ToolStatus};
 use std::collections::HashMap;
 
-/// By their ids. The breaker bounds how many there are.
+/// Calls by their ids. The breaker bounds how many there are.
 #[derive(Debug, Default)]
 pub(in crate::session) struct Calls(HashMap<String, Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     decided: Option<(Confirmed, Seal)>,
-    /// A person or a rule has said no; the end of a run says nothing.
+    /// Refused by the user, a rule or the timeout. A refusal because the run ended does not count.
     declined: bool,
     stage: Stage,
 }
 
 #[derive(Debug, Default)]
 enum Stage {
-    /// There was a question, and nothing else yet.
+    /// The agent has asked about the call and not reported it yet.
     #[default]
     Untold,
-    /// As it was told last.
+    /// Not finished: the call as the agent reported it last.
     Open(Box<Tool>),
     Over(Option<Ungated>),
 }
 
-/// Why a call counts as one that nobody has allowed.
+/// Why a call counts as not approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum Ungated {
     Unasked,
-    /// It was refused and went on all the same.
+    /// The call was refused and went on all the same.
     Refused,
-    /// It did not wait for the answer.
+    /// The agent did not wait for the answer.
     Unanswered,
-    /// It went on with another input than the one that was judged.
+    /// The call went on with another input than the one that was judged.
     Changed,
 }
 
 impl Ungated {
-    /// For the audit.
+    /// Reason in the audit log.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Unasked => "ungated",
@@ -51,7 +51,7 @@ impl Ungated {
         }
     }
 
-    /// What people are told in so many words; that nobody was asked is seen at the call itself.
+    /// Which warning the user gets. `Unasked` has none: the call itself is shown as not approved.
     pub(super) fn alarm(self) -> Option<&'static str> {
         match self {
             Self::Unasked => None,
@@ -62,7 +62,7 @@ impl Ungated {
     }
 }
 
-/// Nobody has to be asked about what does nothing.
+/// Whether calls of this kind change nothing, so that they need no approval.
 pub(in crate::session) fn is_harmless(kind: &str) -> bool {
     [ToolKind::Think, ToolKind::SwitchMode].into_iter().any(|harmless| gate::kind(harmless) == kind)
 }
@@ -76,25 +76,26 @@ impl Calls {
         self.0.get(&tool.id).is_some_and(|known| !matches!(known.stage, Stage::Untold))
     }
 
-    /// Whether the call is over now and was not before.
+    /// Whether this report ends the call.
     pub(super) fn is_just_over(&self, tool: &Tool) -> bool {
         let known = self.0.get(&tool.id).map(|known| &known.stage);
         tool.status != ToolStatus::Started && !matches!(known, Some(Stage::Over(_)))
     }
 
-    /// A later question about the same call takes the place of an earlier one.
+    /// A later decision about the same call replaces the earlier one.
     pub(super) fn decide(&mut self, id: &str, confirmed: Confirmed, by: DecidedBy, seal: Seal) {
         let known = self.0.entry(id.to_owned()).or_default();
         known.declined = confirmed == Confirmed::Refused && by != DecidedBy::End;
         known.decided = Some((confirmed, seal));
     }
 
-    /// Whether it was refused, which is why its agent has not told an end of it.
+    /// Whether the call was refused, which explains why the agent never reported its end.
     pub(super) fn is_declined(&self, tool: &Tool) -> bool {
         self.0.get(&tool.id).is_some_and(|known| known.declined)
     }
 
-    /// Many agents tell a call first and ask then, so this is known at its end.
+    /// Why the call counts as not approved, if it does. Decided when the call ends, because many agents report a call
+    /// before they ask about it.
     pub(in crate::session) fn ungated(&self, tool: &Tool) -> Option<Ungated> {
         let known = self.0.get(&tool.id);
         if let Some(Stage::Over(ungated)) = known.map(|known| &known.stage) {
@@ -113,12 +114,12 @@ impl Calls {
             // A command that ends with an error has been carried out all the same.
             (ToolStatus::Failed, None) if tool.ran && tool.asked => Some(Ungated::Unanswered),
             (ToolStatus::Failed, None) if tool.ran => unasked(tool),
-            // What failed before it began was not carried out: nobody had to be asked about it.
+            // A call that failed before it began was not carried out, so it needed no approval.
             (ToolStatus::Failed, None) => None,
         }
     }
 
-    /// Ends a call of which its agent has not told the end. It may have been carried out all the same.
+    /// Ends a call whose end the agent never reported. It may have been carried out all the same.
     pub(super) fn abandon(&mut self, tool: &Tool) {
         let known = self.0.entry(tool.id.clone()).or_default();
         let is_unasked = known.decided.is_none() && !tool.asked;
@@ -140,7 +141,7 @@ impl Calls {
         };
     }
 
-    /// Those of which the agent has not told the end, in the order of their ids.
+    /// Calls whose end the agent has not reported, ordered by id.
     pub(super) fn unfinished(&self) -> Vec<Tool> {
         let open = self.0.values().filter_map(|known| match &known.stage {
             Stage::Open(tool) => Some(tool.as_ref().clone()),

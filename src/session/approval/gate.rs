@@ -1,5 +1,5 @@
-//! The gate of one session: what its agents ask for is judged, asked of the user where the rules say so, answered
-//! once, and written down. No answer in time, a dead agent or an unknown id mean no.
+//! The gate of one session. It judges what agents want to do, asks the user where the rules say so, answers each
+//! question once and writes the decision to the audit log. A timeout, a dead agent and an unknown id all mean no.
 
 use super::breakers::Watch;
 use crate::message::{
@@ -22,9 +22,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// Open questions of one session. More: denied at once, because nobody could keep up.
+/// Most open questions in one session. Further calls are refused at once, because nobody could keep up.
 const MOST_OPEN: usize = 64;
-/// What is shown of a tool's input.
+/// Longest tool input in a question and in the audit log, in bytes.
 const LONGEST_INPUT: usize = 16 * 1024;
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(in crate::session) struct Gate {
     breakers: Slots<Watch>,
 }
 
-/// What becomes of a call.
+/// What the gate decides about a call.
 #[derive(Debug)]
 pub(in crate::session) struct Judgement {
     /// `None`: the user decides.
@@ -47,27 +47,27 @@ pub(in crate::session) struct Judgement {
     pub(in crate::session) reason: String,
 }
 
-/// What the user said to one agent in one place of work.
+/// Calls that the user always allows one agent in one workplace.
 #[derive(Debug, Default)]
 struct Memory {
     whose: Option<(String, PathBuf)>,
     always: Remembered,
 }
 
-/// Who waits for the answer.
+/// Who asked and waits for the answer.
 #[derive(Debug)]
 pub(in crate::session) enum Asker {
-    /// The agent itself, in the middle of its run.
+    /// An agent, in the middle of its run.
     Agent(Asked),
-    /// A live model that wants the agent to do something.
+    /// A live model that wants to give the agent work.
     Live(LiveWish),
 }
 
-/// A question of an agent about one of its calls.
+/// An agent's question about one of its calls.
 #[derive(Debug)]
 pub(in crate::session) struct Asked {
     pub(super) id: AskId,
-    /// The agent's name for the call.
+    /// The agent's id for the call.
     pub(super) tool: String,
     pub(super) seal: Seal,
 }
@@ -82,13 +82,13 @@ pub(in crate::session) struct Open {
     call: Call,
     deadline: Instant,
     level: Level,
-    /// It was allowed in words once, which is not enough for what is dangerous.
+    /// The user said yes in words once. A dangerous call needs a second yes.
     allowed_once: bool,
-    /// It is shown in the chat, too, because the work was asked for there.
+    /// The question is also shown in the chat, because the run was requested there.
     pub(in crate::session) in_chat: bool,
 }
 
-/// Whether a yes in words has to be said again.
+/// Whether a yes in words has to be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum Again {
     Needed,
@@ -96,7 +96,7 @@ pub(in crate::session) enum Again {
 }
 
 impl Gate {
-    /// Goes on after the `last` questions of an earlier life: an answer that comes late must not meet another one.
+    /// Question numbers go on after the `last` ones before a restart, so that a late answer cannot meet a new question.
     pub(in crate::session) fn new(rules: Arc<Rules>, last: &[(AgentSlot, u32)]) -> Self {
         let mut last_number = Slots::default();
         for (slot, number) in last {
@@ -111,17 +111,17 @@ impl Gate {
         }
     }
 
-    /// When the oldest question runs out.
+    /// The deadline of the question that times out first.
     pub(in crate::session) fn deadline(&self) -> Option<Instant> {
         self.open.iter().map(|open| open.deadline).min()
     }
 
-    /// Whether an answer of the user to this agent is missing.
+    /// Whether this agent waits for an answer of the user.
     pub(in crate::session) fn asks_user(&self, slot: AgentSlot) -> bool {
         self.open.iter().any(|open| open.slot == slot)
     }
 
-    /// The questions of an agent that wait for an answer, by their numbers.
+    /// Numbers of the agent's open questions.
     pub(in crate::session) fn open_numbers(&self, slot: AgentSlot) -> Vec<u32> {
         self.open.iter().filter(|open| open.slot == slot).map(|open| open.number).collect()
     }
@@ -130,7 +130,7 @@ impl Gate {
         self.take(|open| open.slot == slot && open.number == number)
     }
 
-    /// A yes in words to what is dangerous counts when it is said a second time, with the number of the question.
+    /// A yes in words allows a dangerous call only when it is repeated together with the number of the question.
     pub(in crate::session) fn once_more(
         &mut self,
         slot: AgentSlot,
@@ -146,7 +146,7 @@ impl Gate {
         }
     }
 
-    /// What was said to another agent, or about another place, says nothing about this one.
+    /// Forgets what the user always allows if the slot has another agent or workplace now.
     pub(in crate::session) fn recall(&mut self, slot: AgentSlot, lane: &Lane) {
         let whose = lane.whose();
         let memory = &mut self.remembered[slot];
@@ -162,7 +162,7 @@ impl Gate {
         self.take(|open| matches!(&open.asker, Asker::Live(wish) if wanted(wish)))
     }
 
-    /// What the rules say about a call, with what the user said before.
+    /// Judges a call by the rules and by what the user always allows.
     pub(in crate::session) fn judge(
         &self,
         slot: AgentSlot,
@@ -172,12 +172,12 @@ impl Gate {
         self.judged(self.rules.judge(call, scope, &self.remembered[slot].always))
     }
 
-    /// The same for who judges elsewhere: the rules, and what the user said before.
+    /// What [`Gate::judge`] judges by, for a call that is judged on another thread.
     pub(super) fn law(&self, slot: AgentSlot) -> (Arc<Rules>, Remembered) {
         (Arc::clone(&self.rules), self.remembered[slot].always.clone())
     }
 
-    /// What becomes of a verdict as things stand.
+    /// Turns a verdict into a decision. Too many open questions turn an `Ask` into a refusal.
     pub(super) fn judged(&self, verdict: Verdict) -> Judgement {
         let (confirmed, reason) = match verdict.decision {
             Judged::Allow => (Some(Confirmed::Approved), verdict.reason),
@@ -191,13 +191,12 @@ impl Gate {
         Judgement { confirmed, level: verdict.level, reason }
     }
 
-    /// Whether the user is asked this.
+    /// Whether this question of the agent waits for the user.
     pub(super) fn is_asked(&self, slot: AgentSlot, ask: AskId) -> bool {
         let mut open = self.open.iter().filter(|open| open.slot == slot);
         open.any(|open| matches!(&open.asker, Asker::Agent(asked) if asked.id == ask))
     }
 
-    /// The limits of a run.
     pub(super) fn limits(&self) -> Limits {
         self.rules.breakers
     }
@@ -255,14 +254,14 @@ impl Session {
         }
     }
 
-    /// Whether the run that asks was asked for elsewhere than in the agent's own pane; its answer is told in the chat.
+    /// Whether the run was requested from outside of the agent's own pane. The chat gets its questions, too.
     fn is_from_chat(&self, slot: AgentSlot, asker: &Asker) -> bool {
         let current = self.lanes[slot].current.as_ref();
         let is_request = current.is_some_and(|current| current.run.origin == RunOrigin::Request);
         is_request && matches!(asker, Asker::Agent(_))
     }
 
-    /// As much of a text as people can look through, and how much more there is.
+    /// The beginning of a text, and how many bytes are missing. `unseen` bytes were cut off before.
     pub(super) fn shown(&self, text: &str, most: usize, unseen: usize) -> String {
         let shown = shortened(text, most);
         let missing = text.len() - shown.len() + unseen;
@@ -285,7 +284,7 @@ impl Session {
         }
     }
 
-    /// Who asked this way is told why nothing happened, if the question is not open.
+    /// The user's answer to a question. `Err` if the question is not open, or if a dangerous call needs a second yes.
     pub(in crate::session) fn on_confirm(
         &mut self,
         step: &mut Step,
@@ -310,7 +309,7 @@ impl Session {
         Ok(())
     }
 
-    /// What is dangerous is asked about every time.
+    /// Tells the user that "always" is not kept for a dangerous call: it is asked about every time.
     fn tell_not_remembered(&mut self, step: &mut Step, open: &Open) {
         let locale = self.env.language.get();
         let reason = locale.say("confirm", "not_remembered", &[]);
@@ -345,7 +344,7 @@ impl Session {
         }
     }
 
-    /// The gateway ends, and with it whoever waits for an answer and whatever agents do.
+    /// The gateway stops: open questions are refused and open tool calls are closed.
     pub(in crate::session) fn settle_all(&mut self) {
         let mut step = Step::default();
         while let Some(open) = self.gate.take(|_| true) {
@@ -383,7 +382,7 @@ impl Session {
         }
     }
 
-    /// What was decided is known before the agent is: whatever it does then is measured by it.
+    /// Records the decision before the agent learns it, so that every later report is checked against it.
     pub(super) fn answer_agent(
         &mut self,
         step: &mut Step,
@@ -422,7 +421,7 @@ impl Session {
     }
 }
 
-/// Where a question and its answer are told.
+/// Channels that show a question and its answer.
 pub(in crate::session) fn shown_on(
     slot: AgentSlot,
     in_chat: bool,
@@ -455,7 +454,7 @@ pub(super) fn call(tool: &Tool) -> Call {
     }
 }
 
-/// What people read of a call.
+/// The name of a call for people: its title, else the tool's name, else the id.
 pub(in crate::session) fn title(tool: &Tool) -> &str {
     let title = Some(&tool.title).filter(|title| !title.is_empty());
     title.or(tool.name.as_ref()).unwrap_or(&tool.id)

@@ -1,5 +1,5 @@
-//! How a call of an agent comes to its verdict. A long one takes the rules some milliseconds, during which the session
-//! has other things to do, so it is judged off its own time.
+//! How an agent's tool call gets its verdict. The rules need some milliseconds for a long call, so long calls are
+//! judged on a blocking thread while the session goes on.
 
 use super::gate::{Asked, Asker, Judgement, call};
 use crate::message::{AgentSlot, AgentState, Confirmed, DecidedBy, RunId};
@@ -14,14 +14,14 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::task::spawn_blocking;
 
-/// What is judged at once, in bytes of everything that belongs to a call.
+/// Calls up to this size are judged at once. In bytes of title, input and diffs.
 const SHORT: usize = 8 * 1024;
-/// What is shown of a change.
+/// Longest diff in a question, in bytes.
 const LONGEST_DIFF: usize = 64 * 1024;
-/// After so long a difference is found less well.
+/// Timeout for one file's diff; after that the diff gets coarser.
 const DIFF_TIME: Duration = Duration::from_millis(20);
 
-/// A call that was judged.
+/// A call with its verdict.
 #[derive(Debug)]
 pub(in crate::session) struct Case {
     slot: AgentSlot,
@@ -33,7 +33,7 @@ pub(in crate::session) struct Case {
 }
 
 impl Case {
-    /// For a gate that breaks over a call: whatever it is, the answer is no.
+    /// The answer if the rules panic over a call: refused.
     fn broken(slot: AgentSlot, run: RunId, ask: &Ask) -> Self {
         let tool = ask.tool.title.clone();
         let (id, (name, kind, input, unseen, paths)) = (ask.tool.id.clone(), Default::default());
@@ -46,7 +46,7 @@ impl Case {
 }
 
 impl Session {
-    /// The agent waits for an answer.
+    /// The agent asks whether it may make a call, and waits for the answer.
     pub(in crate::session) fn on_ask(
         &mut self,
         step: &mut Step,
@@ -64,7 +64,7 @@ impl Session {
         let broken = Case::broken(slot, run, &ask);
         let judge = move || {
             let call = call(&ask.tool);
-            // What the user has sent is there to be read, and nothing else.
+            // The agent may read the user's uploads, and change nothing there.
             let scope = Scope::new(&directory, &[uploads]);
             let verdict = rules.judge(&call, &scope, &remembered);
             let is_asked = verdict.decision == Judged::Ask;
@@ -90,7 +90,8 @@ impl Session {
             cancelled(&mut step, slot, ask);
         }
         self.journal.record(step);
-        // The agent said so before there was a question.
+        // The agent reported that it waits before the question was open; that report was ignored, so it is repeated
+        // here.
         if self.gate.is_asked(slot, ask) {
             self.on_state(slot, AgentState::WaitingForConfirmation);
         }
@@ -130,12 +131,12 @@ fn size(ask: &Ask) -> usize {
     ask.tool.title.len() + input + diffs.sum::<usize>()
 }
 
-/// What would change, as people read it: only what is not below the agent's own place has a long name.
+/// The change as a unified diff. Paths below the agent's workplace are shown relative to it.
 fn diff(diffs: &[FileDiff], place: &Path) -> Option<String> {
     let mut text = String::new();
     for FileDiff { path, old, new, too_large } in diffs {
         let path = Path::new(path).strip_prefix(place).ok().and_then(Path::to_str).unwrap_or(path);
-        // Finding the smallest difference of huge texts takes long; the whole is shown shortened anyway.
+        // Comparing huge texts takes long, and only the beginning of a diff is shown anyway.
         if let Some((before, after)) = too_large {
             text += &format!("--- {path}\n+++ {path}\n({before} -> {after} bytes)\n");
             continue;

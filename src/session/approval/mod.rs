@@ -1,5 +1,5 @@
-//! Approvals: each tool call of an agent is judged by the rules, asked of the user where they say so, answered once
-//! and written to the audit log. Limits on failing or endless runs are here, too.
+//! Approvals: the rules judge each tool call of an agent, and the user is asked where the rules say so. Each question
+//! is answered once and written to the audit log. Breakers that stop failing or endless runs are here, too.
 
 pub(super) mod breakers;
 pub(super) mod calls;

@@ -1,5 +1,5 @@
 //! A session as one tar archive: `session.json`, `events.jsonl`, and the user's files that the events mention.
-//! Everything here blocks. Memory does not grow with the session: its events go through a file without a name.
+//! Everything here blocks. Memory does not grow with the session: its events pass through an unnamed temporary file.
 
 use crate::files::Belongings;
 use crate::message::{Principal, SessionId};
@@ -14,19 +14,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tar::{Builder, Header};
 use tokio::sync::OwnedSemaphorePermit;
 
-/// What is read from the disk at once.
+/// Buffer size for reading files.
 const READ_BUFFER: usize = 64 * 1024;
 
-/// Taken at one moment; what happens to the session later is not in it.
+/// A session at one moment. Later changes are not in it.
 #[derive(Debug)]
 pub struct Archive {
     about: Exported,
     events: File,
     length: u64,
-    /// By the paths that the user knows.
+    /// Paths as the user knows them.
     files: BTreeSet<String>,
     belongings: Belongings,
-    /// How many there may be at once is counted.
+    /// Permit that bounds how many archives there are at once.
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -41,7 +41,7 @@ impl Archive {
         Self::collect(data, |lines, mentioned| store.export(scope, id, lines, mentioned))
     }
 
-    /// The same for the operator, beside the gateway.
+    /// `take` for the operator, from a process beside the gateway.
     pub fn take_outside(
         outside: &Outside,
         data: &Path,
@@ -72,12 +72,12 @@ impl Archive {
         Ok(Some(Self { about, events, length, files, belongings, _place: None }))
     }
 
-    /// Keeps a place until it is written or given up.
+    /// Holds a permit until the archive is written or dropped.
     pub(super) fn holding(self, place: OwnedSemaphorePermit) -> Self {
         Self { _place: Some(place), ..self }
     }
 
-    /// Ends early when `out` takes no more.
+    /// Ends with an error when `out` takes no more.
     pub fn write(self, out: impl Write) -> io::Result<()> {
         let mut tar = Builder::new(out);
         let about = self.about.about.as_bytes();
@@ -86,7 +86,7 @@ impl Archive {
         let events = BufReader::with_capacity(READ_BUFFER, self.events);
         append(&mut tar, "events.jsonl", self.length, self.about.used, events)?;
         for path in &self.files {
-            // It may have had to make room for another meanwhile.
+            // The file may have been removed meanwhile to make room for another.
             let Some(file) = self.belongings.open(path) else { continue };
             let about = file.metadata()?;
             let modified = about.modified().unwrap_or(self.about.used);
@@ -108,11 +108,11 @@ fn append(
     header.set_size(size);
     header.set_mode(0o600);
     header.set_mtime(modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
-    // The size is told first; whatever happens to the file, exactly that much has to follow.
+    // The header states the size, so exactly that many bytes must follow, even if the file has changed meanwhile.
     tar.append_data(&mut header, path, content.chain(io::repeat(0)).take(size))
 }
 
-/// Gone when it is closed, also after a crash.
+/// A file without a name. It is gone when it is closed, also after a crash.
 fn nameless(data: &Path) -> io::Result<File> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

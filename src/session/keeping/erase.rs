@@ -1,5 +1,5 @@
-//! The end of a session for good: what runs is ended, sockets are told not to come back, and nothing is left that
-//! could write anything of it again before its rows and files go.
+//! Deletes a session: its runs end, its sockets are told not to come back, and everything that could still write for it
+//! is finished before its rows and files are removed.
 
 use crate::files::{FileError, SavedFile};
 use crate::message::{Principal, RunOutcome, SessionId};
@@ -21,16 +21,16 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
-/// How long agents get to end their processes; after that their links are gone and they are killed.
+/// How long agents get to end their processes. After that their links are dropped and they are killed.
 const WORKERS_PATIENCE: Duration = Duration::from_secs(6);
-/// How long uploads that are being stored may take.
+/// Timeout for uploads that are being stored.
 const JOBS_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Who waits for a session to be gone.
+/// Sends the result to whoever waits for the deletion.
 pub(in crate::session) type Doom = oneshot::Sender<Result<(), StoreError>>;
 
 impl SessionHandle {
-    /// `None`: the actor has ended by itself; the session may be elsewhere or gone.
+    /// `None`: the actor has ended by itself. The session may have a new actor, or be gone.
     pub(super) async fn delete(&self) -> Option<Result<(), StoreError>> {
         let (reply, answer) = oneshot::channel();
         self.inner.urgent.send(Urgent::Delete(reply)).await.ok()?;
@@ -39,7 +39,7 @@ impl SessionHandle {
 }
 
 impl Session {
-    /// Whoever wants to attach meanwhile waits in the inbox, and finds a new session when this one is dropped.
+    /// Sockets that want to attach meanwhile wait in the inbox, and get a new session when this one is dropped.
     pub(in crate::session) async fn erase(&mut self, doom: Doom) {
         self.audience.dismiss();
         let working = self.lanes.iter().filter(|lane| lane.current.is_some()).count();
@@ -62,11 +62,11 @@ impl Session {
         if removed.is_ok() {
             info!(session = %self.id, "session deleted");
         }
-        // Nobody may be waiting any more.
+        // The requester may have stopped waiting.
         let _ = doom.send(removed);
     }
 
-    /// Files that were on their way to the disk, which no event will ever mention.
+    /// Waits for all jobs and collects the files that they have stored, which no event will ever mention.
     async fn last_files(&mut self, stored: &mut Vec<String>) {
         self.desk.followed.drain().for_each(|(_, following)| following.abort());
         self.lanes.iter_mut().for_each(Lane::stop_preparing);
@@ -96,7 +96,7 @@ impl Session {
                 | Err(_) => {}
             }
         }
-        // A preparation that nobody waits for may still be making a place.
+        // A preparation that nobody waits for may still be making a workplace.
         self.env.place_work.is_over(&self.id).await;
     }
 }
@@ -105,7 +105,7 @@ fn path(saved: Result<SavedFile, FileError>) -> Option<String> {
     saved.ok().and_then(|saved| saved.note.path)
 }
 
-/// Files first: if this is cut off in between, the session is still there and can be deleted again.
+/// Removes files first: if this is cut off in between, the session is still there and can be deleted again.
 pub(super) async fn remove(
     env: &Env,
     id: &SessionId,
@@ -129,18 +129,19 @@ pub(super) async fn remove(
             }
         }
     });
-    // Only a panic could keep it from its end, and then the rows still have to go.
+    // Only a panic could fail here, and then the rows still have to be removed.
     let _ = removed.await;
     env.store.remove(key).await.map(|_| ())
 }
 
-/// What the session's agents remember, and what they needed for a moment. Needs no gateway.
+/// Removes the conversations and temporary files of the session's agents. Needs no gateway.
 pub fn forget_agents(data: &Path, id: &SessionId) -> io::Result<()> {
     let forgotten = remove_all(&models::conversations(data, id));
     remove_all(&agent_home::temp(data, id)).and(forgotten)
 }
 
-/// Nothing of a former gateway's agents is needed by this one: not even by those that go on with their conversation.
+/// Removes temporary files of agents that an earlier gateway ran. No agent needs them, not even one that goes on with
+/// its conversation.
 pub(in crate::session) fn clear_temp(data: &Path) {
     for id in sessions_in(&data.join(agent_home::TEMP)) {
         if let Err(err) = remove_all(&agent_home::temp(data, &id)) {
@@ -149,7 +150,7 @@ pub(in crate::session) fn clear_temp(data: &Path) {
     }
 }
 
-/// The same for all sessions that do not exist.
+/// Removes conversations and temporary files of sessions that do not exist any more.
 pub(in crate::session) fn tidy_agents(data: &Path, exists: impl Fn(&SessionId) -> bool) {
     let places = [models::CONVERSATIONS, agent_home::TEMP].map(|name| data.join(name));
     for id in places.iter().flat_map(|place| sessions_in(place)).filter(|id| !exists(id)) {
@@ -167,7 +168,7 @@ fn sessions_in(place: &Path) -> Vec<SessionId> {
 
 fn remove_all(directory: &Path) -> io::Result<()> {
     let removed = match std::fs::remove_dir_all(directory) {
-        // Some tools lock what they keep.
+        // Some tools make their directories read-only.
         Err(err) if err.kind() == ErrorKind::PermissionDenied => {
             unlock(directory)?;
             std::fs::remove_dir_all(directory)
@@ -180,7 +181,8 @@ fn remove_all(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Lets us into all directories below. Links are not followed, and what becomes one meanwhile leads nowhere else.
+/// Makes all directories below writable for us. Symlinks are not followed, and a directory that is replaced by one
+/// meanwhile leads nowhere outside.
 fn unlock(top: &Path) -> io::Result<()> {
     let root = Dir::open_ambient_dir(top, ambient_authority())?;
     let mut found = vec![PathBuf::from(".")];

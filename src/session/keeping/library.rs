@@ -1,4 +1,4 @@
-//! Files that are asked for outside of any session: what is in them, and the backups of the project.
+//! File contents and file backups of projects, for requests that come from outside of a session's sockets.
 
 use crate::config::Config;
 use crate::files::{Backup, Content, ContentError, FileError, FileLimits, Files, Moment, Restored};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
 
-/// How much is kept and handed out, in the words of `files`.
+/// The configured limits, as `files` takes them.
 pub fn file_limits(config: &Config) -> FileLimits {
     FileLimits {
         max_pixels: config.limits.image_pixels,
@@ -24,21 +24,21 @@ pub fn file_limits(config: &Config) -> FileLimits {
     }
 }
 
-/// Files that are read and made ready at the same time; the others wait.
+/// Files that are read and prepared at the same time; further ones wait.
 pub(in crate::session) const READS: usize = 4;
-/// Files that somebody waits for or has not taken yet, with those that are read. More are refused.
+/// Files that wait, are read, or are on their way to a client. More are refused.
 pub(in crate::session) const HANDED_OUT: usize = 20;
 
-/// Sessions in whose copies a file is looked for that is named without its session.
+/// Most sessions whose copies are searched for a file that is named without its session.
 const SEARCHED: usize = 8;
 
 /// A file on its way to a client.
 #[derive(Debug)]
 pub struct Handout {
     pub content: Content,
-    /// Kept while memory is needed for more than the answer itself.
+    /// Permit to read, kept until the answer is made: memory is needed for more than the answer until then.
     pub turn: OwnedSemaphorePermit,
-    /// Kept until the client has the answer.
+    /// Permit that is kept until the client has the answer.
     pub place: OwnedSemaphorePermit,
 }
 
@@ -51,7 +51,7 @@ pub enum HandoutError {
     Content(#[from] ContentError),
 }
 
-/// Why backups cannot be shown or brought back.
+/// Why backups cannot be listed or restored.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
     #[error("this is neither the gateway's project nor one of [projects] in its configuration")]
@@ -61,8 +61,8 @@ pub enum LibraryError {
 }
 
 impl Registry {
-    /// A whole file, by a path that a list has shown to this user. Without a session it is looked for where this user's
-    /// sessions work, because existing clients do not say whose list it was.
+    /// Reads a whole file, by a path that a list has shown to this user. Without a session the file is looked for in
+    /// the projects of this user's sessions, because existing clients do not say whose list it was.
     pub async fn content(
         &self,
         principal: &Principal,
@@ -84,7 +84,7 @@ impl Registry {
             None => self.workplaces(principal),
         };
         let (principal, shown) = (principal.clone(), shown.to_owned());
-        // A disk that hangs keeps turn and place, also when nobody waits for it any more.
+        // The read owns both permits, so a disk that hangs keeps them even when nobody waits any more.
         let read = spawn_blocking(move || {
             let content = match root {
                 Some(root) => places[0].read_in(&root, &shown),
@@ -93,11 +93,11 @@ impl Registry {
             let content = content?;
             Ok(Handout { content, turn, place })
         });
-        // A panic in there is logged; to the client the file is one that cannot be read.
+        // A panic is logged, and the client is told that the file cannot be read.
         read.await.unwrap_or(Err(ContentError::Unreadable.into()))
     }
 
-    /// The same of files that agents have in copies of their own: of one session, or of this user's that were used last.
+    /// Reads a file from agents' own copies: in one session, or in this user's sessions that were used last.
     pub async fn content_in_copies(
         &self,
         principal: &Principal,
@@ -122,7 +122,7 @@ impl Registry {
         Err(ContentError::NotFound.into())
     }
 
-    /// Where the files of an agent are. Found before anybody waits for a turn: git may take its time.
+    /// Directory of an agent's files. Found before a read permit is taken, because git may be slow.
     async fn root_of(
         &self,
         session: &SessionHandle,
@@ -135,12 +135,13 @@ impl Registry {
         found.map_err(|_| ContentError::Unreadable.into())
     }
 
-    /// The files of the project in which, or in whose backups, this path lies; the gateway's own, if in none.
+    /// Files of the project that holds this path, itself or in its backups; otherwise those of the gateway's own
+    /// project.
     fn files_with(&self, shown: &Path) -> Files {
         let own = self.files();
         let others = self.env.config.projects.iter().map(|(_, path)| path.as_path());
         let known = others.chain([own.project()]);
-        // One project may lie in another.
+        // Projects may be nested; the innermost one is meant.
         let around = known.clone().filter(|path| shown.starts_with(path));
         let around = around.max_by_key(|path| path.components().count());
         let open = |path: &Path| {
@@ -155,7 +156,7 @@ impl Registry {
         found.unwrap_or_else(|| own.clone())
     }
 
-    /// The sessions of this user that are in memory, the last used first.
+    /// This user's sessions in memory, last used first.
     fn own_sessions(&self, principal: &Principal) -> Vec<SessionHandle> {
         let handles = self.sessions.iter().filter_map(|slot| slot.value().get().cloned());
         let mut handles: Vec<_> = handles.filter(|handle| handle.is_of(principal)).collect();
@@ -163,7 +164,7 @@ impl Registry {
         handles
     }
 
-    /// Where the sessions of this user that are in memory work, the last used first, and then the gateway's own project.
+    /// Projects of this user's sessions in memory, last used first, and then the gateway's own project.
     fn workplaces(&self, principal: &Principal) -> Vec<Files> {
         let handles = self.own_sessions(principal);
         let mut places: Vec<Files> = Vec::new();
@@ -175,7 +176,7 @@ impl Registry {
         places
     }
 
-    /// Newest first. `None` is the gateway's own project.
+    /// File backups of a project, newest first. `None` is the gateway's own project.
     pub async fn backups(&self, project: Option<&Path>) -> Result<Vec<Backup>, LibraryError> {
         let files = self.known_project(project)?;
         let mut backups = spawn_blocking(move || files.backups()).await.unwrap_or_default();
@@ -183,7 +184,7 @@ impl Registry {
         Ok(backups)
     }
 
-    /// Goes on to its end, whoever stops waiting for it.
+    /// Restores a file backup. It runs to its end, even if the caller stops waiting.
     pub async fn restore_backup(
         &self,
         project: Option<&Path>,
@@ -195,7 +196,7 @@ impl Registry {
         Ok(restored.unwrap_or(Err(FileError::Internal))?)
     }
 
-    /// Shared with the sessions that work on it, so that one knows what the other has backed up.
+    /// Files of a configured project. Shared with the sessions on it, so that each knows what the other has backed up.
     fn known_project(&self, project: Option<&Path>) -> Result<Files, LibraryError> {
         let own = self.files();
         let Some(path) = project.filter(|path| !path.as_os_str().is_empty()) else {
@@ -211,7 +212,7 @@ impl Registry {
     }
 }
 
-/// Of the first that has it.
+/// Reads the file from the first project that has it.
 fn read_first(
     places: &[Files],
     principal: &Principal,

@@ -1,4 +1,4 @@
-//! What is kept of sessions: lists, archives, deletion, settings, and the files that are handed out.
+//! Everything about whole sessions: listing, export, deletion and settings; and files for clients.
 
 pub(super) mod archive;
 pub(super) mod erase;

@@ -1,5 +1,5 @@
-//! What is kept: lists of sessions, archives of them, and their end, on request or when they are too old.
-//! Somebody else's session is answered like one that does not exist.
+//! Lists, exports and deletes sessions, on request or when they are too old. Somebody else's session is answered like
+//! one that does not exist.
 
 use super::archive::Archive;
 use super::erase;
@@ -12,14 +12,14 @@ use tokio::sync::oneshot;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{info, warn};
 
-/// Archives that may be on their way at once; each holds a thread while its client takes it.
+/// Most exports at the same time; each holds a thread while its client reads it.
 pub(in crate::session) const EXPORTS: usize = 4;
-/// How often indexes of files that nobody uses are looked for.
+/// How often unused file indexes are dropped.
 const INDEX_SWEEP: Duration = Duration::from_secs(60);
-/// A session may be unloaded or deleted by another in the very moment it is to be deleted.
+/// Attempts to delete a session, because another request may unload or delete it at the same moment.
 const TRIES: usize = 5;
 
-/// Why nothing can be done with a session.
+/// Why a session cannot be listed, exported or deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum KeepingError {
     #[error("there is no such session")]
@@ -35,7 +35,7 @@ pub enum KeepingError {
 }
 
 impl Registry {
-    /// The newest use first, at most so many.
+    /// At most `most` sessions, last used first.
     pub async fn list(
         &self,
         scope: Scope<'_>,
@@ -44,21 +44,21 @@ impl Registry {
         Ok(self.env.store.list(scope, most).await?)
     }
 
-    /// The session as it is now.
+    /// Exports the session as it is now.
     pub async fn export(&self, scope: Scope<'_>, id: &SessionId) -> Result<Archive, KeepingError> {
         let place = Arc::clone(&self.exports).try_acquire_owned();
         let place = place.map_err(|_| KeepingError::TooManyExports)?;
         let (env, id, principal) = (self.env.clone(), id.clone(), scope.owned());
         let taken = tokio::task::spawn_blocking(move || {
-            // The place is kept by whoever does the work, also if nobody waits for it any more.
+            // The task owns the permit, so it is kept also if nobody waits for the export any more.
             let taken = Archive::take(&env.store, &env.config.data, Scope::of(&principal), &id);
             taken.map(|archive| archive.map(|archive| archive.holding(place)))
         });
         taken.await.map_err(|_| StoreError::Stopped)??.ok_or(KeepingError::Unknown)
     }
 
-    /// Ends the session if it lives, and takes away everything of it. It is gone when this returns, and goes all the
-    /// same if nobody waits.
+    /// Ends the session if it is loaded, and deletes everything of it. It is gone when this returns. The deletion goes
+    /// on even if the caller stops waiting.
     pub async fn delete(
         self: &Arc<Self>,
         scope: Scope<'_>,
@@ -81,7 +81,7 @@ impl Registry {
                 return Err(KeepingError::Stalled { reason });
             }
             let slot = Arc::clone(&self.sessions.entry(id.clone()).or_default());
-            // Whoever opens the session meanwhile waits for this slot too, and then finds nothing stored.
+            // Whoever opens the session meanwhile waits for this slot, too, and then finds nothing stored.
             let filled =
                 slot.get_or_try_init(async || Err(self.remove_stored(scope, id, None).await)).await;
             match filled {
@@ -95,7 +95,7 @@ impl Registry {
                 Ok(handle) => match handle.delete().await {
                     Some(removed) => removed?,
                     None => {
-                        // One that is still being deleted keeps its slot to the end.
+                        // A session that is still being deleted keeps its slot to the end.
                         if handle.is_closed() {
                             self.forget(id, &slot);
                         }
@@ -109,7 +109,8 @@ impl Registry {
         Err(KeepingError::Stopping)
     }
 
-    /// Deletes what nobody has used for so long. A session in memory has sockets or work, or had them just now.
+    /// Deletes sessions that nobody has used for `age`. Sessions in memory are skipped: they have sockets or work, or
+    /// had them just now.
     pub(in crate::session) async fn retire(self: &Arc<Self>, age: Duration) {
         let Some(since) = SystemTime::now().checked_sub(age) else { return };
         let unused = match self.env.store.unused_since(since).await {
@@ -138,7 +139,7 @@ impl Registry {
         }
     }
 
-    /// Gives up indexes of files that nobody asks for any more.
+    /// Drops file indexes that nobody uses any more.
     pub(in crate::session) async fn tidy_indexes(self: Arc<Self>) {
         let mut ticks = interval(INDEX_SWEEP);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -153,21 +154,21 @@ impl Registry {
         }
     }
 
-    /// Rows that are left stay unreachable, and the next sweep takes them.
+    /// Removes rows of deleted sessions. Rows that are left cannot be reached, and the next sweep removes them.
     pub(in crate::session) async fn purge(&self) {
         if let Err(err) = self.env.store.purge().await {
             warn!(%err, "rows of deleted sessions are left; the next sweep tries again");
         }
     }
 
-    /// Only while the session's slot is ours, so that nothing brings it to life.
+    /// Called only while the session's slot is ours, so that nothing loads the session meanwhile.
     async fn remove_stored(
         &self,
         scope: Scope<'_>,
         id: &SessionId,
         unused_since: Option<SystemTime>,
     ) -> Result<(), KeepingError> {
-        // A former actor of this session may have left writes on their way.
+        // An earlier actor of this session may have left writes in the queue.
         self.env.store.settle().await?;
         let found = self.env.store.find(scope, id).await?.ok_or(KeepingError::Unknown)?;
         if unused_since.is_some_and(|since| found.has_work || found.used >= since) {
@@ -227,7 +228,7 @@ mod tests {
         let (ann, bob) = (Principal::new("ann"), Principal::new("bob"));
         let id = registry.open(&ann, None).await.unwrap().id().clone();
         let unknown = SessionId::from_random(7);
-        // In memory, and then only in the store.
+        // First while it is in memory, then while it is only in the store.
         for _ in 0..2 {
             for id in [&id, &unknown] {
                 let exported = registry.export(Scope::Own(&bob), id).await.unwrap_err();
@@ -314,7 +315,7 @@ mod tests {
         let mut expected = vec![attached.id().clone(), busy.id().clone()];
         expected.sort();
         assert_eq!(left, expected);
-        // Work that waits in the store counts too.
+        // Unfinished work in the store counts, too.
         registry.sessions.remove(busy.id());
         registry.retire(DAY * 9).await;
         assert_eq!(ids(&registry, Scope::Everybody).await.len(), 2);

@@ -1,5 +1,5 @@
-//! Model settings of one session: the configuration's, and what its user changed. A change is checked as a whole,
-//! written down, and then holds at once, also after a restart.
+//! Settings of one session: those of the configuration, with its user's changes. A change is checked as a whole,
+//! stored, and takes effect at once, also after a restart.
 
 use crate::config::{self, Config};
 use crate::files::Files;
@@ -18,37 +18,37 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tracing::warn;
 
-/// Why settings stay as they are.
+/// Why settings were not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// Each setting that cannot be as asked.
+    /// Each refused setting with the reason.
     #[error("{}", shown(.0))]
     Refused(Vec<(String, SettingProblem)>),
     #[error(transparent)]
     Closed(#[from] SessionClosed),
 }
 
-/// What a session is asked to take over, after it was checked.
+/// Checked changes for a session to apply.
 #[derive(Debug, Default)]
 pub(in crate::session) struct NewSettings {
     changes: Settings,
-    /// Of the project that was chosen.
+    /// Files of the newly chosen project.
     files: Option<Files>,
 }
 
-/// The settings in force, and when they are on disk.
+/// The settings in force, and a receiver that fires when they are stored.
 #[derive(Debug)]
 pub(in crate::session) struct Taken {
     settings: Arc<Settings>,
     written: oneshot::Receiver<()>,
 }
 
-/// What a stored session works with.
+/// Settings and files of a session that is loaded from the store.
 #[derive(Debug)]
 pub(in crate::session) struct Settled {
     pub(in crate::session) settings: Arc<Settings>,
     pub(in crate::session) files: Files,
-    /// The project that it worked on and cannot work on any more.
+    /// The session's project, if it cannot be used any more.
     pub(in crate::session) lost_project: Option<String>,
 }
 
@@ -58,14 +58,14 @@ impl Registry {
         Arc::clone(&self.env.config.settings)
     }
 
-    /// Changes all of them or none. They are on disk when this returns.
+    /// Changes all of them or none. They are stored when this returns.
     pub async fn change_settings(
         &self,
         session: &SessionHandle,
         asked: Vec<(String, Option<SettingValue>)>,
     ) -> Result<(), SettingsError> {
-        // Existing clients send all settings back, however few of them were changed. What is as it is asked for needs
-        // no check and disturbs nobody, such as agents that work in the project that is named once more.
+        // Existing clients send all settings back, however few have changed. Unchanged ones are skipped: they need no
+        // check, and naming the current project again must not fail because agents work in it.
         let in_force = session.settings().await?;
         let is_new = |name: &str, value: &SettingValue| {
             !in_force.iter().any(|(known, now)| *known == name && now == value)
@@ -97,7 +97,7 @@ impl Registry {
         Ok(())
     }
 
-    /// What the configuration does not allow any more is left out.
+    /// Applies stored settings on top of the configuration. Settings that it does not allow any more are left out.
     pub(in crate::session) fn settled(&self, stored: Vec<(String, SettingValue)>) -> Settled {
         let mut settings = Settings::clone(&self.env.config.settings);
         let mut lost_project = None;
@@ -125,7 +125,7 @@ impl Registry {
         Settled { settings: Arc::new(settings), files, lost_project }
     }
 
-    /// The files of an allowed project; indexes are shared by all sessions that work on it.
+    /// Files of an allowed project. Sessions on the same project share its indexes.
     pub(super) fn files_of(&self, path: &str) -> Result<Files, String> {
         if path.is_empty() {
             return Ok(self.env.files.clone());
@@ -163,7 +163,7 @@ impl Session {
     ) -> Result<Taken, SettingProblem> {
         let (done, written) = oneshot::channel();
         if new.changes.is_empty() {
-            // Nobody waits for a disk that has nothing to do.
+            // There is nothing to store, so nobody has to wait.
             let _ = done.send(());
             return Ok(self.taken(written));
         }
@@ -186,7 +186,7 @@ impl Session {
         Ok(self.taken(written))
     }
 
-    /// A live model that is talking goes on as it was told to.
+    /// Changes the language. A live model that is open goes on as it was told at its start.
     pub(in crate::session) fn speak(&mut self, locale: Locale) {
         if self.env.language.get() == locale {
             return;
@@ -197,7 +197,7 @@ impl Session {
         }
     }
 
-    /// An agent that is at work finishes first: its successor is chosen when the channel is free.
+    /// Applies the chosen agents. A running agent finishes first; its successor is chosen when the lane is free.
     pub(in crate::session) fn choose_agents(&mut self) {
         for slot in AgentSlot::ALL {
             let chosen = models::agent(&self.env, &self.settings, &self.id, &self.principal, slot);
@@ -213,7 +213,7 @@ impl Session {
         Taken { settings: Arc::clone(&self.settings), written }
     }
 
-    /// A run ends where it began, so nothing may be under way.
+    /// Changes the project. Refused while an agent works, because a run must end where it began.
     fn move_to(&mut self, files: Files) -> Result<(), SettingProblem> {
         let is_agent = |channel| matches!(channel, Channel::Agent(_));
         let is_busy = |lane: &Lane| is_agent(lane.channel) && !lane.is_idle();
@@ -254,7 +254,7 @@ fn project(settings: &Settings) -> Option<&str> {
     })
 }
 
-/// What is to be stored.
+/// Settings that differ from the configuration; only these are stored.
 pub(in crate::session) fn differences(settings: &Settings, config: &Config) -> Settings {
     settings.iter().filter(|row| !config.settings.contains(row)).cloned().collect()
 }

@@ -1,4 +1,4 @@
-//! What a live model wants done: work for a code agent, if the rules or the user allow it.
+//! Work that a live model gives to an agent, if the rules or the user allow it.
 
 use crate::message::{AgentSet, AgentSlot, Confirmed, DecidedBy, RunId};
 use crate::policy::{Call, Scope};
@@ -7,10 +7,10 @@ use crate::session::actor::Session;
 use crate::session::approval::gate::{Asker, Judgement};
 use crate::session::journal::{Effect, Step};
 
-/// The word of the rules for what a live model asks of an agent.
+/// The kind that rules know these calls by.
 const ERRAND: &str = "errand";
 
-/// A call of a live model that is not answered yet.
+/// A tool call of a live model that waits for its answer.
 #[derive(Debug)]
 pub(in crate::session) struct LiveWish {
     id: String,
@@ -18,7 +18,8 @@ pub(in crate::session) struct LiveWish {
 }
 
 impl Session {
-    /// The model goes on talking; it is told what has become of its wish, and later how the work ended.
+    /// A tool call of the live model. The model goes on talking meanwhile; it gets the result of the call, and later a
+    /// report of how the work ended.
     pub(super) fn on_errand(&mut self, id: String, name: &str, arguments: &str) {
         let mut step = Step::default();
         match Errand::read(name, arguments) {
@@ -27,7 +28,7 @@ impl Session {
                     tool: name.to_owned(),
                     name: None,
                     kind: ERRAND.to_owned(),
-                    // Calls of a live model are not calls of an agent.
+                    // Empty: an id would mean a tool call of the agent.
                     id: String::new(),
                     input: arguments.to_owned(),
                     unseen: 0,
@@ -51,7 +52,8 @@ impl Session {
         self.answer_wish(step, slot, wish, confirmed, &reason);
     }
 
-    /// The model does not want it any more. Work that has begun goes on; it is cancelled where everybody sees it.
+    /// The model has cancelled these calls, so their open questions are refused. Work that has begun goes on; the user
+    /// can cancel it on the agent's channel.
     pub(super) fn drop_wishes(&mut self, ids: &[String]) {
         let mut step = Step::default();
         while let Some(open) = self.gate.take_wish(|wish| ids.contains(&wish.id)) {
@@ -63,7 +65,7 @@ impl Session {
         }
     }
 
-    /// It is decided.
+    /// Carries out the decision about a live model's call.
     pub(in crate::session) fn answer_wish(
         &mut self,
         step: &mut Step,
@@ -81,7 +83,8 @@ impl Session {
         }
     }
 
-    /// The model hears that it is done before it hears that the agent has begun.
+    /// Queues the request for the agent. The tool result goes first, so that the model hears of it before any report of
+    /// the agent.
     fn give_work(&mut self, step: &mut Step, slot: AgentSlot, LiveWish { id, request }: LiveWish) {
         let agent = slot.number();
         let waiting = self.lanes[slot].queue.len();

@@ -1,5 +1,5 @@
-//! What is counted of the sound that comes in: how much of it is silent or cut off, and whether it comes as evenly as it
-//! was spoken. Nothing is refused for that; who runs the gateway sees whether it is the microphone or the way from it.
+//! Metrics of the sound that comes in: how much of it is silent or clipped, and whether it arrives evenly. They show
+//! the operator whether the microphone or the network is to blame. No sound is refused because of them.
 
 use super::microphone::Microphone;
 use crate::audio::condition::{Condition, condition};
@@ -9,23 +9,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Networks are late by less than this all the time.
+/// Shortest pause that counts as a gap: networks are late by less than this all the time.
 const SHORTEST_GAP: Duration = Duration::from_millis(250);
-/// A microphone that says nothing for so long was switched off.
+/// Pauses from this length on do not count as a gap: the microphone was switched off.
 const LONGEST_GAP: Duration = Duration::from_secs(2);
-/// So much more sound than time is a burst.
+/// Sound that is this far ahead of the clock counts as a burst.
 const BURST: Duration = Duration::from_secs(1);
 
 /// Shared by the sockets of a session and its actor.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Hearing {
     metrics: Metrics,
-    /// Knows the rate of sound that does not say it.
+    /// Knows the sample rate assumed when the client sends none.
     microphone: Microphone,
     arrival: Arc<Mutex<Arrival>>,
 }
 
-/// One piece of sound, looked at before somebody takes it away.
+/// Measurements of one chunk, taken before the chunk is moved to the model.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::session) struct Look {
     condition: Condition,
@@ -44,13 +44,13 @@ impl Hearing {
         Look { condition: condition(&sound.pcm), length: Duration::from_nanos(nanos) }
     }
 
-    /// It was the holder's.
+    /// Counts a chunk that came from the holder of the microphone.
     pub(in crate::session) fn count(&self, connection: ConnectionId, look: Look) {
         let uneven = self.with(|arrival| arrival.note(connection, look.length, Instant::now()));
         self.metrics.sound_heard(look.condition, uneven);
     }
 
-    /// The microphone begins or ends on purpose, so what comes next is no gap.
+    /// The microphone is switched on or off on purpose, so the next pause is not a gap.
     pub(in crate::session) fn forget(&self) {
         self.with(|arrival| *arrival = Arrival::default());
     }
@@ -60,10 +60,10 @@ impl Hearing {
     }
 }
 
-/// Pure: the caller says what time it is.
+/// Finds gaps and bursts in one stream. Pure: the caller passes the time.
 #[derive(Debug, Default)]
 struct Arrival {
-    /// From whom sound has come, and until when it lasts if it is played as it comes.
+    /// The socket that sent the last chunk, and when its sound would end if it were played as it arrives.
     last: Option<(ConnectionId, Instant)>,
 }
 
@@ -75,7 +75,8 @@ impl Arrival {
         let until = lasted.max(now) + length;
         self.last = Some((from, until));
         if until.saturating_duration_since(now) > BURST {
-            // Counted once for every such surplus, so a client whose clock is a little fast costs one in hours.
+            // Starting again counts each surplus once, so a client whose clock is a little fast costs one burst in
+            // hours.
             self.last = Some((from, now));
             return Some(Uneven::Burst);
         }
@@ -94,7 +95,7 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    /// Pieces of 40 ms from one socket at these moments, and what is counted of them.
+    /// Chunks of 40 ms arrive from one socket at these milliseconds.
     #[track_caller]
     fn check(moments: impl IntoIterator<Item = u64>, expected: &[Uneven]) {
         let (mut arrival, start) = (Arrival::default(), Instant::now());
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn what_comes_as_it_is_spoken_is_even() {
         check((0..2_000).map(|n| 40 * n), &[]);
-        // Late, and then all at once: a network as it is.
+        // Delayed and then all at once, as networks do.
         check((0..2_000_u64).map(|n| (40 * n).next_multiple_of(240)), &[]);
     }
 
@@ -125,7 +126,7 @@ mod tests {
         let mut arrival = Arrival::default();
         let start = Instant::now();
         assert_eq!(arrival.note(ONE, ms(1_001), start), Some(Uneven::Burst));
-        // Whatever was before it.
+        // A burst counts even right after another one.
         assert_eq!(arrival.note(ONE, ms(1_001), start + ms(1_000)), Some(Uneven::Burst));
     }
 

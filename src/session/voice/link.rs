@@ -1,5 +1,6 @@
-//! The session's end of the live model: opened at first use with what was said before, listened to, and fed with what
-//! the microphone could not hand over by itself. A model that leaves is listened to until its last word.
+//! The session's link to the live model. It is opened at first use with the conversation so far, and gets the input
+//! that the microphone could not hand over by itself. A model that is replaced or closed is still read until its last
+//! output.
 
 use super::microphone::{Fed, Heard, Microphone};
 use super::sight::Unwritten;
@@ -12,34 +13,34 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-/// A microphone that is left on would otherwise open a model that cannot be used many times a second. Twice as long after
-/// each further failure, until something is said.
+/// Shortest time between two attempts to open a model that failed. Without it, a microphone that is left on would try
+/// many times a second. Doubles with each failure until the model says something.
 const REST: Duration = Duration::from_secs(5);
 const LONGEST_REST: Duration = Duration::from_secs(60);
-/// The same failure is told again after this long.
+/// A failure with the same reason is told to the user again after this long.
 const SAID_AGAIN: Duration = Duration::from_secs(60);
-/// So long a model that leaves is listened to: a client tells within 150 ms how much of the last reply it has played.
+/// How long a closed model is still read. Clients report within 150 ms how much of the last reply they have played.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(in crate::session) struct Voice {
     config: LiveConfig,
     link: Option<LiveLink>,
-    /// Another one was chosen, but this one has not said its last word.
+    /// A closed model whose last output is still read.
     leaving: Option<Leaving>,
-    /// The chat up to here is what a new model has to know.
+    /// A new model needs the chat up to here.
     told_upto: Seq,
-    /// A text that is shown to the model, and written down when its place in the conversation is known.
+    /// A text that the model has and the chat has not: it is stored when its position in the conversation is known.
     pub(in crate::session) unwritten: Option<Unwritten>,
     microphone: Microphone,
     speaker: Speaker,
-    /// What waits at the microphone can be fed only when the model has room again.
+    /// `Partly`: input waits at the microphone until the model has room.
     behind: Fed,
-    /// After a failure sound alone opens no model before this.
+    /// After a failure, sound alone opens no model before this time.
     rest_until: Option<Instant>,
-    /// What the user was told of the last failure, and when.
+    /// The last failure that the user was told of, and when.
     failed: Option<(String, Instant)>,
-    /// In a row.
+    /// Failures in a row.
     failures: u32,
 }
 
@@ -50,7 +51,8 @@ struct Leaving {
 }
 
 impl Leaving {
-    /// The next of its last words; `None`: that was all. What it wants to be done is not its affair any more.
+    /// The next of the last outputs, `None` after the end or the timeout. Tool calls and failures of a closed model are
+    /// ignored.
     async fn next(&mut self) -> Option<LiveOutput> {
         loop {
             let output = timeout_at(self.until, self.output.recv()).await.ok().flatten()?;
@@ -71,7 +73,7 @@ impl Leaving {
 
 #[derive(Debug)]
 pub(in crate::session) enum Wake {
-    /// `None`: the model is gone.
+    /// `None`: the model has ended.
     Output(Option<LiveOutput>),
     Room,
 }
@@ -98,7 +100,7 @@ impl Voice {
         }
     }
 
-    /// Another model speaks from now on, or the same in another way: at once, because nobody would wait for it.
+    /// Uses another model, or the same one with other settings. The change is immediate: the current reply is cut off.
     pub(in crate::session) fn choose(&mut self, config: LiveConfig) {
         if self.config != config {
             self.microphone.expect_rate(config.usual_rate());
@@ -108,7 +110,7 @@ impl Voice {
         }
     }
 
-    /// Silences the model and says goodbye to it; its last words are still to come.
+    /// Stops playback and closes the model. Its last outputs are still read.
     pub(super) fn leave(&mut self) {
         self.speaker.stop(Some(StopReason::ModelLeaves));
         let until = Instant::now() + LAST_WORDS;
@@ -119,7 +121,7 @@ impl Voice {
         self.feed();
     }
 
-    /// The next of the last words of a model that has left.
+    /// The next of the last outputs of a closed model.
     pub(super) async fn last_word(&mut self) -> Option<LiveOutput> {
         let word = self.leaving.as_mut()?.next().await;
         if word.is_none() {
@@ -128,12 +130,12 @@ impl Voice {
         word
     }
 
-    /// Whether somebody is talking with the model.
+    /// Whether a model is connected.
     pub(in crate::session) fn is_open(&self) -> bool {
         self.link.is_some()
     }
 
-    /// Whether the model is ready for more to read or to look at.
+    /// Whether the queue has room for another text or picture.
     pub(in crate::session) fn has_room(&self) -> bool {
         self.microphone.has_room()
     }
@@ -148,7 +150,7 @@ impl Voice {
         self.microphone.is_held_by(connection)
     }
 
-    /// Silences the model, if this socket may.
+    /// Stops the model's speech, if this socket holds the microphone and does not only echo our own stop.
     pub(in crate::session) fn interrupt(&mut self, connection: ConnectionId) {
         if !self.is_held_by(connection) || self.speaker.hush() {
             self.microphone.interrupt(connection);
@@ -156,31 +158,31 @@ impl Voice {
         }
     }
 
-    /// How far this socket has played.
+    /// Passes on this socket's playback position.
     pub(super) fn ack(&self, connection: ConnectionId, ack: PlaybackAck) {
         self.speaker.ack(connection, ack);
     }
 
-    /// The user speaks by a key, if this socket may.
+    /// Passes the talk key on, if this socket holds the microphone.
     pub(super) fn press(&mut self, connection: ConnectionId, key: TalkKey) {
         self.microphone.press(connection, key);
         self.feed();
     }
 
-    /// Gives the model something to read or to look at. Somebody waits for it, so a model that has failed is tried
-    /// again at once.
+    /// Queues a text or picture for the model. Somebody waits for the answer, so a model that has failed is tried again
+    /// at once.
     pub(in crate::session) fn show(&mut self, input: LiveInput) {
         self.rest_until = None;
         self.microphone.show(input);
         self.feed();
     }
 
-    /// The model has said something.
+    /// The model has said something, so failures are counted from zero again.
     pub(super) fn works(&mut self) {
         self.failures = 0;
     }
 
-    /// The model has failed. True: the user does not know yet.
+    /// Closes the model after a failure. Returns whether the user has to be told.
     pub(super) fn on_failure(&mut self, reason: &str) -> bool {
         self.close();
         let now = Instant::now();
@@ -196,7 +198,8 @@ impl Voice {
         !known
     }
 
-    /// Waits for the model's next word (if `listening`) or for room to feed it more; never without a model.
+    /// Waits for the model's next output (if `listening`) or for room to send it more. Without a model
+    /// it waits forever.
     pub(in crate::session) async fn wake(&mut self, listening: bool) -> Wake {
         if self.leaving.is_some() {
             if !listening {
@@ -213,17 +216,18 @@ impl Voice {
         }
     }
 
-    /// Takes what else the model has said, if anything.
+    /// The model's next output, without waiting.
     pub(in crate::session) fn more_output(&mut self) -> Option<LiveOutput> {
         self.link.as_mut()?.output.try_recv().ok()
     }
 
-    /// Hands over what waits, as far as it is taken.
+    /// Sends the model as much of the waiting input as it takes.
     pub(in crate::session) fn feed(&mut self) {
         self.behind = self.microphone.feed();
     }
 
-    /// Whether somebody waits for a model that is not there; not before the one that leaves has said its last word.
+    /// Whether input waits and a model may be opened: none is open, the closed one is read to its end, and no pause
+    /// after a failure is left.
     fn is_wanted(&self) -> bool {
         let rests = || self.rest_until.is_some_and(|until| Instant::now() < until);
         let free = self.link.is_none() && self.leaving.is_none();
@@ -236,7 +240,7 @@ impl Voice {
         self.behind = self.microphone.feed();
     }
 
-    /// Forgets the model; the next use opens a new one.
+    /// Drops the model and the input that waits for it. The next use opens a new one.
     pub(super) fn close(&mut self) {
         self.link = None;
         self.speaker.abandon();
@@ -246,12 +250,12 @@ impl Voice {
 }
 
 impl Session {
-    /// What a model has said is what the next one has to know.
+    /// The next model has to know the chat up to its newest event.
     pub(in crate::session) fn note_live_words(&mut self) {
         self.voice.told_upto = self.audience.assigned(Channel::Chat);
     }
 
-    /// Opens a model if somebody waits for one and everything that it has to know is stored.
+    /// Opens a model if input waits for one and the chat that it has to know is stored.
     pub(in crate::session) fn open_voice(&mut self) {
         let upto = self.audience.published(Channel::Chat);
         if self.voice.is_wanted() && upto >= self.voice.told_upto {
@@ -264,7 +268,7 @@ impl Session {
         }
     }
 
-    /// The session ends: what was said so far is written down.
+    /// The session ends: stores what the model has said so far.
     pub(in crate::session) async fn take_last_words(&mut self) {
         self.voice.leave();
         while let Some(word) = self.voice.last_word().await {
@@ -274,7 +278,7 @@ impl Session {
     }
 }
 
-/// Sockets may hold on to the microphone for a while, but the model ends with the session.
+/// Sockets may keep the microphone for a while, but the model ends with the session.
 impl Drop for Voice {
     fn drop(&mut self) {
         self.microphone.give_to(None);

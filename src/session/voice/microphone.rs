@@ -1,6 +1,6 @@
-//! What the live model is still to hear, read and see, in order. Shared with the sockets: the sound of the one that
-//! holds the microphone goes to the model without a turn of the session, which decides who that is and feeds the
-//! model whatever it could not take at once.
+//! Queue of everything that the live model is to hear, read and see, in order. It is shared with the sockets: sound
+//! from the holder of the microphone reaches the model without passing through the session's actor. The actor decides
+//! who the holder is, and sends what the model could not take at once.
 
 use crate::message::{AudioChunk, ConnectionId, Recorded, TalkKey};
 use crate::provider::live::LiveInput;
@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
 
-/// Inputs kept while the model does not take them, about four seconds. Full: the oldest sound is dropped, counted
-/// and marked as a gap; texts and pictures are never dropped.
+/// Inputs that wait while the model takes none, about four seconds of sound. Full: the oldest sound is dropped, counted
+/// and marked as a gap. Texts and pictures are never dropped.
 const RING_CAPACITY: usize = 64;
-/// Texts and pictures kept likewise. Full: the newest is refused, and the user is told.
+/// Texts and pictures that may wait. Full: the newest is refused, and the user is told.
 pub(super) const WORDS_CAPACITY: usize = 16;
-/// The same by payload: a picture or two.
+/// Bytes of texts and pictures that may wait: a picture or two.
 const WORDS_BYTES: usize = 48 * 1024 * 1024;
 
 #[derive(Debug, Clone, Default)]
@@ -23,12 +23,12 @@ pub(in crate::session) struct Microphone(Arc<Mutex<Intake>>);
 struct Intake {
     holder: Option<ConnectionId>,
     usual_rate: u32,
-    /// The holder speaks by a key, and holds it down.
+    /// The holder uses a talk key and holds it down.
     pressed: bool,
     /// `None` while there is no model.
     model: Option<mpsc::Sender<LiveInput>>,
     waiting: VecDeque<LiveInput>,
-    /// Chunks that were dropped and have none behind them to say so.
+    /// Dropped chunks that the next chunk has to report as a gap.
     lost: u64,
 }
 
@@ -38,15 +38,15 @@ pub(in crate::session) enum Heard {
     Taken,
     /// The session has to open a model, or to wait until it has room.
     Waiting {
-        /// How many older chunks had to go.
+        /// How many older chunks were dropped to make room.
         dropped: usize,
     },
-    /// Somebody else holds the microphone, or nobody; here it is back.
+    /// The sender does not hold the microphone; the chunk is returned.
     NotHolder(Recorded),
 }
 
 impl Microphone {
-    /// Whoever pressed the talk key and is gone has released it.
+    /// Changes the holder. A departing holder releases the talk key.
     pub(in crate::session) fn give_to(&self, holder: Option<ConnectionId>) {
         let mut intake = self.lock();
         if intake.holder != holder {
@@ -57,7 +57,7 @@ impl Microphone {
         }
     }
 
-    /// In the order of the sound around it.
+    /// The talk key is queued in order with the sound around it.
     pub(in crate::session) fn press(&self, connection: ConnectionId, key: TalkKey) -> Fed {
         let mut intake = self.lock();
         if intake.holder != Some(connection) {
@@ -71,7 +71,7 @@ impl Microphone {
         self.lock().holder == Some(connection)
     }
 
-    /// Of sound that does not say its rate.
+    /// Sets the sample rate assumed when the client sends none.
     pub(super) fn expect_rate(&self, rate: u32) {
         self.lock().usual_rate = rate;
     }
@@ -94,9 +94,8 @@ impl Microphone {
         }
     }
 
-    /// Silence: what the model says is not wanted any more. Goes ahead of everything that waits. Existing clients
-    /// answer every stop with one of their own, also when another socket took over from them: only the holder can
-    /// silence the model.
+    /// Stops the model's speech, ahead of all input that waits. Only the holder can do this: existing clients answer
+    /// every stop with a stop of their own, also after another socket took the microphone over.
     pub(in crate::session) fn interrupt(&self, connection: ConnectionId) -> Fed {
         let mut intake = self.lock();
         if intake.holder == Some(connection) && intake.model.is_some() {
@@ -109,17 +108,17 @@ impl Microphone {
         }
     }
 
-    /// Gives the model something to read or to look at.
+    /// Queues a text or picture for the model.
     pub(super) fn show(&self, input: LiveInput) -> Fed {
         self.lock().send(input)
     }
 
-    /// Gives the model that is going to be connected something to look at before everything that waits.
+    /// Queues a picture before everything else, for the model that is connected next.
     pub(super) fn show_first(&self, input: LiveInput) {
         self.lock().waiting.push_front(input);
     }
 
-    /// Whether the model is ready for more to read or to look at.
+    /// Whether the queue has room for another text or picture.
     pub(super) fn has_room(&self) -> bool {
         let intake = self.lock();
         let counts = |input: &&LiveInput| !is_sound(input) && !matches!(input, LiveInput::Place(_));
@@ -139,7 +138,7 @@ impl Microphone {
         words.count() < WORDS_CAPACITY && bytes.sum::<usize>() < WORDS_BYTES
     }
 
-    /// Texts that no model has read yet.
+    /// Texts that wait and were sent to no model.
     pub(super) fn unread(&self) -> Vec<String> {
         let intake = self.lock();
         let texts = intake.waiting.iter().filter_map(|input| match input {
@@ -155,28 +154,28 @@ impl Microphone {
         texts.collect()
     }
 
-    /// From now on this model is fed.
+    /// Input goes to this model from now on.
     pub(super) fn connect(&self, model: mpsc::Sender<LiveInput>) {
         let mut intake = self.lock();
         let told = intake.waiting.iter().any(|input| matches!(input, LiveInput::TalkKey(_)));
-        // It was pressed when another model listened.
+        // The key was pressed while another model was connected.
         if intake.pressed && !told {
             intake.waiting.push_front(LiveInput::TalkKey(TalkKey::Pressed));
         }
         intake.model = Some(model);
     }
 
-    /// Hands over what waits, as far as it is taken.
+    /// Sends the model as much of the waiting input as it takes.
     pub(super) fn feed(&self) -> Fed {
         self.lock().feed()
     }
 
-    /// Forgets the model; what waits is for the next one.
+    /// Disconnects the model. Waiting input is kept for the next one.
     pub(super) fn detach(&self) {
         self.lock().model = None;
     }
 
-    /// Forgets the model and what it was to hear.
+    /// Disconnects the model and drops the waiting input.
     pub(super) fn disconnect(&self) {
         let mut intake = self.lock();
         intake.model = None;
@@ -188,7 +187,7 @@ impl Microphone {
     }
 }
 
-/// How much of what waits the model has taken.
+/// Whether all waiting input was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum Fed {
     Everything,
@@ -229,7 +228,7 @@ impl Intake {
         dropped
     }
 
-    /// The chunk after those that were dropped says how many they were.
+    /// The next chunk reports how many chunks before it were dropped.
     fn mark_gap(&mut self, from: usize, more: u64) {
         for input in self.waiting.iter_mut().skip(from) {
             if let LiveInput::Audio { lost, .. } = input {

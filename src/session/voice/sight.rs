@@ -1,4 +1,4 @@
-//! What the live model reads and sees: texts for it, pictures for it, and pictures of the chat.
+//! Texts and pictures for the live model, including pictures from the chat.
 
 use super::microphone::WORDS_CAPACITY;
 use crate::files::{FileError, SavedFile};
@@ -11,11 +11,11 @@ use bytes::Bytes;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A model tells within this how much was heard of a reply that a text interrupts. After it the text is written down as
-/// it came: somebody waits to see it.
+/// How long storing a text may wait. When a text interrupts a reply, the model reports within this time how much of the
+/// reply was heard. After that the text is stored at once, because somebody waits to see it.
 const LONGEST_UNWRITTEN: Duration = Duration::from_secs(1);
 
-/// A text that a model reads already. The log has it behind everything that was said before.
+/// A text that the model has already. It is stored after everything that was said before it.
 #[derive(Debug)]
 pub(in crate::session) struct Unwritten {
     asker: Asker,
@@ -57,14 +57,14 @@ impl Session {
         self.voice.unwritten = Some(Unwritten { asker, channel, event, place, until });
     }
 
-    /// Everything that was said before it is in the log.
+    /// The model has reported everything that was said before this text.
     pub(super) fn on_placed_text(&mut self, place: u64) {
         if self.voice.unwritten.as_ref().is_some_and(|text| text.place == place) {
             self.write_text();
         }
     }
 
-    /// Whatever came before it is told by now, or will not be.
+    /// Stores the text that waits: what was said before it has been reported, or is not going to be.
     pub(in crate::session) fn write_text(&mut self) {
         let Some(Unwritten { asker, channel, event, .. }) = self.voice.unwritten.take() else {
             return;
@@ -75,7 +75,8 @@ impl Session {
         self.record_for(asker, step);
     }
 
-    /// A picture of the chat is seen at once by a model that is there. It opens none: it may be meant for the chat.
+    /// A file was stored. An open live model sees a picture at once. A picture opens no model, because it may be meant
+    /// for the chat.
     pub(in crate::session) fn on_stored(
         &mut self,
         asker: Asker,

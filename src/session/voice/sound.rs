@@ -1,4 +1,4 @@
-//! Sound between the socket that holds microphone and speaker and the live model.
+//! Sound and talk keys from the socket that holds the microphone, and the live model's output.
 
 use super::microphone::Heard;
 use crate::message::{
@@ -12,14 +12,15 @@ use crate::session::journal::Step;
 use tracing::info;
 
 impl Session {
-    /// By now it may hold the microphone. Told once: a microphone sends many chunks a second.
+    /// Sound that a socket could not hand over by itself. If it does not hold the microphone now either, it is told so,
+    /// once: a microphone sends many chunks a second.
     pub(in crate::session) fn on_not_holder(&mut self, connection: ConnectionId, sound: Recorded) {
         if !self.hear(connection, sound) && self.audience.tell_not_holder(connection) {
             self.refuse(Asker::new(connection), Problem::NotHolder);
         }
     }
 
-    /// False: this socket does not hold the microphone.
+    /// Returns false if this socket does not hold the microphone.
     pub(in crate::session) fn hear(&mut self, connection: ConnectionId, sound: Recorded) -> bool {
         let look = self.hearing.look(&sound);
         let heard = self.voice.hear(connection, sound);
@@ -49,7 +50,7 @@ impl Session {
         self.record_for(asker, Step::default());
     }
 
-    /// `None`: the model is gone without a word.
+    /// `None`: the model ended without a reason.
     pub(in crate::session) fn on_live(&mut self, output: Option<LiveOutput>) {
         match output {
             Some(LiveOutput::Transcript { speaker, text, interrupted }) => {

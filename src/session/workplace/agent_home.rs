@@ -1,5 +1,5 @@
-//! What a place of work means to an agent's process: its directory, a home of its own, and the box around it, in which
-//! there is nothing of the gateway.
+//! What a workplace means to an agent's process: its directory, its agent home and the sandbox around it. The sandbox
+//! shows nothing of the gateway's own.
 
 use super::site::{Shared, Site};
 use crate::config::{self, Config};
@@ -13,19 +13,19 @@ use crate::store;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The home of the agent that every session has.
+/// Agent home of the scripted agent, which every session has.
 const SCRIPTED: &str = "scripted";
-/// Of our home, so that commits have an author.
+/// Linked from the gateway's home directory into every agent home, so that commits have an author.
 const ALWAYS_LINKED: &str = "~/.gitconfig";
 
-/// See [`crate::workplace::Nested`].
+/// Shown when [`crate::workplace::Nested`] was cut short.
 const NOT_ALL_PROTECTED: &str = "the project holds more directories or repositories than the gateway looks at, so this \
                                  agent can change hooks and settings of some repositories within it";
 
-/// What agents need for a moment: below the data directory, for each session and everybody who works in it.
+/// Temporary files of agents: below the data directory, for each session and each [`Tenant`] in it.
 pub(in crate::session) const TEMP: &str = "agent-temp";
 
-/// Makes places of sites.
+/// Makes an agent's [`Place`] from its [`Site`].
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Quarters {
     env: Env,
@@ -33,11 +33,11 @@ pub(in crate::session) struct Quarters {
     session: SessionId,
 }
 
-/// Who works there.
+/// Who runs at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum Tenant {
     Agent(AgentSlot),
-    /// The operator's check command, on this agent's work: those of all agents run at once.
+    /// The operator's check command on this agent's work. Checks of several agents run at the same time.
     Check(AgentSlot),
 }
 
@@ -50,7 +50,7 @@ impl Tenant {
     }
 }
 
-/// Why agents are not boxed, if they are not. Blocking.
+/// Why agents run without a sandbox; `None` if they have one. Blocking.
 pub(in crate::session) fn no_box(config: &Config) -> Option<Arc<str>> {
     if !config.box_rules.enabled {
         return Some("[box] enabled = false".into());
@@ -58,7 +58,7 @@ pub(in crate::session) fn no_box(config: &Config) -> Option<Arc<str>> {
     sandbox::probe(&config.supervisor, config.box_rules.way).err().map(Into::into)
 }
 
-/// What no agent sees, whoever it works for.
+/// Paths that no agent sees, whoever it works for.
 pub(in crate::session) fn hidden(config: &Config) -> Arc<[PathBuf]> {
     let mut hidden = sandbox::secrets_of_others(config::home().as_deref());
     hidden.extend(config.box_rules.hidden.iter().chain([&config.data]).cloned());
@@ -67,7 +67,7 @@ pub(in crate::session) fn hidden(config: &Config) -> Arc<[PathBuf]> {
 }
 
 impl Quarters {
-    /// For the agent of this row, or the scripted one, which has none.
+    /// The place for the agent of this row. The scripted agent has no row.
     pub(in crate::session) fn place(
         &self,
         site: &Site,
@@ -81,7 +81,7 @@ impl Quarters {
             )
         });
         let config = &self.env.config;
-        // Whether there can be a box was asked at the start; the answer is the same.
+        // The sandbox was probed at the start; the result is the same now.
         let means = match self.env.no_box {
             None => sandbox::probe(&config.supervisor, config.box_rules.way).ok(),
             Some(_) => None,
@@ -118,21 +118,24 @@ impl Quarters {
         writable.extend(shared.filter_map(|text| config::at_home(text)));
         let protected = match site {
             Site::Worktree(worktree) => {
-                // Its directory may be below the top of the repository. Nothing of the user's is writable.
+                // The agent's directory may be below the top of the worktree. Nothing of the user's is writable here,
+                // so nothing has to be protected.
                 writable.push(worktree.top().to_owned());
                 Vec::new()
             }
-            // Hooks, settings and where its parts are: all of it is used by whoever uses git next, outside of the box.
+            // Hooks, settings and links to other git directories: whoever uses git next follows them, outside of the
+            // sandbox.
             Site::Shared(Shared { nested, .. }) => {
                 let own = directory.join(".git");
-                // What is a mount itself cannot be renamed, so that nothing else takes the place of a repository.
+                // A directory that is a mount itself cannot be renamed, so nothing else can take the place of a
+                // repository.
                 writable.extend(nested.entries.iter().flat_map(|git| between(git, &directory)));
                 nested.entries.iter().cloned().chain([own]).collect()
             }
         };
         let mut seen = vec![self.env.files.made_uploads(&self.principal)];
         if let Site::Worktree(worktree) = site {
-            // Its repository borrows these.
+            // The worktree's repository borrows objects from these directories.
             seen.extend(worktree.borrowed_objects());
         }
         let own = ["token", store::FILE, "control.sock"].map(|name| config.data.join(name));
@@ -155,12 +158,12 @@ impl Quarters {
     }
 }
 
-/// Where the agents of a session have what they need for a moment.
+/// Directory of the temporary files of a session's agents.
 pub(in crate::session) fn temp(data: &Path, session: &SessionId) -> PathBuf {
     data.join(TEMP).join(session.as_str())
 }
 
-/// Directories from that of a repository up to the project, which is none of them.
+/// The directories above a repository's `.git`, up to the project but without it.
 fn between<'a>(git: &'a Path, project: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     let parents = git.ancestors().skip(1).take_while(move |parent| *parent != project);
     parents.map(Path::to_owned)
@@ -173,7 +176,7 @@ fn is_cut(site: &Site) -> bool {
     }
 }
 
-/// What the row's command names has to be seen, wherever it is.
+/// Paths in the row's command, which must be visible in the sandbox wherever they are.
 fn named(row: Option<&AgentRow>) -> impl Iterator<Item = PathBuf> {
     let program = row.and_then(agent::installed).and_then(|path| path.canonicalize().ok());
     let program = program.and_then(|path| path.parent().map(Path::to_owned));

@@ -1,5 +1,5 @@
-//! Which of several results is kept: agents' work is summed up, compared, shown, taken over, thrown away or brought
-//! back. What touches an agent's place waits until the agent is at rest, and the agent waits until it is done.
+//! What becomes of agents' work: it is summed up, compared, shown, accepted, discarded or restored. A choice is refused
+//! while the agent works, and the agent's next run waits until the choice is carried out.
 
 use super::inspect;
 use super::inspect::{Carried, Known, ProjectUse};
@@ -25,17 +25,17 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 pub(super) const TOO_MANY: &str = "others are being looked at already; try again in a moment";
-/// How long a choice may go on when the gateway ends.
+/// Timeout for choices that are being carried out when the gateway stops.
 const LAST_CHOICES: Duration = Duration::from_secs(3);
-/// What is shown on a socket; there is more over HTTP.
+/// Longest diff that is sent on a socket, in bytes. HTTP serves more.
 const SHOWN_DIFF: usize = 256 * 1024;
 
-/// Who wants to know.
+/// Who asked.
 #[derive(Debug)]
 pub(in crate::session) enum Inquirer<T> {
-    /// Answered on the channel, to everybody there who knows these packets.
+    /// Answered on the channel, to every socket there that knows these packets.
     Socket(Asker),
-    /// A user who has typed it in words. Everything is told in words, where it was typed.
+    /// A user who typed the request. The answer is given in words, where it was typed.
     Typed {
         asker: Asker,
         pane: Channel,
@@ -44,7 +44,7 @@ pub(in crate::session) enum Inquirer<T> {
 }
 
 impl<T> Inquirer<T> {
-    /// By which it is known when it is sent again.
+    /// Number by which a repeated request is recognized.
     fn request(&self) -> Option<&RequestNo> {
         match self {
             Self::Socket(asker) | Self::Typed { asker, .. } => asker.request.as_ref(),
@@ -53,7 +53,7 @@ impl<T> Inquirer<T> {
     }
 }
 
-/// What is asked of the work of agents from outside of any socket.
+/// Requests about agents' work that come from outside of any socket.
 #[derive(Debug)]
 pub(in crate::session) enum Inquiry {
     Compare { agents: AgentSet, check: CheckWish, reply: Reply<Arc<[ComparisonRow]>> },
@@ -82,7 +82,7 @@ impl SessionHandle {
         self.inquire(|reply| Inquiry::Compare { agents, check, reply }).await
     }
 
-    /// All of it, up to what git tells.
+    /// The whole diff, up to the limit for output of git.
     pub async fn diff(
         &self,
         agent: AgentSlot,
@@ -91,7 +91,7 @@ impl SessionHandle {
         self.inquire(|reply| Inquiry::Diff { agent, path, reply }).await
     }
 
-    /// It is carried out to its end, whoever stops waiting for it.
+    /// Carried out to its end, even if the caller stops waiting.
     pub async fn choose(&self, agent: AgentSlot, choice: Choice) -> Result<Chosen, ChoiceError> {
         self.inquire(|reply| Inquiry::Choose { agent, choice, reply }).await
     }
@@ -126,7 +126,8 @@ impl Session {
         }
     }
 
-    /// Told right before the end of a run, if there is something to tell. Kept in any case, for comparisons.
+    /// Sums up a run right before its end. The summary becomes an event if there is something to tell, and is kept for
+    /// comparisons in any case.
     pub(in crate::session) fn sum_up(
         &mut self,
         step: &mut Step,
@@ -228,7 +229,7 @@ impl Session {
         }
     }
 
-    /// An agent at work would change what is being chosen.
+    /// Starts to carry out a choice. Refused while the agent works, because the agent would change the files.
     pub(in crate::session) fn choose(
         &mut self,
         inquirer: Inquirer<Chosen>,
@@ -252,7 +253,7 @@ impl Session {
         });
     }
 
-    /// A run whose place is not known yet may be in the project.
+    /// Whether agents work in the shared project. A run without a known workplace may do so, too.
     fn project_use(&self) -> ProjectUse {
         let in_project = |lane: &Lane| {
             let place = lane.current.as_ref().map(|current| current.place);
@@ -262,7 +263,7 @@ impl Session {
         if self.lanes.iter().any(in_project) { ProjectUse::Busy } else { ProjectUse::Quiet }
     }
 
-    /// What is being done with files is done to its end, and written down, before the gateway ends.
+    /// The gateway stops: choices under way are finished and stored, within the timeout.
     pub(in crate::session) async fn finish_choices(&mut self) {
         let until = Instant::now() + LAST_CHOICES;
         while self.lanes.iter().any(Lane::is_held) {
@@ -338,7 +339,7 @@ impl Session {
         }
     }
 
-    /// Who has sent the same request again while it was carried out.
+    /// Ends the request, and returns who has sent it again meanwhile.
     fn sent_again(&mut self, inquirer: &Inquirer<Chosen>) -> Vec<Asker> {
         match inquirer.request() {
             Some(request) => self.desk.end_choice(request),
@@ -346,7 +347,7 @@ impl Session {
         }
     }
 
-    /// What has become of the files, for those who show them and for later warnings.
+    /// Settles the agent's results if nothing is left to decide, and tells which files of the project have changed.
     fn note_choice(&mut self, step: &mut Step, chosen: &Chosen, touched: PlaceKind) {
         let ChosenOutcome::Done { files, .. } = &chosen.outcome else { return };
         if chosen.settles() {
@@ -361,7 +362,7 @@ impl Session {
         }
     }
 
-    /// By which work is told from that in other projects.
+    /// The project's name in stored summaries.
     fn project(&self) -> String {
         project_name(&self.env.files)
     }
@@ -370,13 +371,13 @@ impl Session {
         SiteWish::new(&self.env, &self.id, slot, &self.settings)
     }
 
-    /// What a comparison says about an agent before anybody looks at its files.
+    /// What a comparison says about an agent before its files are looked at.
     fn known(&self, slot: AgentSlot) -> Known {
         let current = self.lanes[slot].current.as_ref();
         let last = self.results.last(slot);
         let mut own = self.results.spent(slot);
         let mut shared = Spent::default();
-        // Files of a run in the project are told at its end.
+        // Files of a run in the shared project are known only at its end.
         let told = last.filter(|last| current.is_none() && last.place != Some(PlaceKind::Worktree));
         match (current, told) {
             (Some(current), _) => {

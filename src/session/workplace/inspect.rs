@@ -1,4 +1,4 @@
-//! Looks at the work of agents, and what is done with it, off the session's own time.
+//! Compares, shows, accepts and discards the work of agents, on blocking threads outside of the session's actor.
 
 use super::agent_home::{Quarters, Tenant};
 use super::restore;
@@ -12,17 +12,18 @@ use crate::workplace::{Accepted, Changes, GitError, Scratch, Target, Worktree};
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 
-/// What is known of an agent before anybody looks at its files.
+/// What the session knows of an agent before its files are looked at.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) wish: SiteWish,
-    /// If it works in the project: figures of its last run, because nobody can tell older ones from the project.
+    /// The row if the agent works in the shared project. It has figures of the last run only, because work of earlier
+    /// runs cannot be told apart from the project.
     pub(super) row: ComparisonRow,
-    /// If it has a place of its own: what has been spent on the files there.
+    /// Cost of the work in the agent's own workplace, if it has one.
     pub(super) own: Spent,
 }
 
-/// Each agent's files as they are now, and what the check command says to them.
+/// Compares the agents' files as they are now, with the result of the check command.
 pub(super) async fn compare(
     known: Vec<Known>,
     check: Option<(Checker, Quarters)>,
@@ -50,7 +51,7 @@ async fn measured(
         Ok(Err(err)) => return ComparisonRow { problem: Some(err.to_string()), ..row },
         Err(_) => return ComparisonRow { problem: Some(FAILED.to_owned()), ..row },
     };
-    // An agent at work changes what would be checked.
+    // The work of a running agent is not checked, because it changes meanwhile.
     let at_work = row.run.is_some() && row.outcome.is_none();
     let check = match check.filter(|_| !at_work) {
         Some((checker, quarters)) => Some(checked(&wish, worktree, &checker, &quarters).await),
@@ -73,7 +74,8 @@ pub(super) fn lines(files: &[FileChange], count: fn(&FileChange) -> Option<u32>)
     files.iter().filter_map(count).map(u64::from).sum()
 }
 
-/// In a copy: what the check leaves behind is no work of the agent, and an agent that begins meanwhile does not disturb.
+/// Runs the check in a scratch copy: what it leaves behind is not the agent's work, and an agent that starts meanwhile
+/// does not disturb it.
 async fn checked(
     wish: &SiteWish,
     worktree: Worktree,
@@ -96,13 +98,13 @@ async fn checked(
     check
 }
 
-/// Removes it off the runtime's threads, also when nobody waits for the check any more.
+/// Removes a scratch copy on a blocking thread, also when the check is cancelled.
 struct Leaving(Option<Scratch>);
 
 impl Leaving {
     async fn leave(mut self) {
         let scratch = self.0.take();
-        // Only a panic could keep it from its end, and then the next copy takes its place.
+        // Only a panic could fail here, and then the next scratch copy replaces this one.
         let _ = spawn_blocking(move || drop(scratch)).await;
     }
 }
@@ -135,7 +137,7 @@ pub(super) async fn diff(wish: SiteWish, path: Option<String>) -> Result<DiffNot
     .await
 }
 
-/// The same with less text, cut at the end of a line.
+/// Cuts the diff's text to whole lines, at most `most` bytes.
 pub(super) fn shortened(diff: DiffNote, most: usize) -> DiffNote {
     if diff.text.len() <= most {
         return diff;
@@ -145,14 +147,14 @@ pub(super) fn shortened(diff: DiffNote, most: usize) -> DiffNote {
     DiffNote { text, truncated: true, ..diff }
 }
 
-/// What was done, and where.
+/// The outcome of a choice, and where it changed files.
 #[derive(Debug)]
 pub(in crate::session) struct Carried {
     pub(super) outcome: ChosenOutcome,
     pub(super) touched: PlaceKind,
 }
 
-/// Whether agents work in the project, besides the one that is asked about.
+/// Whether agents work in the shared project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProjectUse {
     Quiet,
@@ -174,7 +176,8 @@ pub(super) async fn choose(
     .await
 }
 
-/// What was tried and did not work is told to everybody on the channel; what was not possible, to who asked.
+/// Turns a failed attempt into an outcome that everybody on the channel sees. Any other error goes only to the
+/// requester.
 fn tried(err: SiteError) -> Result<Carried, SiteError> {
     let failed = |reason| {
         let outcome = ChosenOutcome::Failed { reason };
@@ -227,7 +230,7 @@ fn accept(worktree: &Worktree, branch: Option<Branch>) -> Result<Carried, SiteEr
         Accepted::Project { changes, backup, left_out } => {
             done(PlaceKind::Shared, paths(changes), Some(backup.name)).without(left_out)
         }
-        // Nothing is overwritten by a new branch.
+        // A new branch overwrites nothing, so there is no backup.
         Accepted::Branch { changes, left_out, .. } => {
             let (files, left_out) = (paths(changes), named(left_out));
             untouched(ChosenOutcome::Done { files, branch: name, backup: None, left_out })
@@ -251,7 +254,7 @@ pub(super) fn done(touched: PlaceKind, files: Vec<String>, backup: Option<String
 }
 
 impl Carried {
-    /// What was done does not hold these.
+    /// Adds the paths that are not part of the result.
     fn without(mut self, paths: Vec<String>) -> Self {
         if let ChosenOutcome::Done { left_out, .. } = &mut self.outcome {
             *left_out = named(paths);
@@ -267,7 +270,7 @@ pub(super) fn paths(changes: Changes) -> Vec<String> {
 const FAILED: &str =
     "the gateway made a mistake; try again, and tell the operator if it happens again";
 
-/// Work on an agent's place, when it is the session's turn.
+/// Runs work on an agent's workplace when it is the session's turn.
 pub(super) async fn blocking<T: Send + 'static>(
     wish: SiteWish,
     work: impl FnOnce(&SiteWish) -> Result<T, SiteError> + Send + 'static,

@@ -1,5 +1,5 @@
-//! Work that an agent left in a copy of its own before it was sent to the project itself: nothing of it is lost, and its
-//! user is told so where the agent is.
+//! Work that an agent left in its own copy before it was set to the shared project. Nothing of it is lost, and the user
+//! is told so on the agent's channel.
 
 use super::inspect::blocking;
 use super::site;
@@ -10,7 +10,8 @@ use crate::session::journal::Step;
 use tracing::warn;
 
 impl Session {
-    /// Settings have changed; who is at work goes on where it is, and is looked at when it is done.
+    /// Called when settings have changed. A running agent stays in its workplace, so its work is looked for at the end
+    /// of the run.
     pub(in crate::session) fn mention_kept_since(&mut self, before: &Settings) {
         for slot in AgentSlot::ALL {
             let was_shared = site::is_shared(before, slot);
@@ -23,7 +24,7 @@ impl Session {
         }
     }
 
-    /// Said when it is chosen, and in the welcome.
+    /// Warns about the shared project when it is chosen. The welcome has the same warning.
     fn tell_shared_risk(&mut self, agent: AgentSlot) {
         let mut step = Step::default();
         let line = self.env.language.get().say("welcome", "shared_risk", &[]);

@@ -1,6 +1,6 @@
-//! Work on agents' places: making them, looking at them, taking results over. It costs threads, processes of git and the
-//! disk, so there is a bounded amount of it at the same time, and sessions take turns. Work that is not wanted any more
-//! before its turn comes is never begun.
+//! Limits the work on workplaces: making them, looking at them, accepting results. That work costs threads, git
+//! processes and disk time, so the amount at the same time is bounded and sessions take turns. Work that is dropped
+//! before its turn never begins.
 
 use crate::message::SessionId;
 use crate::metrics::{Held, Metrics};
@@ -11,20 +11,20 @@ use std::sync::Arc;
 use std::thread;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Work on one project is mostly work of one repository, which does one thing at a time: more than this of it would only
-/// fill threads. At least two, so that a session never waits for another one alone.
+/// Concurrent work on one project. Most of it is in one repository, which does one thing at a time, so more would only
+/// fill threads. At least two, so that one session alone cannot make another one wait.
 const PER_PROJECT: std::ops::RangeInclusive<usize> = 2..=8;
-/// Projects that are busy at the same time without any session noticing another.
+/// Projects that can be busy at the same time before they slow each other down.
 const BUSY_PROJECTS: usize = 4;
 
-/// One for all sessions.
+/// One queue for all sessions.
 #[derive(Debug, Clone)]
 pub(crate) struct PlaceWork {
     queue: FairQueue<SessionId, PathBuf>,
     metrics: Metrics,
 }
 
-/// A turn, which ends when this and everything that was begun with it is over.
+/// A session's turn. It ends when the last clone is dropped, so it lasts as long as the work that was started in it.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Turn(
     #[expect(dead_code, reason = "held, not used")] Arc<(Permit, Held)>,
@@ -44,7 +44,7 @@ impl PlaceWork {
         Self { queue: FairQueue::new(limits), metrics: metrics.clone() }
     }
 
-    /// Waits for the session's turn. Dropping the future gives the place in the queue up.
+    /// Waits for the session's turn. Dropping the future leaves the queue.
     pub(super) async fn turn(&self, session: &SessionId, project: &Path) -> Turn {
         let waiting = self.metrics.place_work_waits();
         let permit = self.queue.enter(session.clone(), project.to_owned()).await;
@@ -52,14 +52,15 @@ impl PlaceWork {
         Turn(Arc::new((permit, self.metrics.place_work_begun())))
     }
 
-    /// Waits until nothing is under way for this session.
+    /// Waits until no work is under way for this session.
     pub(in crate::session) async fn is_over(&self, session: &SessionId) {
         self.queue.idle(session).await;
     }
 }
 
 impl Turn {
-    /// Blocking work within this turn. It holds the turn until it is done, also if nobody waits for it any more.
+    /// Runs blocking work within this turn. The work holds the turn until it is done, also if nobody waits for it any
+    /// more.
     pub(in crate::session) fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

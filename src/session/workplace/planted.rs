@@ -1,5 +1,5 @@
-//! Git repositories that an agent makes in the project itself. Whoever uses git there next would run what their settings
-//! name, so they are moved out of the project while the agent works and when it is done, and its user is told.
+//! Git repositories that an agent creates in the shared project. Their settings could run programs for whoever uses git
+//! there next, so they are moved out of the project during the run and at its end, and the user is told.
 
 use super::site::{Site, SiteWish};
 use crate::message::{Channel, Event, RunId};
@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-/// Between two looks at least, and in times of what a look takes.
+/// Shortest pause between two searches. A pause also lasts at least `PAUSE_FACTOR` times as long as the last search.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
 const PAUSE_FACTOR: u32 = 20;
 
-/// What is looked for while a run goes on.
+/// A repeated search for new repositories during a run.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct RepositoryWatch {
     channel: Channel,
@@ -27,7 +27,7 @@ pub(in crate::session) struct RepositoryWatch {
 }
 
 impl Session {
-    /// Does nothing for an agent with a copy of its own: nobody else uses git there.
+    /// Does nothing for an agent with its own copy: nobody else uses git there.
     pub(super) fn watch_for_repositories(&mut self, channel: Channel, run: RunId, site: &Site) {
         let (Site::Shared(shared), Channel::Agent(slot)) = (site, channel) else { return };
         let (known, wish) = (Arc::clone(&shared.layouts), self.wish(slot));

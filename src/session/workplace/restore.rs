@@ -1,6 +1,5 @@
-//! Backups of a session: listed, and brought back into the place that they are of. They are the session's own, except
-//! where an agent works in a project without git: there they are those of the project's files, which belong to everybody
-//! who works on it.
+//! Lists and restores the backups of a session. For an agent in a shared project without git, these are the project's
+//! file backups, which belong to everybody who works on the project.
 
 use super::choice::{ChoiceError, Inquirer, Inquiry, TOO_MANY};
 use super::inspect::{Carried, ProjectUse, blocking, done, paths};
@@ -18,7 +17,7 @@ use crate::workplace::{Backup, GitError, Place, Repository};
 use std::sync::Arc;
 
 impl SessionHandle {
-    /// What can be brought back on the channel of `agent`, or all of it.
+    /// Backups that can be restored on the channel of `agent`, or those of all agents.
     pub async fn backups(&self, agent: Option<AgentSlot>) -> Result<Arc<BackupList>, ChoiceError> {
         self.inquire(|reply| Inquiry::Backups { agent, reply }).await
     }
@@ -78,7 +77,7 @@ async fn backups(wish: SiteWish, agent: Option<AgentSlot>) -> Result<BackupList,
     .await
 }
 
-/// Those of the project can be brought back by whoever asks on any agent's channel.
+/// Backups of the project can be restored on any agent's channel.
 fn fits(backup: &Backup, agent: Option<AgentSlot>) -> bool {
     agent.is_none() || backup.slot.is_none() || backup.slot == agent
 }
@@ -96,7 +95,7 @@ fn file_note(moment: Moment) -> BackupNote {
     BackupNote { name: moment.name(), reason: None, made: moment.to_string(), agent: None }
 }
 
-/// In the agent's own place, or in the project if the backup is of the project.
+/// Restores into the agent's own workplace, or into the project if the backup is of the project.
 pub(super) fn restore(
     wish: &SiteWish,
     point: &RestorePoint,
@@ -131,7 +130,8 @@ pub(super) fn restore(
     Ok(done(touched, paths(restored.changes), before))
 }
 
-/// Without a repository who works in the project has the backups of its files, and earlier versions told no others.
+/// Whether a file backup is meant. In a shared project without git there are no others. Earlier versions listed only
+/// file backups without git, so a name with `/` still means one.
 fn is_of_files(wish: &SiteWish, repository: &Repository, point: &RestorePoint) -> bool {
     let is_moment = match point {
         RestorePoint::Named(name) => name.contains('/'),
@@ -160,8 +160,8 @@ fn find(
     }
 }
 
-/// Not all or none, as in a repository: what was written before a disk is full stays, and the backup that was made
-/// first brings it back.
+/// Unlike a restore with git, this is not all or nothing: files written before a full disk stay, and the backup that
+/// was made first can undo them.
 fn restore_files(
     files: &Files,
     point: &RestorePoint,
@@ -176,7 +176,7 @@ fn restore_files(
     }
     let restored = files.restore(moment, path)?;
     let changed = restored.written.into_iter().chain(restored.removed).collect();
-    // A restore keeps what is there, and nothing is newer than that.
+    // A restore first backs up the current files, and no backup is newer than that one.
     let before = files.backups().last().map(|backup| backup.moment.name());
     Ok(done(PlaceKind::Shared, changed, before))
 }

@@ -1,28 +1,28 @@
-//! What the work of a session's agents has come to, as far as it is not settled.
+//! Results of a session's agents that are neither accepted nor discarded yet.
 
 use crate::files::Files;
 use crate::message::{AgentSet, AgentSlot, Overlap, PlaceKind, RunSummary, Slots};
 use crate::session::run::spent::Spent;
 use std::collections::{BTreeSet, HashMap};
 
-/// Comparisons, diffs and lists of one session at the same time; the next one is refused.
+/// Most comparisons, diffs and lists of one session at the same time; the next one is refused.
 const MOST_LOOKING: usize = 4;
 
-/// What a path takes in memory beside its letters.
+/// Memory of a path besides its text, in bytes.
 const ENTRY_BYTES: usize = 64;
 
-/// What is known of each agent's work, in the session's project and in those that it has worked on before.
+/// Results of each agent, in the session's project and in its earlier projects.
 #[derive(Debug)]
 pub(in crate::session) struct Results {
-    /// The session's.
+    /// The session's current project.
     project: String,
-    /// By project; there are as many as the configuration allows.
+    /// Results by project. The configuration bounds the number of projects.
     works: HashMap<String, Work>,
-    /// Looks that are under way.
+    /// Comparisons, diffs and lists under way.
     looking: usize,
 }
 
-/// In one project.
+/// Results in one project.
 #[derive(Debug, Default)]
 struct Work {
     /// Of the last run.
@@ -36,7 +36,7 @@ struct Work {
 }
 
 impl Results {
-    /// As the store remembers it, the oldest first.
+    /// Rebuilds the results from stored summaries, oldest first.
     pub(in crate::session) fn restored(
         project: String,
         summaries: Vec<(AgentSlot, RunSummary)>,
@@ -49,7 +49,7 @@ impl Results {
         results
     }
 
-    /// What it takes in memory, mostly paths.
+    /// Estimated memory in bytes, mostly paths.
     pub(in crate::session) fn bytes(&self) -> usize {
         let summary = |summary: &RunSummary| -> usize {
             summary.files.iter().map(|file| ENTRY_BYTES + file.path.len()).sum()
@@ -59,13 +59,13 @@ impl Results {
         touched.map(|path| ENTRY_BYTES + path.len()).chain(last.map(summary)).sum()
     }
 
-    /// The session works on another project; what is known of this one is kept.
+    /// The session changes to another project. Results in the current one are kept.
     pub(in crate::session) fn move_to(&mut self, project: String) {
         self.works.entry(project.clone()).or_default();
         self.project = project;
     }
 
-    /// A run is over.
+    /// Adds the summary of a run that has ended.
     pub(super) fn note(&mut self, slot: AgentSlot, summary: RunSummary) {
         let project = summary.project.clone().unwrap_or_else(|| self.project.clone());
         let work = self.works.entry(project).or_default();
@@ -79,7 +79,7 @@ impl Results {
         work.last[slot] = Some(summary);
     }
 
-    /// Nothing is left to choose; whatever comes now is counted from here on.
+    /// The agent's work is decided about; counting starts again.
     pub(super) fn settle(&mut self, slot: AgentSlot) {
         if let Some(work) = self.works.get_mut(&self.project) {
             work.touched[slot].clear();
@@ -96,12 +96,12 @@ impl Results {
         self.work()?.last[slot].as_ref()
     }
 
-    /// Paths that an agent has changed and that nobody has decided about.
+    /// Changed paths that are neither accepted nor discarded.
     pub(super) fn touched(&self, slot: AgentSlot) -> impl Iterator<Item = &String> {
         self.work().into_iter().flat_map(move |work| &work.touched[slot])
     }
 
-    /// Whether an agent has work in a place of its own that nobody has decided about.
+    /// Whether the agent's own workplace has changes that are neither accepted nor discarded.
     pub(in crate::session) fn is_open(&self, slot: AgentSlot) -> bool {
         self.work().is_some_and(|work| work.is_apart[slot])
     }
@@ -110,7 +110,7 @@ impl Results {
         self.works.get(&self.project)
     }
 
-    /// Whether another look may begin. Each that may ends with [`Results::looked`].
+    /// Reserves a slot for a comparison, diff or list, if one is free. [`Results::looked`] releases it.
     pub(super) fn may_look(&mut self) -> bool {
         let may = self.looking < MOST_LOOKING;
         self.looking += usize::from(may);
@@ -121,7 +121,7 @@ impl Results {
         self.looking = self.looking.saturating_sub(1);
     }
 
-    /// Files of `paths` that other agents have changed too.
+    /// Those of `paths` that other agents have changed, too.
     pub(super) fn overlaps<'a>(
         &self,
         slot: AgentSlot,
@@ -139,12 +139,12 @@ impl Results {
     }
 }
 
-/// A run that has changed nothing and cost nothing, as far as anybody tells, is no part of a result.
+/// Whether a run is worth a summary: it changed files, reported usage or left files out.
 pub(super) fn is_told(summary: &RunSummary) -> bool {
     !summary.files.is_empty() || summary.usage.is_some() || !summary.left_out.is_empty()
 }
 
-/// What a project is called where work is written down.
+/// A project's name in stored summaries.
 pub(in crate::session) fn project_name(files: &Files) -> String {
     files.project().to_string_lossy().into_owned()
 }

@@ -1,5 +1,5 @@
-//! Backups around every run of an agent: one before its worker begins, one after it has ended, and what lies
-//! between them is what the run has changed, whatever the agent says.
+//! Backups around each run of an agent: one before its process starts, and one after it has ended. What differs between
+//! them is what the run has changed, whatever the agent reports.
 
 use super::agent_home::Tenant;
 use super::safeguard;
@@ -12,9 +12,9 @@ use crate::session::journal::Step;
 use crate::session::run::current::Ending;
 use crate::session::run::lanes::LaneId;
 
-/// Who asks nobody must not be where everybody is.
+/// An agent that never asks for approval runs only in its own copy.
 const NOT_ITS_OWN: &str = "this agent asks nobody before it acts, so it works only in a copy of its own; do not choose `shared`";
-/// What a user should know about such an agent.
+/// Told to the user at each run of such an agent.
 const UNASKED: &str =
     "this agent does not ask before it acts; the project changes only when you accept its work";
 
@@ -31,7 +31,7 @@ impl Session {
         current.preparing = Some(self.jobs.spawn(preparation));
     }
 
-    /// A run that works in the project waits until it is backed up, and says so. A cancel ends that.
+    /// A run in the shared project waits until the project is backed up, and says so. A cancel ends the wait.
     pub(in crate::session) fn on_guarded(
         &mut self,
         channel: Channel,
@@ -50,7 +50,7 @@ impl Session {
                 self.tell_backup(channel, "backing_up_first", &[]);
             }
             Copies::Failed(reason) => {
-                // Once in a run is enough.
+                // Told once in a run.
                 if !std::mem::replace(&mut current.is_unguarded, true) {
                     self.tell_unguarded(channel, &reason);
                 }
@@ -60,7 +60,7 @@ impl Session {
         }
     }
 
-    /// The copies after a run are made: lists of them are new, and so is what the run has changed.
+    /// The backup after a run is complete or has failed. Only now clients are told which files have changed.
     pub(in crate::session) fn on_copied(
         &mut self,
         channel: Channel,
@@ -89,7 +89,7 @@ impl Session {
         self.journal.record(step);
     }
 
-    /// The run may have been cancelled meanwhile.
+    /// The workplace is ready, or there is none. The run may have been cancelled meanwhile.
     pub(in crate::session) fn on_prepared(
         &mut self,
         channel: Channel,
@@ -137,7 +137,7 @@ impl Session {
         }
     }
 
-    /// An agent that does not find a part of the project may make it up.
+    /// Tells which parts of the project a new copy lacks. An agent that does not find them may make them up.
     fn tell_lacking(&mut self, channel: Channel, lacks: Vec<String>) {
         let Channel::Agent(agent) = channel else { return };
         let earlier = std::mem::take(self.warming.lacks(agent));

@@ -1,6 +1,6 @@
-//! The project is backed up around a run of an agent. Who works in the project itself begins when all copies are made:
-//! what it overwrites would be nowhere else. Who works in a copy of its own need not wait. A run that is done does not
-//! wait for the copies after it, only the news of what it has changed does.
+//! File backups of the project around a run. An agent in the shared project starts when the backup is complete, because
+//! it may overwrite the only version of a file. An agent in its own copy does not wait for it. The end of a run does
+//! not wait for the backup after the run; only the list of changed files does.
 
 use super::place_work::Turn;
 use super::site::{Before, Changed, Site, SiteWish, is_picture};
@@ -15,41 +15,42 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::warn;
 
-/// After this long it is told that copies are still being made; who does not need them waits no longer.
+/// How long to wait silently for a backup. After that a run in the shared project tells the user that it still waits,
+/// and a run in its own copy goes on without.
 const COPY_PATIENCE: Duration = Duration::from_secs(1);
-/// So many pictures of one run are shown.
+/// Most pictures of one run that are shown.
 const MOST_PICTURES: usize = 8;
 
-/// How far a backup is.
+/// State of a file backup.
 #[derive(Debug)]
 pub(in crate::session) enum Copies {
-    /// Or nobody waits for them.
+    /// Complete, or nobody waits for it.
     Made,
-    /// In words for the user; the log has them already.
+    /// The reason, for the user. The log has it already.
     Failed(String),
     Making(Copying),
 }
 
-/// Goes on by itself if nobody waits for it any more.
+/// A backup being made. It goes on by itself if this is dropped.
 pub(super) type Copying = oneshot::Receiver<Result<(), FileError>>;
 
-/// What a run has left.
+/// What was found after a run.
 #[derive(Debug, Default)]
 pub(in crate::session) struct Conclusion {
-    /// Whatever changed, also what only the agent knows of.
+    /// All changed paths: those found on disk, and those that only the agent reported.
     pub(super) paths: Vec<String>,
     pub(super) changed: Changed,
-    /// Where.
+    /// Where the run worked.
     pub(super) place: Option<PlaceKind>,
     pub(super) pictures: Vec<FileNote>,
     /// Repositories that were moved out of the project.
     pub(super) set_aside: Vec<SetAside>,
-    /// What has changed is told when these are made.
+    /// The changed paths are told when this backup is complete.
     pub(super) copying: Option<Copying>,
 }
 
-/// Backs the project up before a run, and gives the agent its place meanwhile. Whoever drops this before it is the
-/// session's turn has cost nothing; later, what has begun is done, and nothing more is begun.
+/// Backs up the project before a run, and prepares the agent's workplace meanwhile. Dropping this before the session's
+/// turn costs nothing. Later the step under way is finished, and no other step begins.
 pub(super) async fn prepare(env: Env, channel: Channel, run: RunId, wish: SiteWish) -> JobDone {
     let turn = wish.turn().await;
     let (survey, copies) = survey(&env, &turn).await;
@@ -70,7 +71,7 @@ pub(super) async fn prepare(env: Env, channel: Channel, run: RunId, wish: SiteWi
     }
 }
 
-/// Backs the project up after a run, and finds out meanwhile what the agent has changed.
+/// Backs up the project after a run, and finds out meanwhile what the run has changed.
 pub(super) async fn conclude(
     env: Env,
     principal: Principal,
@@ -81,7 +82,7 @@ pub(super) async fn conclude(
     told: Vec<String>,
 ) -> JobDone {
     let turn = wish.turn().await;
-    // Before anybody is told that there is something to look at.
+    // New repositories are moved away before anybody is told that there are changes to look at.
     let swept = turn.blocking(move || (wish.set_repositories_aside(&before), wish, before)).await;
     let Ok((set_aside, wish, before)) = swept else {
         let conclusion = Conclusion { paths: told, ..Conclusion::default() };
@@ -119,12 +120,12 @@ pub(super) async fn conclude(
     JobDone::Guarded { channel, run, copies, then }
 }
 
-/// Waits for the copies after a run, which is over by then.
+/// Waits for the backup after a run that has ended.
 pub(super) async fn copied(channel: Channel, copying: Copying, paths: Vec<String>) -> JobDone {
     JobDone::Copied { channel, copies: Copies::after(copying.await), paths }
 }
 
-/// Waits for copies, however long they take.
+/// Waits for a backup, however long it takes.
 pub(super) async fn wait(
     channel: Channel,
     run: RunId,
@@ -135,7 +136,7 @@ pub(super) async fn wait(
     JobDone::Guarded { channel, run, copies, then }
 }
 
-/// The project as it is, and its backup on the way.
+/// Lists the project's files as they are, and starts their backup.
 async fn survey(env: &Env, turn: &Turn) -> (Option<Snapshot>, Copies) {
     let files = env.files.clone();
     let survey = turn.blocking(move || files.survey()).await.unwrap_or(Err(FileError::Internal));
@@ -151,7 +152,7 @@ async fn survey(env: &Env, turn: &Turn) -> (Option<Snapshot>, Copies) {
 }
 
 impl Copies {
-    /// Those that are not needed may go on alone.
+    /// Waits for the backup until the timeout. After that, one that is not `needed` goes on alone.
     async fn settled(self, needed: bool) -> Self {
         let Self::Making(mut copying) = self else { return self };
         match timeout(COPY_PATIENCE, &mut copying).await {
@@ -169,8 +170,8 @@ impl Copies {
     }
 }
 
-/// What an agent drew in its own place is copied, because that place does not last; what is in the project is shown
-/// where it is.
+/// Pictures to show. Those in the agent's own workplace are copied, because it does not last; those in the project are
+/// shown from there.
 fn pictures(files: &Files, principal: &Principal, site: &Site, changed: &Changed) -> Vec<FileNote> {
     let drawn = changed.files.iter().filter(|file| is_picture(file)).take(MOST_PICTURES);
     let note = |file: &FileChange| match site {

@@ -1,4 +1,4 @@
-//! Where an agent works: in a copy of the project of its own, or in the project itself. Everything here blocks.
+//! Where an agent works: in its own copy of the project, or in the shared project. Everything here blocks.
 
 use super::place_work::{PlaceWork, Turn};
 use crate::config::Config;
@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tracing::warn;
 
-/// Below the data directory, with a directory for each session.
+/// Directories below the data directory, with one directory in them for each session.
 const DIRECTORY: &str = "worktrees";
 const ASIDE: &str = "set-aside";
-/// What notes about runs in the project begin with, there.
+/// Prefix of the files in `ASIDE` that list the repositories a project had before a run.
 const KNOWN: &str = "known-";
-/// More changed files than this are not told one by one.
+/// Most changed files that are listed one by one.
 const MOST_CHANGED: usize = 1_000;
 
-/// Which agent of which session, and where its user wants it to work.
+/// Which agent of which session needs a workplace, and where the user wants it to work.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct SiteWish {
     files: Files,
@@ -31,7 +31,7 @@ pub(in crate::session) struct SiteWish {
     session: SessionId,
     slot: AgentSlot,
     wanted: Wanted,
-    /// The operator's own files.
+    /// Hidden paths and private files of the operator.
     private: Vec<PathBuf>,
     backups: (usize, std::time::Duration),
     work: PlaceWork,
@@ -39,49 +39,49 @@ pub(in crate::session) struct SiteWish {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// A copy of its own.
+    /// The agent's own copy of the project.
     Worktree,
     Shared,
 }
 
-/// Where it works.
+/// Where an agent works.
 #[derive(Debug, Clone)]
 pub(in crate::session) enum Site {
     Worktree(Worktree),
     Shared(Shared),
 }
 
-/// The project itself.
+/// The shared project.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Shared {
-    /// The one that it is in.
+    /// The repository that the project is in.
     pub(super) repository: Option<Repository>,
-    /// Those that are in it.
+    /// Repositories inside the project.
     pub(super) nested: Nested,
-    /// All of them, as they were before a run.
+    /// All of these repositories, as they were before a run.
     pub(super) layouts: Arc<GitLayouts>,
 }
 
-/// How a place was before a run.
+/// The state of a workplace before a run.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Before {
     pub(in crate::session) site: Site,
-    /// `None` where there is no git.
+    /// `None` where there is no git, or git could make no snapshot.
     tree: Option<TreeId>,
-    /// Of the project; `None` if it could not be looked at.
+    /// Files of the project; `None` if they could not be listed.
     survey: Option<Snapshot>,
 }
 
-/// What a run has changed.
+/// Files that a run has changed.
 #[derive(Debug, Default)]
 pub(in crate::session) struct Changed {
     pub(in crate::session) files: Vec<FileChange>,
     pub(super) more: bool,
-    /// What is in the agent's own place and cannot become part of its result.
+    /// Files in the agent's own workplace that cannot become part of its result.
     pub(super) left_out: Vec<String>,
 }
 
-/// Why there is no place to work, or nothing to choose from.
+/// Why there is no workplace, or nothing to choose from.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::session) enum SiteError {
     #[error(
@@ -130,18 +130,18 @@ impl SiteWish {
         }
     }
 
-    /// Waits until it is this session's turn to work on its places.
+    /// Waits until it is this session's turn to work on its workplaces.
     pub(in crate::session) async fn turn(&self) -> Turn {
         self.work.turn(&self.session, self.files.project()).await
     }
 
-    /// Where the agent's files are: in its own place, or in the project.
+    /// Directory of the agent's files: its own workplace, or the project.
     pub(in crate::session) fn root(&self) -> PathBuf {
         self.worktree()
             .map_or_else(|_| self.files.project().to_owned(), |worktree| worktree.place())
     }
 
-    /// The agent's own place, made if it is not there, with a backup of its files.
+    /// The agent's own workplace, made if it is missing, with a backup of its files.
     fn own(&self, run: RunId) -> Result<(Site, Option<TreeId>), SiteError> {
         let repository = self.copied()?;
         let place = repository.worktree_path(&self.session, self.slot);
@@ -150,20 +150,21 @@ impl SiteWish {
         Ok((Site::Worktree(worktree), Some(tree)))
     }
 
-    /// The project itself, with a backup if it is in a repository.
+    /// The shared project, with a backup in git if it is in a repository.
     fn projects(&self, run: RunId) -> (Site, Option<TreeId>) {
-        // Who works in the project needs git only for what it makes easier.
+        // Git is optional in the shared project, so a repository that cannot be used is only logged.
         let repository = self.repository().unwrap_or_else(|err| {
             warn!(%err, "the project's repository cannot be used");
             None
         });
         let site = self.shared(repository);
         let Site::Shared(shared) = &site else { return (site, None) };
-        // Without the note a killed gateway does not know what is new, and nothing else is lost.
+        // The list tells a restarted gateway which repositories are new after it was killed. Nothing else depends on
+        // it.
         if let Err(err) = shared.layouts.save(&self.known_layouts()) {
             warn!(%err, "which repositories the project has cannot be noted");
         }
-        // The files of the project have a backup of their own; git's is for the comfort of its user.
+        // The project has a file backup in any case. The one in git is a convenience, so its failure is only logged.
         let kept = shared.repository.as_ref().and_then(|repository| {
             let kept = repository.back_up(workplace::Place::Project, &self.session, run);
             kept.inspect_err(|err| warn!(%err, "no backup in git before a run")).ok()
@@ -171,7 +172,7 @@ impl SiteWish {
         (site, kept.map(|(_, snapshot)| snapshot.tree))
     }
 
-    /// What copies are made of.
+    /// The repository that copies of the project are made from.
     fn copied(&self) -> Result<Repository, SiteError> {
         if let Some(repository) = self.repository()? {
             return Ok(repository);
@@ -180,11 +181,11 @@ impl SiteWish {
         Err(SiteError::NoCopy)
     }
 
-    /// The project itself as a place of work.
+    /// The shared project as a workplace.
     pub(in crate::session) fn shared(&self, repository: Option<Repository>) -> Site {
         let nested = Nested::find(self.files.project(), &self.private);
         let layouts = Arc::new(GitLayouts::find(self.files.project(), &self.private));
-        // Files without a repository have backups of their own.
+        // A project without git has file backups instead.
         let repository = repository.filter(Repository::has_git);
         Site::Shared(Shared { repository, nested, layouts })
     }
@@ -193,7 +194,7 @@ impl SiteWish {
         self.wanted == Wanted::Shared
     }
 
-    /// Opens the place and keeps what is there, so that the run can be undone.
+    /// Opens the workplace and backs it up, so that the run can be undone.
     pub(super) fn prepare(
         &self,
         run: RunId,
@@ -206,18 +207,18 @@ impl SiteWish {
         Ok(Before { site, tree, survey })
     }
 
-    /// Which repositories the project had before a run that goes on.
+    /// The file that lists the repositories the project had before the current run.
     fn known_layouts(&self) -> PathBuf {
         let name = [KNOWN, &self.slot.number().to_string()].concat();
         self.aside().join(name)
     }
 
-    /// Where repositories go that an agent makes in the project.
+    /// Where repositories go that an agent creates in the shared project.
     pub(super) fn aside(&self) -> PathBuf {
         aside(&self.data, &self.session)
     }
 
-    /// Moves repositories out of the project that an agent has made in it.
+    /// Moves repositories that the agent has created out of the shared project.
     pub(super) fn set_repositories_aside(&self, before: &Before) -> Vec<SetAside> {
         let Site::Shared(shared) = &before.site else { return Vec::new() };
         let moved = shared.layouts.set_new_ones_aside(&self.aside());
@@ -225,10 +226,10 @@ impl SiteWish {
         moved
     }
 
-    /// The agent's own place, if it works there and has begun.
+    /// The agent's own workplace, if it works there and has begun.
     pub(in crate::session) fn worktree(&self) -> Result<Worktree, SiteError> {
         match self.wanted {
-            // One from before it was sent to the project is none of its present work.
+            // A worktree from before the agent was set to the shared project is not its present work.
             Wanted::Shared => Err(SiteError::IsShared),
             Wanted::Worktree => {
                 self.copied()?.worktree(&self.session, self.slot)?.ok_or(SiteError::NoWork)
@@ -236,7 +237,7 @@ impl SiteWish {
         }
     }
 
-    /// Changed files in the agent's own place, wherever it works now.
+    /// Number of changed files in the agent's own workplace, wherever it works now.
     pub(super) fn kept(&self) -> Result<usize, SiteError> {
         let Some(repository) = self.repository()? else { return Ok(0) };
         match repository.worktree(&self.session, self.slot)? {
@@ -249,7 +250,7 @@ impl SiteWish {
         Repository::discover_without(self.files.project(), &self.data, &self.private)
     }
 
-    /// The project's own.
+    /// Files of the project.
     pub(in crate::session) fn files(&self) -> &Files {
         &self.files
     }
@@ -262,7 +263,7 @@ impl SiteWish {
         self.slot
     }
 
-    /// Old backups go as those of files do.
+    /// Deletes old backups in git by the limits for file backups.
     pub(super) fn forget_old_backups(&self, repository: &Repository) {
         let (keep, age) = self.backups;
         if let Err(err) = repository.prune_backups(&self.session, keep, age) {
@@ -279,12 +280,12 @@ impl Site {
         }
     }
 
-    /// Whether it is the agent's own, apart from the project.
+    /// Whether it is the agent's own copy.
     pub(in crate::session) fn is_own(&self) -> bool {
         matches!(self, Self::Worktree(_))
     }
 
-    /// Whether its directories were made anew, so that an agent in the earlier ones is nowhere.
+    /// Whether its directories were made anew. A process that was started in the earlier ones has to be started again.
     pub(in crate::session) fn is_fresh(&self) -> bool {
         match self {
             Self::Worktree(worktree) => worktree.is_fresh(),
@@ -292,7 +293,7 @@ impl Site {
         }
     }
 
-    /// What the project has and a place that was just made has not.
+    /// Parts of the project that a workplace lacks that was just made.
     pub(in crate::session) fn lacks(&self) -> Vec<String> {
         match self {
             Self::Worktree(worktree) => named(worktree.lacks().to_vec()),
@@ -300,7 +301,7 @@ impl Site {
         }
     }
 
-    /// Where the agent is started.
+    /// Directory in which the agent's process starts.
     pub(super) fn directory(&self, files: &Files) -> PathBuf {
         match self {
             Self::Worktree(worktree) => worktree.place(),
@@ -310,7 +311,7 @@ impl Site {
 }
 
 impl Before {
-    /// What has changed since, whoever changed it. `survey` is the project as it is now.
+    /// Changes found on disk since then, whoever made them. `survey` lists the project's files as they are now.
     pub(super) fn changed(&self, survey: Option<&Snapshot>) -> Changed {
         let found = match (&self.site, &self.tree) {
             (Site::Worktree(worktree), Some(tree)) => self.in_worktree(worktree, tree),
@@ -335,7 +336,7 @@ impl Before {
         Ok(Changed { files: changes.files, more, left_out })
     }
 
-    /// Git counts lines, and the survey also sees what git ignores.
+    /// Git counts lines. The survey adds changed files that git ignores.
     fn in_repository(
         &self,
         repository: &Repository,
@@ -345,7 +346,7 @@ impl Before {
         let after = repository.snapshot(workplace::Place::Project)?;
         let changes = repository.changes(before, &after.tree)?;
         let more = changes.is_cut();
-        // Whoever works in the project leaves its work there, whatever git makes of it.
+        // Nothing is left out: work in the shared project is there already, whether git tracks it or not.
         let mut changed = Changed { files: changes.files, more, left_out: Vec::new() };
         for file in self.in_project(survey).files {
             let is_told = |told: &FileChange| {
@@ -375,23 +376,23 @@ impl Before {
     }
 }
 
-/// What is told of it.
+/// As many left-out paths as are named to the user.
 pub(super) fn named(mut left_out: Vec<String>) -> Vec<String> {
     left_out.truncate(MOST_LEFT_OUT);
     left_out
 }
 
-/// Of one session.
+/// Directory of one session.
 fn directory(data: &Path, session: &SessionId) -> PathBuf {
     data.join(DIRECTORY).join(session.as_str())
 }
 
-/// What was moved out of the project while agents of a session worked in it.
+/// Repositories that were moved out of the project while a session's agents worked in it.
 fn aside(data: &Path, session: &SessionId) -> PathBuf {
     data.join(ASIDE).join(session.as_str())
 }
 
-/// What agents of a killed gateway have made in projects.
+/// Moves repositories away that agents of a killed gateway created in shared projects.
 pub(in crate::session) fn sweep_interrupted(config: &Config) {
     let sessions = std::fs::read_dir(config.data.join(ASIDE)).into_iter().flatten().flatten();
     let hidden: Vec<_> = config.private_files().into_iter().chain([config.data.clone()]).collect();
@@ -409,10 +410,10 @@ pub(in crate::session) fn sweep_interrupted(config: &Config) {
     }
 }
 
-/// Takes away what agents of a deleted session have left in any project.
+/// Removes what agents of a deleted session have left in any project.
 pub(in crate::session) fn remove(config: &Config, session: &SessionId) {
     in_every_repository(config, |repository| repository.remove_session(session));
-    // Of projects that are not configured any more.
+    // Also for projects that are not configured any more.
     if let Err(err) = workplace::remove_leftovers(&config.data, session) {
         warn!(%err, "copies that agents of a deleted session worked in are left behind");
     }
@@ -421,7 +422,7 @@ pub(in crate::session) fn remove(config: &Config, session: &SessionId) {
     let _ = std::fs::remove_dir(directory(&config.data, session));
 }
 
-/// The same for all sessions that do not exist.
+/// Removes what agents have left whose sessions do not exist any more.
 pub(in crate::session) fn tidy(config: &Config, exists: impl Fn(&SessionId) -> bool) {
     in_every_repository(config, |repository| repository.prune(&exists));
 }
@@ -454,7 +455,7 @@ pub(super) fn is_shared(settings: &Settings, slot: AgentSlot) -> bool {
     wanted(settings, slot) == Wanted::Shared
 }
 
-/// A picture that a run made or changed is shown.
+/// Whether the run made or changed this file and it is a picture.
 pub(super) fn is_picture(file: &FileChange) -> bool {
     const ENDINGS: [&str; 6] = ["png", "jpg", "jpeg", "gif", "webp", "bmp"];
     let ending = file.path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
