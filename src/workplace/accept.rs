@@ -1,4 +1,4 @@
-//! The way of an agent's result to its user: into the project's files, or onto a branch.
+//! Accepts an agent's result: into the project's files, or as a branch.
 
 use super::apply::Course;
 use super::git::Git;
@@ -9,7 +9,7 @@ use super::snapshot::Snapshot;
 use super::{Backup, Changes, CommitId, Conflict, GitError, Repository, TreeId, Worktree};
 use crate::message::BackupReason;
 
-/// Where a result goes to.
+/// Where an accepted result goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// The project's files. The user's index and HEAD stay as they are.
@@ -18,10 +18,10 @@ pub enum Target {
     Branch { name: String, message: String },
 }
 
-/// What no snapshot holds is no part of it, see [`Snapshot::left_out`]; it stays in the worktree.
+/// Paths in `left_out` are no part of the result, see [`Snapshot::left_out`]; they stay in the worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Accepted {
-    /// The project has the result. The backup is what it was before; there is another of the worktree.
+    /// The project has the result. `backup` is of the project before that; there is another one of the worktree.
     Project {
         changes: Changes,
         backup: Backup,
@@ -32,18 +32,18 @@ pub enum Accepted {
         changes: Changes,
         left_out: Vec<String>,
     },
-    /// There is nothing in the result that the target does not have, but for what no result holds.
+    /// The target has everything in the result already.
     Nothing {
         left_out: Vec<String>,
     },
-    /// Nothing was changed at all.
+    /// Nothing was changed.
     Conflicts(Vec<Conflict>),
 }
 
 impl Worktree {
-    /// Merges what the agent has changed since its base. Either all of it goes through, or nothing is changed: see
-    /// [`GitError::PlaceChanged`] for files that somebody else writes meanwhile. Once the project has the result, the
-    /// worktree goes on from the project's new state.
+    /// Merges what the agent has changed since its base, all or nothing. Files that somebody else writes meanwhile end
+    /// it with [`GitError::PlaceChanged`]. Once the project has the result, the worktree continues from the project's
+    /// new state.
     pub fn accept(&self, target: &Target) -> Result<Accepted, GitError> {
         let _lock = self.repository().lock();
         match target {
@@ -64,7 +64,8 @@ impl Worktree {
         let changes = repository.changes(&project.tree, &merged)?;
         if changes.total > 0 {
             let reason = BackupReason::Accept;
-            // The worktree goes on from what the project becomes, so the work as such would be gone with it.
+            // The worktree continues from the project's new state, so without a backup the agent's own version would be
+            // lost.
             repository.keep_backup(self.session(), reason, &result, Some(self))?;
             let backup = repository.keep_backup(self.session(), reason, &project, None)?;
             let (from, extent) = (&project.tree, Extent::Project);
@@ -76,7 +77,8 @@ impl Worktree {
         Ok(Accepted::Nothing { left_out: result.left_out })
     }
 
-    /// If this fails, the old base stays and nothing is lost: merging the same changes again changes nothing.
+    /// Moves the worktree to the merged state. If that fails, the old base stays and nothing is lost: merging the same
+    /// changes again changes nothing.
     fn go_on(&self, index: &super::index::Index, result: &Snapshot, merged: TreeId) {
         let repository = self.repository();
         let moved = repository.commit(&merged, None, "base").and_then(|commit| {
@@ -125,8 +127,8 @@ impl Repository {
         Ok(())
     }
 
-    /// Gives the user's repository these objects, and the branch only if it is not there: somebody may have been
-    /// faster.
+    /// Copies these objects into the user's repository and creates the branch. Fails if the branch exists: somebody may
+    /// have been faster.
     fn make_branch(&self, name: &str, commit: &CommitId, ids: &Ids) -> Result<(), GitError> {
         let (Some(user), Some(git)) = (self.user(), self.real("update-ref")) else {
             return Err(GitError::NoBranches);

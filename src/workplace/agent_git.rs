@@ -1,6 +1,6 @@
-//! What makes an agent's place a git repository: its own `.git`, with refs, index, settings and objects that only the
-//! agent writes. It borrows the objects of its base and of the user's repository, which it cannot write. For us it is
-//! data: no call of ours uses it as a repository. It is put right before every run and never read.
+//! The `.git` of an agent's own copy, with refs, index, settings and objects that only the agent writes. It borrows the
+//! objects of its base and of the user's repository, which the agent cannot write. For us it is data: no call of ours
+//! uses it as a repository. It is repaired before every run and never read.
 
 use super::folder::Folder;
 use super::objects::{Ids, Lender};
@@ -13,16 +13,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const DOT_GIT: &str = ".git";
-/// Says in the lent objects what the agent was shown as HEAD, and which commit of the user that needs.
+/// File beside the lent objects that names the user's commit which the agent's HEAD needs, if any.
 const SHOWN: &str = "shown";
 
 #[derive(Debug, Clone)]
 pub(super) struct AgentGit {
-    /// Where the files are.
+    /// Top directory of the files.
     pub(super) top: PathBuf,
-    /// Objects of its base, in the data directory.
+    /// Objects of the base, in the data directory.
     lent: PathBuf,
-    /// What earlier versions had below the user's `.git/worktrees`.
+    /// What earlier versions kept below the user's `.git/worktrees`.
     earlier: Option<PathBuf>,
 }
 
@@ -39,8 +39,8 @@ impl AgentGit {
         [self.lent.clone()].into_iter().chain(users).collect()
     }
 
-    /// Whatever was there before: HEAD is a commit of this base, after the user's own if there is one, and git begins
-    /// with this index, which is of `now`.
+    /// Sets HEAD and index, whatever was there before. HEAD becomes a commit of `base`, after the user's own HEAD if
+    /// there is one. The index is that of `now`.
     pub(super) fn show(
         &self,
         repository: &Repository,
@@ -60,7 +60,7 @@ impl AgentGit {
         self.forget_earlier()
     }
 
-    /// Whatever an agent has made of it, git works in there again. Its own commits stay.
+    /// Makes git work in there again, whatever the agent has done to it. The agent's commits stay.
     pub(super) fn repair(&self, repository: &Repository) -> Result<(), GitError> {
         self.put_right(repository).map(drop).map_err(GitError::io("making an agent's repository"))
     }
@@ -69,7 +69,8 @@ impl AgentGit {
         self.git().is_ok()
     }
 
-    /// Without these there is nothing to repair. The user may have removed what HEAD was shown to follow.
+    /// Whether it can be repaired: HEAD and index are there, and the user's repository still has the commit that HEAD
+    /// follows.
     pub(super) fn is_usable(&self, repository: &Repository) -> Result<bool, GitError> {
         let has_parts = self.git().is_ok_and(|git| {
             let is_file = |name: &str| {
@@ -92,7 +93,7 @@ impl AgentGit {
         self.forget_earlier()
     }
 
-    /// Returns the commit that the agent sees as HEAD.
+    /// Copies the objects that the agent needs. Returns the commit that the agent sees as HEAD.
     fn lend(
         &self,
         repository: &Repository,
@@ -126,7 +127,7 @@ impl AgentGit {
         Ok(head)
     }
 
-    /// Directories are opened one by one, so that no link of an agent leads anywhere else.
+    /// Directories are opened one by one, so that no symlink of an agent leads anywhere else.
     fn put_right(&self, repository: &Repository) -> io::Result<Folder> {
         let git = Folder::open(&self.top)?.ensure(OsStr::new(DOT_GIT))?;
         let objects = git.ensure(OsStr::new("objects"))?;
@@ -146,7 +147,7 @@ impl AgentGit {
         for (name, content) in repository.private().agent_info() {
             put(&info, name, &content)?;
         }
-        // Left by a git that was killed, or put there to lead it elsewhere.
+        // Left by a git process that was killed, or put there to lead git elsewhere.
         for name in ["index.lock", "HEAD.lock", "commondir"] {
             git.clear(OsStr::new(name))?;
         }
@@ -165,20 +166,20 @@ impl AgentGit {
         let Some(earlier) = &self.earlier else { return Ok(()) };
         remove_tree(earlier).map_err(GitError::io("removing a worktree"))?;
         if let Some(worktrees) = earlier.parent() {
-            // Only if nobody else has one.
+            // Fails if somebody else still has worktrees there.
             let _ = fs::remove_dir(worktrees);
         }
         Ok(())
     }
 }
 
-/// Whatever is called so, also a directory.
+/// Replaces whatever has this name, also a directory.
 fn put(folder: &Folder, name: &str, content: &[u8]) -> io::Result<()> {
     folder.clear_unless_file(OsStr::new(name))?;
     folder.write(name, content)
 }
 
-/// Links are removed, not followed. Directories that nobody may write are opened first.
+/// Removes a directory tree. Symlinks are removed, not followed. Directories without write permission are opened first.
 pub(super) fn remove_tree(path: &Path) -> io::Result<()> {
     for attempt in 0..2 {
         match fs::remove_dir_all(path) {

@@ -1,5 +1,5 @@
-//! Brings the files of a place from one tree to another: all of them, or none. Only files that differ are touched,
-//! and only if they still are what the first tree says.
+//! Changes the files of a place from one tree to another, all or nothing. Only files that differ are touched, and only
+//! if they still match the first tree.
 
 use super::change::{Mode, RawChange};
 use super::folder::{Folder, Stamp, is_absent};
@@ -11,22 +11,22 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-/// `None`: there is nothing on disk.
+/// `None`: nothing is on disk.
 type Stamps = HashMap<OsString, Option<Stamp>>;
 
-/// The way from one tree to another.
+/// A change from one tree to another.
 pub(super) struct Course<'a> {
-    /// Taken from the files of the place when they were `from`.
+    /// Index of the files, taken when they matched `from`.
     pub(super) index: &'a Index,
     pub(super) from: &'a TreeId,
     pub(super) to: &'a TreeId,
     pub(super) extent: Extent,
-    /// One path of the project, as it is told.
+    /// Only this path, relative to the project.
     pub(super) only: Option<&'a str>,
 }
 
 impl Repository {
-    /// What was changed, by paths of the repository.
+    /// Carries out the change. Returns what was changed, by paths of the repository.
     pub(super) fn bring(&self, course: &Course<'_>) -> Result<Vec<RawChange>, GitError> {
         let mut changes = self.differences(course.from, course.to, Extent::Repository)?;
         changes.retain(|change| self.is_meant(course, change));
@@ -60,8 +60,8 @@ impl Repository {
         }
     }
 
-    /// Git writes them, so that line ends and modes are right. Where it looks for attributes there is no file, so
-    /// that those of the tree count.
+    /// Git writes the new files, so that line ends and modes are right. It looks for attributes in an empty directory,
+    /// so that those of the tree count.
     fn stage(&self, staging: &Staging, to: &TreeId, changes: &[RawChange]) -> Result<(), GitError> {
         let index = Index::of_nothing(self, &staging.no_files());
         index.reset(Some(to))?;
@@ -74,8 +74,8 @@ impl Repository {
         git.input(joined(&paths)).read().map(drop)
     }
 
-    /// Looks at the files first and compares them with the tree after that, so that a later change is seen by one of
-    /// the two.
+    /// Takes the stamps of the files first and compares the files with the index after that, so that one of the two
+    /// notices a later change.
     fn verified(&self, index: &Index, changes: &[RawChange]) -> Result<Stamps, GitError> {
         let doing = "looking at the files";
         let top = Folder::open(index.top()).map_err(GitError::io(doing))?;
@@ -105,14 +105,14 @@ impl Repository {
         GitError::io("writing files")(err)
     }
 
-    /// A path of the repository as people know it.
+    /// A path of the repository as people know it, relative to the project.
     pub(super) fn told(&self, path: &OsString) -> String {
         let path = Path::new(path);
         path.strip_prefix(self.prefix()).unwrap_or(path).to_string_lossy().into_owned()
     }
 }
 
-/// Removals first, because a directory may take the place of a file, or a file that of a directory.
+/// Removals come first, because a directory may replace a file, or a file a directory.
 fn carry_out(
     moves: &mut Moves<'_>,
     changes: &[RawChange],
@@ -142,7 +142,7 @@ fn carry_out(
     Ok(())
 }
 
-/// As `update-index --index-info` takes it.
+/// A line for `update-index --index-info`.
 fn entry(change: &RawChange) -> Vec<u8> {
     let mut line = format!("{} {}\t", change.new_mode.octal(), change.new_hash).into_bytes();
     line.extend_from_slice(change.path.as_encoded_bytes());

@@ -1,5 +1,5 @@
-//! Snapshots that are kept: one before each run and before everything that overwrites or removes files, so that each
-//! of them can be undone.
+//! Backups: snapshots that are kept. One is made before each run and before everything that overwrites or removes
+//! files, so that it can be undone.
 
 use super::apply::Course;
 use super::index::{Extent, paths};
@@ -10,33 +10,33 @@ use crate::message::{AgentSlot, BackupReason, RunId, SessionId};
 use std::path::{Component, Path};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What the commits of backups say of whose files they are.
+/// Commit messages of backups, which say whose files they hold.
 const PROJECT: &str = "backup of the project";
 const CHANNEL: &str = "backup of channel ";
 
-/// A ref `refs/kakehashi/backup/<session>-<run>`, or with a word and a time instead of the run.
+/// A ref `refs/kakehashi/backup/<session>-<run>`, or with a reason and a time instead of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backup {
-    /// Names it within its repository.
+    /// Unique within its repository.
     pub name: String,
     pub reason: BackupReason,
-    /// Whose files; `None` for the project's own.
+    /// The agent whose files these are; `None` for the project's own.
     pub slot: Option<AgentSlot>,
     pub made: SystemTime,
     pub commit: CommitId,
     pub tree: TreeId,
 }
 
-/// Files that are back.
+/// What a restore has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     pub changes: Changes,
-    /// What was there before; `None` if there was nothing to do.
+    /// Backup of the state before the restore; `None` if there was nothing to do.
     pub backup: Option<Backup>,
 }
 
 impl Repository {
-    /// Keeps the files of a place as they are before a run. A second one of the same run takes its place.
+    /// Backs up the files of a place before a run. A second backup for the same run replaces the first.
     pub fn back_up(
         &self,
         place: Place<'_>,
@@ -53,7 +53,7 @@ impl Repository {
         Ok((backup, snapshot))
     }
 
-    /// Those of one session in this project, oldest first.
+    /// Backups of one session in this project, oldest first.
     pub fn backups(&self, session: &SessionId) -> Result<Vec<Backup>, GitError> {
         let (kept, mark) = (self.kept("backup")?, self.mark());
         let own = kept.iter().filter_map(|kept| parse(kept, session, &mark));
@@ -62,9 +62,9 @@ impl Repository {
         Ok(backups)
     }
 
-    /// Brings one file, by its path in the project, or all files of a place back to what they were then. Files that
-    /// were not there then are removed. What is there now is backed up first. The place is the one that the backup is
-    /// of: another agent's work would come without what it began with.
+    /// Restores one file, by its path in the project, or all files of a place. Files that were not there then are
+    /// removed. The present state is backed up first. The place must be the one that the backup is of: another agent's
+    /// work would come without the base that it started from.
     pub fn restore(
         &self,
         place: Place<'_>,
@@ -105,8 +105,9 @@ impl Repository {
         Ok(Restored { changes, backup: Some(backup) })
     }
 
-    /// What a worktree's backup was made against, if that is another than now. With a newer base, what the project got
-    /// since would look as if the agent had taken it back; and what the project has taken, as if it was not the agent's.
+    /// The base that a worktree's backup was made against, if the worktree has another one now. With the newer base,
+    /// later changes of the project would look as if the agent had reverted them, and accepted work would not look like
+    /// the agent's.
     fn earlier_base(
         &self,
         worktree: &Worktree,
@@ -119,7 +120,7 @@ impl Repository {
         Ok(is_other.then(|| (worktree.base_name(), base)))
     }
 
-    /// A file that is as it was is no error; one that is in no list is.
+    /// Leaves only one path. A file that has not changed is no error; a path that is in neither state is.
     fn narrow(&self, changes: &mut Changes, then: &TreeId, path: &str) -> Result<(), GitError> {
         changes.files.retain(|change| change.path == path);
         changes.total = changes.files.len();
@@ -129,7 +130,7 @@ impl Repository {
         Ok(())
     }
 
-    /// A directory is none, and nothing else than a plain path is looked for.
+    /// Whether the tree has a file at this path. Directories do not count, and only plain relative paths are looked up.
     fn has_file(&self, tree: &TreeId, path: &str) -> Result<bool, GitError> {
         let mut parts = Path::new(path).components();
         let is_plain = parts.all(|part| matches!(part, Component::Normal(_)));
@@ -142,7 +143,7 @@ impl Repository {
         Ok(paths(&listed).iter().any(|found| *found == *whole.as_os_str()))
     }
 
-    /// Old ones go: those that are older than `age`, and all but the newest `keep`.
+    /// Removes backups that are older than `age`, and all but the newest `keep`.
     pub fn prune_backups(
         &self,
         session: &SessionId,
@@ -179,7 +180,8 @@ impl Repository {
         Ok(Backup { name, reason, slot, made, commit, tree: snapshot.tree.clone() })
     }
 
-    /// With the mark of the project: a session that has moved must not mistake one project's files for another's.
+    /// Commit message of a backup. It holds the mark of the project, so that a session that has changed its project
+    /// does not take one project's files for another's.
     pub(super) fn subject(&self, slot: Option<AgentSlot>) -> String {
         let mark = self.mark();
         match slot {
@@ -189,7 +191,7 @@ impl Repository {
     }
 }
 
-/// Unique within a session as long as there are not two of a kind in one microsecond.
+/// Unique within a session, unless two backups of a kind are made in one microsecond.
 fn label(reason: BackupReason, made: SystemTime) -> String {
     let micros = made.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
     match reason {
@@ -200,7 +202,7 @@ fn label(reason: BackupReason, made: SystemTime) -> String {
     }
 }
 
-/// `None`: it is another project's, or no backup at all.
+/// Whose files a backup holds. `None`: it is another project's, or not a backup.
 fn whose(subject: &str, mark: &str) -> Option<Option<AgentSlot>> {
     let subject = subject.strip_suffix(mark)?;
     if subject == PROJECT {

@@ -1,4 +1,4 @@
-//! What differs between two trees, file by file.
+//! Differences between two trees, file by file.
 
 use super::index::Extent;
 use super::{GitError, Repository, TreeId};
@@ -7,15 +7,15 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// More are counted but not told.
+/// Further changes are counted, but not listed.
 const MOST_TOLD: usize = 2_000;
 
-/// Of all changed files the first ones, sorted by path. Paths are relative to the project, with slashes; what is not
-/// UTF-8 is replaced.
+/// The first changed files, sorted by path. Paths are relative to the project, with slashes; bytes that are not UTF-8
+/// are replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
     pub files: Vec<FileChange>,
-    /// How many there are, told or not.
+    /// How many there are, listed or not.
     pub total: usize,
 }
 
@@ -25,10 +25,10 @@ impl Changes {
     }
 }
 
-/// One line of git's list, exactly.
+/// One line of git's list, unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RawChange {
-    /// Relative to the repository or to the project, as it was asked for.
+    /// Relative to the repository or to the project, depending on the extent.
     pub(super) path: OsString,
     pub(super) old_path: Option<OsString>,
     pub(super) status: Status,
@@ -71,12 +71,12 @@ impl Mode {
 type Lines = (Option<u32>, Option<u32>);
 
 impl Repository {
-    /// Of the project's files; renames are found.
+    /// Changes of the project's files, with renames.
     pub fn changes(&self, from: &TreeId, to: &TreeId) -> Result<Changes, GitError> {
         self.counted(from, to, "-M", MOST_TOLD)
     }
 
-    /// Path by path, and all of them.
+    /// All changes; a rename is a removal and an addition.
     pub(super) fn changes_without_renames(
         &self,
         from: &TreeId,
@@ -98,7 +98,7 @@ impl Repository {
         Ok(Changes { files, total })
     }
 
-    /// Every path by itself, for whoever is going to write them.
+    /// Each path by itself, for callers that are going to write the files.
     pub(super) fn differences(
         &self,
         from: &TreeId,
@@ -133,7 +133,7 @@ impl Repository {
         Ok(parse(&git.arg(from.as_str()).arg(to.as_str()).read()?))
     }
 
-    /// The option that leaves out everything but the project.
+    /// The option that limits git to the project.
     pub(super) fn relative(&self) -> Option<OsString> {
         let prefix = self.prefix().as_os_str();
         let mut option = OsString::from("--relative=");

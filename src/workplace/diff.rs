@@ -1,21 +1,21 @@
-//! The difference between two trees as text.
+//! Differences between two trees as text.
 
 use super::{GitError, Repository, TreeId};
 use std::ffi::OsString;
 
-/// What a person may still want to read.
+/// Longest diff, in bytes. Nobody reads more than this.
 const LONGEST: usize = 1 << 20;
 
-/// A unified diff. Of files without lines it says only that they differ.
+/// A unified diff. Of binary files it says only that they differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
     pub text: String,
-    /// The end is missing; the last line is whole.
+    /// The end is missing, but the last line is complete.
     pub truncated: bool,
 }
 
 impl Repository {
-    /// Of the whole project, or of one file that differs, by its path as [`Repository::changes`] tells it.
+    /// Diff of the whole project, or of one changed file, by its path in [`Repository::changes`].
     pub fn diff(&self, from: &TreeId, to: &TreeId, path: Option<&str>) -> Result<Diff, GitError> {
         let mut git = self.content("diff-tree", &[]);
         git = git.args(["-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv"]);
@@ -42,7 +42,7 @@ impl Repository {
         Ok(Diff { text, truncated: output.cut })
     }
 
-    /// A name that is not UTF-8 is found by how it was told.
+    /// Exact paths of a changed file. A name that is not UTF-8 is found by the way it is shown.
     fn exact_paths(
         &self,
         from: &TreeId,

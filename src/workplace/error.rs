@@ -1,4 +1,4 @@
-//! What can go wrong around git, whose fault it is and what to do.
+//! Errors around git: what went wrong, whose fault it is and what to do.
 
 use std::io::{self, ErrorKind};
 
@@ -58,10 +58,10 @@ pub enum GitError {
     TooLarge { files: usize, mib: u64 },
     #[error("the worktree is gone or not complete; the next run makes it anew")]
     WorktreeGone,
-    /// Nothing was changed: what was there before is there again.
+    /// Nothing was changed: what was written has been undone.
     #[error("files have changed meanwhile, or something is in the way ({}); try again", .paths.join(", "))]
     PlaceChanged { paths: Vec<String> },
-    /// Nothing was changed: a new copy in its place would be without these.
+    /// Nothing was changed: a new copy would be without these paths.
     #[error(
         "the agent's copy has to be made anew, and holds what no backup keeps ({}); let the agent move or remove it, then try again",
         .paths.join(", ")
@@ -93,7 +93,7 @@ impl GitError {
         }
     }
 
-    /// Git's own words are in English because we ask for the C locale.
+    /// Git's messages are in English because every call uses the C locale.
     pub(super) fn from_stderr(what: &'static str, stderr: &str) -> Self {
         let says = |words: &str| stderr.contains(words);
         if says("No space left on device") || says("Disk quota exceeded") {

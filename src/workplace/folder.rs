@@ -1,4 +1,4 @@
-//! A directory by its descriptor. Names are looked up one by one and links are never followed, so nothing outside of
+//! A directory by its descriptor. Names are looked up one by one and symlinks are never followed, so nothing outside of
 //! it is reached, whatever somebody does to the files meanwhile.
 
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -74,7 +74,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// `None`: there is nothing, or it is beyond a link.
+    /// `None`: nothing is there, or the path goes through a symlink.
     pub(super) fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
         let seen = self
             .parent_of(path)
@@ -119,7 +119,7 @@ impl Folder {
         is("HEAD", FileType::RegularFile) && (has_parts || is("commondir", FileType::RegularFile))
     }
 
-    /// The directory of this name, made if there is none. Whatever else is called so is removed; a link is not
+    /// Opens the directory of this name, or makes it. A file or symlink of this name is removed; a symlink is not
     /// followed.
     pub(super) fn ensure(&self, name: &OsStr) -> io::Result<Self> {
         if let Ok(folder) = self.child(name) {
@@ -130,7 +130,7 @@ impl Folder {
         self.child(name)
     }
 
-    /// A file or a link, if it is there.
+    /// Removes a file or symlink, if it is there.
     pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
         match unlinkat(&self.0, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -138,7 +138,7 @@ impl Folder {
         }
     }
 
-    /// Whatever is called so, also a directory with all that is in it. Links are removed, not followed.
+    /// Removes whatever has this name, also a directory with everything in it. Symlinks are removed, not followed.
     pub(super) fn clear(&self, name: &OsStr) -> io::Result<()> {
         let Ok(folder) = self.child(name) else { return self.remove(name) };
         let entries = Dir::read_from(&folder.0)?.collect::<Result<Vec<_>, _>>()?;
@@ -162,7 +162,7 @@ impl Folder {
         Ok(mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
     }
 
-    /// Only if it is empty.
+    /// Removes a directory only if it is empty.
     pub(super) fn remove_empty(&self, name: &OsStr) -> io::Result<()> {
         Ok(unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
@@ -171,20 +171,20 @@ impl Folder {
         Ok(chmodat(&self.0, name, Mode::from_raw_mode(mode), AtFlags::empty())?)
     }
 
-    /// Fails if there is something of that name already.
+    /// Fails if the new name is taken.
     pub(super) fn move_to(&self, name: &OsStr, to: &Self, new_name: &OsStr) -> io::Result<()> {
         match renameat_with(&self.0, name, &to.0, new_name, RenameFlags::NOREPLACE) {
             Err(Errno::INVAL | Errno::NOSYS) => {}
             moved => return Ok(moved?),
         }
-        // This file system cannot do both in one step.
+        // This file system cannot check and rename in one step.
         match statat(&to.0, new_name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(_) => Ok(renameat(&self.0, name, &to.0, new_name)?),
         }
     }
 
-    /// Both are there at every moment. False: this file system cannot do it.
+    /// Exchanges two names in one step, so both exist at every moment. False: this file system cannot do it.
     pub(super) fn swap(&self, name: &OsStr, with: &Self, other: &OsStr) -> io::Result<bool> {
         match renameat_with(&self.0, name, &with.0, other, RenameFlags::EXCHANGE) {
             Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
@@ -193,11 +193,11 @@ impl Folder {
         }
     }
 
-    /// Lets us into all directories below, also those that their owner has closed.
+    /// Makes all directories below accessible for us, also those that their owner has closed.
     pub(super) fn open_up(path: &Path) -> io::Result<()> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let closed = openat(CWD, path, flags, Mode::empty())?;
-        // A descriptor of a closed directory can do nothing but name it.
+        // A descriptor of a closed directory is good only for naming it.
         let name = format!("/proc/self/fd/{}", closed.as_raw_fd());
         chmod(name.as_str(), Mode::from_raw_mode(0o700))?;
         for entry in fs::read_dir(&name)? {
@@ -209,7 +209,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Puts a file in the place of whatever file or link is called so. Not through a link: it is replaced itself.
+    /// Replaces the file or symlink of this name. A symlink is replaced itself, not followed.
     pub(super) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let part = format!(".{name}.kakehashi");
         let _ = unlinkat(&self.0, part.as_str(), AtFlags::empty());
@@ -221,7 +221,7 @@ impl Folder {
     }
 }
 
-/// Not there, or a part of the way is no directory.
+/// Nothing is there, or a part of the path is not a directory.
 pub(super) fn is_absent(err: &io::Error) -> bool {
     let code = err.raw_os_error().map(Errno::from_raw_os_error);
     matches!(code, Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))

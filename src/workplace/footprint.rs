@@ -1,5 +1,5 @@
-//! Whether files are still as they were, without reading them: one hash over the names, sizes and times of all of them.
-//! The time of the last change of a file cannot be set by whoever changes it, other than the time that `touch` sets.
+//! Tells without reading files whether they have changed: one hash over all their names, sizes and times. The times
+//! include the ctime, which nobody can set, unlike the mtime that `touch` sets.
 
 use super::nested::is_dot_git;
 use rustix::fd::OwnedFd;
@@ -11,39 +11,39 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Looking at more than this takes longer than git does.
+/// With more files than this, git is faster.
 const MOST_ENTRIES: usize = 20_000;
 const DEEPEST: usize = 128;
-/// File systems count time in steps. A file that was changed in this step can be changed again without looking
-/// different, so it is not known before the step is over.
+/// Time resolution of a file system. A file that was just changed can change again within this time without looking
+/// different, so it has no footprint until then.
 const STEP: Duration = Duration::from_millis(20);
-/// The same for file systems that count whole seconds.
+/// Time resolution of file systems that count whole seconds.
 const LONG_STEP: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Footprint([u8; 32]);
 
-/// Why there is none.
+/// Why there is no footprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoFootprint {
     TooLarge,
-    /// Something was changed just now, or is not to be judged from outside, such as a repository in there.
+    /// Something was changed just now, or cannot be judged from outside, such as a nested repository.
     Unsure,
 }
 
-/// One file's part: device, number, mode, size and both times.
+/// Metadata of one file: device, inode, mode, size and both times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark([i64; 8]);
 
 impl Mark {
-    /// `None`: there is nothing, or it was changed just now. A link is not followed.
+    /// `None`: nothing is there, or it was changed just now. A symlink is not followed.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let now = SystemTime::now();
         let about = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         is_settled(&about, now).then(|| Self::new(&about))
     }
 
-    /// Of a file that is only ever replaced as a whole, so that its number tells.
+    /// For a file that is only ever replaced as a whole: a new version has a new inode.
     pub(super) fn of_replaced(path: &Path) -> Option<Self> {
         statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok().map(|about| Self::new(&about))
     }
@@ -64,7 +64,7 @@ impl Mark {
 }
 
 impl Footprint {
-    /// Of all files below `top` but its own `.git`, and of `rules`, which say what they mean to git.
+    /// Covers all files below `top` except its own `.git`, and `rules`, which say how git treats the files.
     pub(super) fn of(top: &Path, rules: &[&[u8]]) -> Result<Self, NoFootprint> {
         let mut walk = Walk { hash: Sha256::new(), entries: 0, now: SystemTime::now() };
         for rule in rules {
@@ -98,7 +98,7 @@ impl Walk {
             }
             let about = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
             let about = about.map_err(|_| NoFootprint::Unsure)?;
-            // What git makes of another repository depends on what is in its git directory.
+            // Git's answer about another repository depends on the content of its git directory.
             if is_dot_git(name) || !is_settled(&about, self.now) {
                 return Err(NoFootprint::Unsure);
             }
@@ -138,7 +138,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::PathBuf;
 
-    /// Waits until nothing in there is young; how long that takes is the file system's business.
+    /// Waits until no file counts as changed just now. How long that takes depends on the file system.
     fn settled(top: &Path) -> Footprint {
         loop {
             match Footprint::of(top, &[]) {

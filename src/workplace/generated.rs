@@ -1,8 +1,8 @@
-//! Names that no list and no copy has, whatever a project says.
+//! Names that lists and file backups always leave out, and snapshots where there is no git.
 
-/// Directories that tools make or that are none of a project's own work. Lists and backups leave them out everywhere,
-/// snapshots where there is no git to say what is ignored. What people write, such as `.github` and `.vscode`, is not
-/// among them.
+/// Directories that tools make, or that are not the project's own work. Lists and file backups always leave them out;
+/// snapshots do so only where no git says what is ignored. Directories that people write, such as `.github` and
+/// `.vscode`, are not among them.
 pub const GENERATED: [&str; 38] = [
     "__pycache__",
     "venv",
@@ -43,7 +43,7 @@ pub const GENERATED: [&str; 38] = [
     ".ssh",
     ".gnupg",
 ];
-/// Those of them that people may have asked for as well.
+/// Generated names that may be wanted work as well.
 pub(super) const AMBIGUOUS: [&str; 7] =
     ["dist", "build", "target", "backup", "temp", "logs", "_data"];
 pub const DESKTOP_FILES: [&str; 2] = [".DS_Store", "Thumbs.db"];

@@ -1,5 +1,5 @@
 //! One call of git: an empty environment, no configuration but ours and the repository's, nothing that runs other
-//! programs, a time limit and a limit to what it may say.
+//! programs, a timeout and an output limit.
 
 use super::GitError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,21 +17,21 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// `merge-tree --write-tree` came with it.
+/// The first version with `merge-tree --write-tree`.
 const OLDEST: Version = Version { major: 2, minor: 38 };
 const OLDEST_TEXT: &str = "2.38";
-/// Hashing or writing every file of a large project on a slow disk.
+/// Enough to hash or write every file of a large project on a slow disk.
 const TIME_LIMIT: Duration = Duration::from_secs(300);
-/// A list of a million paths.
+/// Enough for a list of a million paths.
 const OUTPUT_LIMIT: usize = 128 << 20;
 const STDERR_LIMIT: usize = 16 << 10;
-/// As much as a pipe holds.
+/// The size of a pipe's buffer.
 const PIECE: usize = 64 << 10;
-/// Somebody else's git holds a lock for moments only.
+/// Another git process holds a lock for moments only, so a locked call is retried.
 pub(super) const LOCK_TRIES: u32 = 20;
 pub(super) const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// Whatever the repository's configuration says, none of this runs a program, talks to the network or cleans up.
+/// With these, nothing runs a program, uses the network or cleans up, whatever the repository's configuration says.
 const OVERRIDES: [&str; 14] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -79,10 +79,10 @@ thread_local! {
 
 pub(super) struct Git {
     command: Command,
-    /// The subcommand, for people.
+    /// The subcommand, for error messages.
     what: &'static str,
     input: Vec<u8>,
-    /// Takes the place of `input`.
+    /// Used instead of `input`.
     input_file: Option<PathBuf>,
     most: usize,
     limit: Duration,
@@ -92,12 +92,12 @@ pub(super) struct Output {
     pub(super) code: i32,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: String,
-    /// There was more than was asked for.
+    /// There was more output than the limit.
     pub(super) cut: bool,
 }
 
 impl Git {
-    /// Without a repository, which the caller names by [`Git::env`].
+    /// Names no repository; the caller does that with [`Git::env`].
     pub(super) fn new(what: &'static str) -> Self {
         Self::with(what, &[])
     }
@@ -148,13 +148,13 @@ impl Git {
         self
     }
 
-    /// For what may be large.
+    /// For input that may be large.
     pub(super) fn input_file(mut self, path: PathBuf) -> Self {
         self.input_file = Some(path);
         self
     }
 
-    /// More than this is left out instead of being an error.
+    /// Output above this limit is cut instead of being an error.
     pub(super) fn most(mut self, bytes: usize) -> Self {
         self.most = bytes;
         self
@@ -165,7 +165,7 @@ impl Git {
         self
     }
 
-    /// What it has written; any other end than success is an error.
+    /// The output. Any exit code other than 0 is an error.
     pub(super) fn read(self) -> Result<Vec<u8>, GitError> {
         let what = self.what;
         let output = self.run()?;
@@ -175,7 +175,7 @@ impl Git {
         }
     }
 
-    /// The same as one word.
+    /// The output as trimmed text.
     pub(super) fn word(self) -> Result<String, GitError> {
         Ok(String::from_utf8_lossy(&self.read()?).trim().to_owned())
     }
@@ -206,7 +206,7 @@ impl Git {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let child = command.spawn().map_err(|err| {
-            // A directory that is gone is reported in the same way.
+            // A missing working directory is reported in the same way.
             let there = command.get_current_dir().is_none_or(Path::is_dir);
             if err.kind() == ErrorKind::NotFound && there {
                 GitError::Missing
@@ -222,7 +222,7 @@ impl Git {
         if heard.cut && self.most == OUTPUT_LIMIT {
             return Err(GitError::TooMuch { what });
         }
-        // We ended it ourselves once we had enough.
+        // We killed it ourselves once we had enough output.
         let code = if heard.cut { 0 } else { heard.status.code().unwrap_or(-1) };
         Ok(Output { code, stdout: heard.stdout, stderr: heard.stderr, cut: heard.cut })
     }
@@ -236,7 +236,7 @@ struct Heard {
     timed_out: bool,
 }
 
-/// Why there is nothing more to be heard.
+/// Why reading has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Silence {
     Ended,
@@ -244,8 +244,8 @@ enum Silence {
     TimedOut,
 }
 
-/// Feeds and reads all three pipes at once, so that neither side waits for the other. Without threads, which the system
-/// may refuse.
+/// Serves all three pipes at once, so that neither side waits for the other. Without threads, which the system may
+/// refuse.
 fn listen(mut child: Child, input: &[u8], most: usize, limit: Duration) -> io::Result<Heard> {
     let group = Pid::from_child(&child);
     let until = Instant::now() + limit;
@@ -261,7 +261,7 @@ fn listen(mut child: Child, input: &[u8], most: usize, limit: Duration) -> io::R
         let lingers = silence == Silence::Ended && !has_exited(group, until)?;
         Ok(if lingers { Silence::TimedOut } else { silence })
     });
-    // It is not reaped yet, so its number is not another's.
+    // The child is not reaped yet, so its process id cannot belong to another process.
     if !matches!(silence, Ok(Silence::Ended)) {
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -273,7 +273,7 @@ fn listen(mut child: Child, input: &[u8], most: usize, limit: Duration) -> io::R
     Ok(Heard { status, stdout: said, stderr, cut, timed_out: silence == Silence::TimedOut })
 }
 
-/// Our ends of the three pipes; those that are closed are gone.
+/// Our ends of the three pipes; closed ones are `None`.
 struct Pipes<'a> {
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
@@ -284,9 +284,9 @@ struct Pipes<'a> {
 }
 
 impl Pipes<'_> {
-    /// Until it closes its output, has said more than `most`, or the time is over.
+    /// Reads until git closes its output, writes more than `most`, or the timeout.
     fn serve(&mut self, most: usize, until: Instant) -> io::Result<Silence> {
-        // Only what can be written at once is written: it may not read before it has been read from.
+        // Writes must not block: git may not read before its own output is read.
         self.stdin.as_ref().map_or(Ok(()), |pipe| ioctl_fionbio(pipe, true))?;
         while self.stdout.is_some() || self.stderr.is_some() {
             let Some(ready) = self.wait(until)? else { return Ok(Silence::TimedOut) };
@@ -306,7 +306,7 @@ impl Pipes<'_> {
         Ok(Silence::Ended)
     }
 
-    /// Waits for one that can be read or written; `None` if the time is over.
+    /// Waits until a pipe can be read or written; `None` after the timeout.
     fn wait(&self, until: Instant) -> io::Result<Option<Ready>> {
         let mut watched = Vec::with_capacity(3);
         let pipes = [
@@ -331,7 +331,7 @@ impl Pipes<'_> {
         match stdin.write(self.input) {
             Ok(written) => self.input = &self.input[written..],
             Err(err) if matches!(err.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            // It has heard enough, which its exit code will tell.
+            // Git has stopped reading; its exit code tells why.
             Err(_) => self.input = &[],
         }
         if self.input.is_empty() {
@@ -340,14 +340,14 @@ impl Pipes<'_> {
     }
 }
 
-/// Which pipes have something to say.
+/// Which pipes are ready.
 struct Ready {
     stdin: bool,
     stdout: bool,
     stderr: bool,
 }
 
-/// Reads once and keeps the first `most` bytes of everything. True: that was the end.
+/// Reads once, and keeps at most `most` bytes in all. Returns whether the pipe has ended.
 fn read_some(pipe: &mut Option<impl Read>, kept: &mut Vec<u8>, most: usize) -> io::Result<bool> {
     let Some(pipe) = pipe else { return Ok(false) };
     let mut piece = [0; PIECE];
@@ -362,7 +362,7 @@ fn read_some(pipe: &mut Option<impl Read>, kept: &mut Vec<u8>, most: usize) -> i
     }
 }
 
-/// Waits for the end of a child without reaping it; false if the time is over.
+/// Waits until a child exits, without reaping it. False after the timeout.
 #[cfg(target_os = "linux")]
 fn has_exited(child: Pid, until: Instant) -> io::Result<bool> {
     let exit = rustix::process::pidfd_open(child, rustix::process::PidfdFlags::empty())?;
@@ -382,7 +382,7 @@ fn has_exited(child: Pid, until: Instant) -> io::Result<bool> {
     Ok(true)
 }
 
-/// False: the time is over.
+/// False after the timeout.
 fn poll_until(watched: &mut [PollFd<'_>], until: Instant) -> io::Result<bool> {
     loop {
         let left = until.saturating_duration_since(Instant::now());
@@ -396,7 +396,7 @@ fn poll_until(watched: &mut [PollFd<'_>], until: Instant) -> io::Result<bool> {
     }
 }
 
-/// Which git there is, as far as it matters.
+/// Version of the installed git, as far as it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     pub major: u32,
@@ -418,7 +418,7 @@ impl Version {
     }
 }
 
-/// Fails if there is no git or one that is too old for us. A good one is asked only once.
+/// Fails if git is missing or too old for us. Git is asked only until its version is good enough.
 pub fn version() -> Result<Version, GitError> {
     static KNOWN: OnceLock<Version> = OnceLock::new();
     if let Some(version) = KNOWN.get() {

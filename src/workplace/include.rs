@@ -13,12 +13,12 @@ use std::path::Path;
 use tracing::warn;
 
 const PATTERNS: &str = ".worktreeinclude";
-/// Somebody who names `node_modules` here should install it instead.
+/// Limits of what is copied. Whoever names `node_modules` here should install it instead.
 const MOST_FILES: usize = 1_000;
 const MOST_BYTES: u64 = 64 << 20;
 
 impl Repository {
-    /// Copies what is named and not there yet. What cannot be copied is missing, and the log says so.
+    /// Copies files that are named and not there yet. A file that cannot be copied is logged and stays missing.
     pub(super) fn include(&self, top: &Path) -> Result<(), GitError> {
         let patterns = self.project_in(self.top()).join(PATTERNS);
         let Some(patterns) = small_file(&patterns) else { return Ok(()) };
@@ -31,7 +31,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Git gets a copy of the patterns: it would follow a link, and wait at a pipe.
+    /// Git gets a copy of the patterns, because it would follow a symlink and block on a pipe.
     fn named(&self, patterns: &[u8]) -> Result<Vec<OsString>, GitError> {
         let index = Index::of_project(self)?;
         let copy = index.path().with_extension("include");
@@ -66,15 +66,15 @@ impl Repository {
     }
 }
 
-/// What was a file may be a link to somewhere else by now.
+/// A file may have become a symlink to somewhere else by now, which is not followed.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = regular::open(from)?;
     let rights = source.metadata()?.permissions();
-    // Nobody else sees it meanwhile.
+    // Nobody else can read the copy before its permissions are set.
     let mut copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     let copied = io::copy(&mut source, &mut copy).and_then(|_| copy.set_permissions(rights));
     if copied.is_err() {
-        // Half of it would be taken for the whole the next time.
+        // A partial copy would be taken for a complete one the next time.
         let _ = fs::remove_file(to);
     }
     copied

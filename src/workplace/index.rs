@@ -1,5 +1,5 @@
-//! An index of our own beside some files: git's note of what it has hashed, so that only changed files are read again.
-//! Never the user's index, and never the one that an agent can write.
+//! A git index of our own for some files. It notes what git has hashed, so that only changed files are read again. It
+//! is never the user's index, and never one that an agent can write.
 
 use super::folder::Folder;
 use super::generated::AMBIGUOUS;
@@ -17,20 +17,20 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// Larger files are left out: a backup is made before every run.
+/// Larger files are left out, because a backup is made before every run.
 const LARGEST_FILE: u64 = 256 << 20;
-/// So much can be in a project without a repository. A repository says itself what belongs to it.
+/// Limits for a project without a repository. A repository says itself what belongs to it.
 const MOST_FILES: usize = 200_000;
 const MOST_BYTES: u64 = 8 << 30;
-/// The index of a project without a repository; no session is called so.
+/// Name of the index of a project without a repository. No session has this name.
 pub(super) const PROJECT: &str = "project";
-/// Files that are there although they belong to what a sparse checkout leaves out are looked at as well.
+/// Also looks at files that exist although a sparse checkout leaves them out.
 const SPARSE: &str = "core.sparseCheckout=true";
-/// So often files that git refuses to take are looked for among others.
+/// Most failed calls in the search for files that git refuses.
 const MOST_FAILURES: usize = 1_000;
-/// What git says of a name that it does not take.
+/// What git prints before a name that it refuses.
 const IGNORING: &str = "Ignoring path ";
-/// As `ls-files -t --stage` tells a submodule, after a letter and a space.
+/// A submodule in the output of `ls-files -t --stage`, after a letter and a space.
 const SUBMODULE: &[u8] = b"160000 ";
 const UNTRACKED: &[u8] = b"? ";
 
@@ -38,37 +38,37 @@ const UNTRACKED: &[u8] = b"? ";
 pub(super) struct Index {
     repository: Repository,
     path: PathBuf,
-    /// The files that it is about.
+    /// Top directory of the files.
     top: PathBuf,
     once: bool,
-    /// Whether its objects may be in the user's repository only.
+    /// Whether its objects may be only in the user's repository.
     borrows: bool,
 }
 
-/// Which of the files are looked at.
+/// Which files are looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Extent {
-    /// Everything that git knows of, and new files of the project.
+    /// All tracked files, and new files of the project.
     Repository,
-    /// The project only.
+    /// Only files of the project.
     Project,
-    /// Also new files beside the project.
+    /// All tracked and all new files, also outside of the project.
     Everything,
 }
 
-/// What git knows of some files besides what has changed.
+/// Files that git lists besides the changed ones.
 #[derive(Debug, Default)]
 struct Listed {
-    /// The name of another repository ends with a slash.
+    /// A name that ends with a slash is another repository.
     untracked: Vec<OsString>,
-    /// Of the project.
+    /// Submodules of the project.
     submodules: Vec<OsString>,
-    /// What the index has, in lines of `ls-files --stage` that end with a zero.
+    /// Entries of the index, as lines of `ls-files --stage` that end with a zero.
     tracked: Vec<u8>,
 }
 
 impl Index {
-    /// Begins with what the user's own index knows. Without a repository it is kept between runs.
+    /// Starts as a copy of the user's own index. Without a repository, the index is kept between runs.
     pub(super) fn of_project(repository: &Repository) -> Result<Self, GitError> {
         let (private, top) = (repository.private(), repository.top());
         let Some(user) = repository.user() else {
@@ -87,8 +87,8 @@ impl Index {
         }
     }
 
-    /// Files that the user has marked with `--assume-unchanged` are looked at like others: what is on disk would be
-    /// overwritten otherwise, and no backup would have it. An index that cannot be read is found out by the next look.
+    /// Also looks at files that the user has marked with `--assume-unchanged`. Otherwise their content on disk could be
+    /// overwritten, and no backup would have it. An index that cannot be read is noticed at the next look.
     fn overlook_nothing(&self) -> Result<(), GitError> {
         let refresh = self.git("update-index").args(["-q", "--really-refresh"]);
         refresh.arg("--ignore-submodules").run().map(drop)
@@ -107,7 +107,7 @@ impl Index {
         index
     }
 
-    /// For a tree that is to be written out.
+    /// A temporary, empty index.
     pub(super) fn of_nothing(repository: &Repository, top: &Path) -> Self {
         let path = repository.private().fresh_index();
         let (repository, top) = (repository.clone(), top.to_owned());
@@ -134,7 +134,7 @@ impl Index {
         }
     }
 
-    /// Without the user's objects: what is written is written to our own.
+    /// Without the user's objects, so that objects that only the user has are written to ours.
     fn alone(&self, what: &'static str) -> Git {
         self.about_files(self.repository.content(what, &[SPARSE]))
     }
@@ -144,7 +144,7 @@ impl Index {
         git.env("GIT_INDEX_FILE", &self.path)
     }
 
-    /// Forgets what was known of files; the next look reads all of them.
+    /// Starts again from `tree`. The next look reads all files.
     pub(super) fn reset(&self, tree: Option<&TreeId>) -> Result<(), GitError> {
         self.unlock();
         remove_file(&self.path).map_err(GitError::io("removing an index"))?;
@@ -155,7 +155,8 @@ impl Index {
         self.skip_absent()
     }
 
-    /// Files of a partial clone whose content was never fetched cannot be written, and are no deletions either.
+    /// Skips files of a partial clone whose content was never fetched: they cannot be written, and they are not deleted
+    /// either.
     fn skip_absent(&self) -> Result<(), GitError> {
         if !self.repository.user().is_some_and(UserGit::is_partial) {
             return Ok(());
@@ -169,7 +170,7 @@ impl Index {
         update(self.git("update-index"), &["--skip-worktree"], &paths).map(drop)
     }
 
-    /// Takes the files as they are now and returns their tree, and what was left out of it, as people know it.
+    /// Adds the files as they are now. Returns their tree, and the paths that were left out, as people know them.
     pub(super) fn take(&self, extent: Extent) -> Result<(TreeId, Vec<String>), GitError> {
         self.repository.update_excludes()?;
         let mut candidates = self.changed(extent)?;
@@ -200,7 +201,7 @@ impl Index {
         if !self.repository.has_git() {
             size.check()?;
         }
-        // What is in them is no part of the tree.
+        // What is in submodules is no part of the tree.
         let filled = submodules.iter().filter(|path| top.holds_something(Path::new(path)));
         left_out.extend(filled.map(|path| OsString::from_vec([path.as_bytes(), b"/"].concat())));
         left_out.extend(layout::take_out(&mut present, &gone, &tracked));
@@ -212,7 +213,8 @@ impl Index {
         Ok((tree, told))
     }
 
-    /// Takes files anew whose contents are known by these names, and returns the tree with what they are called now.
+    /// Reads the files with these hashes again, because the objects are damaged. Returns the tree with their new
+    /// hashes.
     pub(super) fn take_again(&self, ids: &Ids) -> Result<TreeId, GitError> {
         let listed = self.alone("ls-files").args(["-z", "--stage"]).read()?;
         let lines = listed.split(|byte| *byte == 0).filter_map(entry);
@@ -225,14 +227,15 @@ impl Index {
         write_tree(self.alone("write-tree"))
     }
 
-    /// With the slash of a directory, if there is one.
+    /// A path as people know it. A directory keeps its slash.
     fn told(&self, path: &OsString) -> String {
         let slash = if path.as_bytes().ends_with(b"/") { "/" } else { "" };
         self.repository.told(path) + slash
     }
 
-    /// Returns what git does not take: names that mean something to it on other systems, and files that are not what
-    /// attributes say of them, such as another encoding. One of these must not keep the others from being taken.
+    /// Adds files and returns those that git refuses: names that are special on other systems, and files that
+    /// contradict their attributes, such as another encoding. A failed batch is split, so that one such file does not
+    /// keep the others out.
     fn add(&self, paths: &[OsString]) -> Result<Vec<OsString>, GitError> {
         let how = ["--add", "--remove", "--replace"];
         let mut waiting = vec![paths];
@@ -240,7 +243,7 @@ impl Index {
         while let Some(paths) = waiting.pop().filter(|paths| !paths.is_empty()) {
             match update(self.git("update-index"), &how, paths) {
                 Ok(ignored) => refused.extend(ignored),
-                // The index is another's fault, or all of it is.
+                // After so many failures the index itself is at fault, or every file is.
                 Err(err @ GitError::Failed { .. }) if failures == MOST_FAILURES => return Err(err),
                 Err(GitError::Failed { .. }) if paths.len() == 1 => refused.push(paths[0].clone()),
                 Err(GitError::Failed { .. }) => {
@@ -254,8 +257,8 @@ impl Index {
         Ok(refused)
     }
 
-    /// Paths that are not what the index has noted. What is in submodules stays there: looking into one would mean
-    /// to run git with its configuration.
+    /// Paths that differ from the index. Submodules are not looked into, because that would run git with their
+    /// configuration.
     pub(super) fn changed(&self, extent: Extent) -> Result<BTreeSet<OsString>, GitError> {
         let git = self.git("diff-files").args(["-z", "--raw", "--ignore-submodules=all", "--"]);
         let listed = match extent {
@@ -269,7 +272,7 @@ impl Index {
         Ok(files.map(|pair| OsString::from_vec(pair[1].to_vec())).collect())
     }
 
-    /// One call for both.
+    /// Lists new files, submodules and tracked files in one call.
     fn listed(&self, extent: Extent) -> Result<Listed, GitError> {
         let git = self.git("ls-files").args(["-t", "-z", "--others", "--exclude-standard"]);
         let git = git.args(["--cached", "--stage", "--"]);
@@ -295,8 +298,8 @@ impl Index {
         Ok(found)
     }
 
-    /// Without a repository nobody has said that these are not a part of the work, so people are told. Their names end
-    /// with a slash.
+    /// Directories that are named like generated ones, with a slash at the end. Without a repository nobody has said
+    /// that they are not part of the work, so people are told.
     pub(super) fn generated(&self) -> Result<Vec<String>, GitError> {
         if self.repository.has_git() {
             return Ok(Vec::new());
@@ -316,7 +319,7 @@ impl Index {
         if prefix.as_os_str().is_empty() { git } else { git.arg(prefix) }
     }
 
-    /// Notes entries as they are in a tree, then which files look like them. `lines` are `MODE HASH\tPATH`.
+    /// Writes entries as they are in a tree, then notes which files match them. `lines` are `MODE HASH\tPATH`.
     pub(super) fn note(&self, lines: &[Vec<u8>]) -> Result<(), GitError> {
         if !lines.is_empty() {
             let mut input = Vec::new();
@@ -326,11 +329,11 @@ impl Index {
             }
             self.git("update-index").args(["-z", "--index-info"]).input(input).read()?;
         }
-        // Says with its exit code that some file is not up to date, which is no error here.
+        // The exit code says that some file is not up to date, which is no error here.
         self.git("update-index").args(["-q", "--refresh", "--ignore-submodules"]).run().map(drop)
     }
 
-    /// Left by a git of ours that was killed: nobody else uses this index.
+    /// Removes the lock of a git process of ours that was killed. Nobody else uses this index.
     fn unlock(&self) {
         let _ = fs::remove_file(lock_path(&self.path));
     }
@@ -345,14 +348,14 @@ impl Drop for Index {
     }
 }
 
-/// The content and the path of a file, as `ls-files --stage` tells them.
+/// Hash and path of a file in a line of `ls-files --stage`.
 fn entry(line: &[u8]) -> Option<(String, OsString)> {
     let (about, path) = line.split_at_checked(line.iter().position(|byte| *byte == b'\t')?)?;
     let id = std::str::from_utf8(about).ok()?.split(' ').nth(1)?;
     (!about.starts_with(SUBMODULE)).then(|| (id.to_owned(), OsString::from_vec(path[1..].to_vec())))
 }
 
-/// Returns names that git does not take.
+/// Returns the names that git refuses.
 fn update(mut git: Git, how: &[&str], paths: &[OsString]) -> Result<Vec<OsString>, GitError> {
     if paths.is_empty() {
         return Ok(Vec::new());
@@ -368,12 +371,12 @@ fn update(mut git: Git, how: &[&str], paths: &[OsString]) -> Result<Vec<OsString
     Ok(ignored.map(OsString::from).collect())
 }
 
-/// Objects of a partial clone may be elsewhere, and nobody needs to look whether they are.
+/// `--missing-ok`: objects of a partial clone may be elsewhere, and git need not check.
 fn write_tree(git: Git) -> Result<TreeId, GitError> {
     tree_id("write-tree", &git.arg("--missing-ok").word()?)
 }
 
-/// What is new in a project without a repository. Nobody has chosen what belongs to it.
+/// Size of the new files in a project without a repository, where nobody has chosen what belongs to it.
 #[derive(Debug, Default)]
 struct Size {
     files: usize,
@@ -394,15 +397,15 @@ impl Size {
     }
 }
 
-/// A new file that would make its directory a git directory, whose settings are used by whoever uses git there. It is
-/// left out, and the rest is files like others.
+/// Whether a new `HEAD` file would make its directory a git directory, whose settings apply to whoever uses git there.
+/// Only this file is left out; the rest are ordinary files.
 fn makes_repository(top: &Folder, path: &Path) -> bool {
     let is_head = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("HEAD"));
     let directory = path.parent().unwrap_or(Path::new(""));
     is_head && top.descend(directory).is_ok_and(|folder| folder.is_layout())
 }
 
-/// Also one whose directory was removed. A file in its place is a change.
+/// Whether the entry is a submodule, also one whose directory was removed. A file in its place is a change.
 fn is_submodule(change: &[u8]) -> bool {
     change.starts_with(b":160000 160000") || change.starts_with(b":160000 000000")
 }
@@ -414,10 +417,10 @@ fn lock_path(path: &Path) -> PathBuf {
 }
 
 enum Found {
-    /// With its size.
+    /// The size in bytes; 0 for a symlink.
     File(u64),
     Nothing,
-    /// Too large, or not to be read by us. It stays as it was.
+    /// Too large, or not readable for us. Its entry stays as it was.
     Unfit,
 }
 
@@ -433,7 +436,7 @@ fn look(top: &Folder, path: &Path) -> Found {
     }
 }
 
-/// Git compares the index's own time with those of files, so a copy must not look younger than it is.
+/// Copies an index with its time. Git compares that with the times of files, so the copy must not look younger.
 fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = File::open(from)?;
     let modified = source.metadata()?.modified()?;

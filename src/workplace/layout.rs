@@ -1,5 +1,6 @@
-//! Git directories that a result would complete. Whoever uses git there runs what their settings name, so the parts that
-//! are missing are left out. Only names are compared: a directory that an agent changes meanwhile deceives nobody.
+//! Finds files in a result that would complete a git directory. Its settings could run programs for whoever uses git
+//! there, so these files are left out. Only names are compared, so an agent that changes a directory meanwhile cannot
+//! deceive us.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -9,8 +10,8 @@ use std::path::{Path, PathBuf};
 const HEAD: &str = "HEAD";
 const PARTS: [&str; 4] = [HEAD, "objects", "refs", "commondir"];
 
-/// Takes those out of `present` that would make a directory a git directory that it was not before. `listed` is what
-/// the index has, as `ls-files --stage` tells it.
+/// Takes the files out of `present` that would make a directory a git directory that it was not before. `listed` are
+/// the entries of the index, as `ls-files --stage` prints them.
 pub(super) fn take_out(
     present: &mut Vec<OsString>,
     gone: &[OsString],
@@ -31,7 +32,7 @@ pub(super) fn take_out(
     let completes = |path: &OsString| {
         parts(path).any(|(directory, part)| {
             let is_missing = !before.contains(&(directory.clone(), part));
-            // Without its HEAD the rest is files like others.
+            // Without `HEAD` the other parts are ordinary files.
             let is_needed = part == HEAD || before.contains(&(directory.clone(), HEAD));
             is_missing
                 && is_needed
@@ -51,7 +52,7 @@ fn is_layout(found: &BTreeSet<Part>, directory: &Path) -> bool {
     has(HEAD) && ((has("objects") && has("refs")) || has("commondir"))
 }
 
-/// Which parts of git directories a file is or is in.
+/// The parts of git directories that a path is, or is inside of.
 fn parts(path: &OsString) -> impl Iterator<Item = Part> + '_ {
     let path = Path::new(path);
     path.ancestors().filter_map(move |way| {

@@ -1,5 +1,5 @@
-//! What git has answered before, for one repository of ours, so that it is not asked again. Every answer is checked
-//! before it is used: a commit is named by its content, and files are compared by their footprint.
+//! Remembers git's answers about one repository, so that git is not asked again. Every answer is checked before it is
+//! used: a commit is named by its content, and files are compared by their footprint.
 
 use super::CommitId;
 use super::footprint::{Footprint, Mark};
@@ -10,7 +10,7 @@ use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// When there are more answers of one kind, all of them are forgotten: they are found again.
+/// With more answers of one kind, all of that kind are forgotten. They can be found again.
 const MOST: usize = 4_096;
 
 #[derive(Debug, Default)]
@@ -20,9 +20,9 @@ pub(super) struct Memory(Mutex<Answers>);
 struct Answers {
     commits: HashMap<CommitId, Kept>,
     looks: HashMap<String, Look>,
-    /// Objects of the user's repository that were there when its directories had these marks.
+    /// Objects that the user's repository had when its directories had these marks.
     present: HashMap<String, Vec<Mark>>,
-    /// Whether the user's repository has files of a project, when its index had this mark.
+    /// Whether the user's repository had files of a project when its index had this mark.
     holds: HashMap<String, (Mark, bool)>,
 }
 
@@ -36,22 +36,22 @@ pub(super) enum Look {
 
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
-    /// From before the look: what was changed during it is not believed to be known.
+    /// From before the look, so that a change during the look is noticed.
     pub(super) footprint: Footprint,
-    /// Of the index that is kept with the place, after the look.
+    /// Mark of the index that the next look starts with.
     pub(super) index: Option<Mark>,
     pub(super) snapshot: Snapshot,
 }
 
 impl Memory {
-    /// The one for this directory of ours, in the whole process.
+    /// The memory for this directory of ours, one in the whole process.
     pub(super) fn of(private: &Path) -> Arc<Self> {
         static ALL: LazyLock<Mutex<HashMap<PathBuf, Arc<Memory>>>> = LazyLock::new(Mutex::default);
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(all.entry(private.to_owned()).or_default())
     }
 
-    /// A commit as it was found under some other name.
+    /// A commit that was seen before. Its `name` may be that of another ref, or empty.
     pub(super) fn commit(&self, commit: &CommitId) -> Option<Kept> {
         self.answers().commits.get(commit).cloned()
     }

@@ -1,4 +1,4 @@
-//! A three-way merge of trees that touches nothing: either a tree comes out, or what is in conflict.
+//! A three-way merge of trees that touches no files. The outcome is a tree, or conflicts.
 
 use super::refs::tree_id;
 use super::{GitError, Repository, TreeId};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// A path that both sides have changed in ways that exclude each other.
+/// A path that both sides have changed in conflicting ways.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// Relative to the project.
@@ -59,11 +59,11 @@ impl Repository {
         ours: &TreeId,
         theirs: &TreeId,
     ) -> Result<Merged, GitError> {
-        // Commits whose only common ancestor is the base: older versions of git cannot be told it.
+        // Three commits, with the base as the only common ancestor: older versions of git cannot be given a base.
         let base = self.commit(base, None, "base")?;
         let ours = self.commit(ours, Some(&base), "ours")?;
         let theirs = self.commit(theirs, Some(&base), "theirs")?;
-        // A guess that a whole directory was renamed moves files that nobody has touched.
+        // Guessing that a whole directory was renamed would move files that nobody has touched.
         let git = self.content("merge-tree", &["merge.directoryRenames=false"]);
         let git = git.args(["--write-tree", "-z", "--messages"]);
         let output = git.arg(ours.as_str()).arg(theirs.as_str()).run()?;
@@ -80,8 +80,9 @@ impl Repository {
         }
     }
 
-    /// `TREE`, then `MODE HASH STAGE\tPATH` for each side, an empty part, then for each message the number of its
-    /// paths, the paths, its kind and its text. A file in the way of a directory is called like its side besides.
+    /// Parses the output: `TREE`, then `MODE HASH STAGE\tPATH` for each side, an empty part, then for each message the
+    /// number of its paths, the paths, its kind and its text. A file in the way of a directory has its side appended to
+    /// its name.
     fn conflicts(&self, output: &[u8], sides: &[String; 2]) -> Vec<Conflict> {
         let mut parts = output.split(|byte| *byte == 0).skip(1);
         let mut found: BTreeMap<OsString, Vec<ConflictKind>> = BTreeMap::new();
@@ -123,7 +124,7 @@ fn message<'a>(parts: &mut impl Iterator<Item = &'a [u8]>) -> Option<Message> {
     Some((paths, kind))
 }
 
-/// `None`: a message about something that went well.
+/// `None`: the message is not about a conflict.
 fn kind(text: &str) -> Option<ConflictKind> {
     let inside = text.strip_prefix("CONFLICT (")?;
     Some(if inside.starts_with("contents") || inside.starts_with("add/add") {

@@ -1,10 +1,10 @@
-//! Places of work of agents: copies of the project that are git repositories of their own, backups, what was changed,
-//! and the way of an agent's result into the project. Blocking functions around the git command line.
+//! Workplaces of agents: copies of the project that are git repositories of their own, backups of them, what was
+//! changed in them, and how a result gets into the project. Blocking functions around the git command line.
 //!
-//! Whatever is in a worktree, with its `.git`, was written by an agent and is data. No call looks for a repository from
-//! there, reads a configuration or an object from there or starts a program that is named there. What is kept is in a
-//! git directory of our own in the data directory, which no agent can write, and is hashed by us on its way there.
-//! Sessions, packets and the question who may ask for what are not known here.
+//! Everything in a worktree, also its `.git`, was written by an agent and is treated as data. No call looks for a
+//! repository there, reads a configuration or an object from there, or starts a program that is named there. What we
+//! keep is in our own git directory in the data directory. No agent can write to it, and we hash everything on its way
+//! there. This module knows nothing of packets, or of who may ask for what.
 
 mod accept;
 mod agent_git;

@@ -1,5 +1,5 @@
-//! Repositories within a project. Their hooks and settings are used by whoever uses git there next, like those of the
-//! project's own.
+//! Repositories inside of a project. Like those of the project's own repository, their hooks and settings apply to
+//! whoever uses git there next.
 
 use super::folder::Folder;
 use super::repository::small_file;
@@ -9,23 +9,23 @@ use std::fs::{self, FileType};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// So many directories are looked at, the nearest first. More would keep a run waiting.
+/// Most directories that are searched, nearest first. More would keep a run waiting.
 const MOST_DIRECTORIES: usize = 20_000;
-/// Each of them costs an agent's process some mounts.
+/// Most repositories, because each of them costs an agent's sandbox some mounts.
 const MOST_REPOSITORIES: usize = 64;
-/// What is made by tools, and large; a repository may be there, but hardly further in.
+/// Large directories that tools make. A repository may be directly in one, but hardly deeper.
 const HEAVY: [&str; 4] = ["node_modules", "target", ".venv", "__pycache__"];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Nested {
-    /// What git calls the repositories: their `.git`, and where that points to within the project. Links are none.
+    /// The `.git` of each repository, and what a `.git` file points to within the project. Symlinks are left out.
     pub entries: Vec<PathBuf>,
-    /// There is more than was looked at, or than can be told.
+    /// Some directories were not searched, or some repositories are not in the list.
     pub cut: bool,
 }
 
 impl Nested {
-    /// Those below the project, which is a real path, but for what is hidden. Blocking.
+    /// Searches below the project, which is a real path, except in `hidden`. Blocking.
     pub fn find(project: &Path, hidden: &[PathBuf]) -> Self {
         Self::within(project, hidden, MOST_DIRECTORIES, MOST_REPOSITORIES)
     }
@@ -42,7 +42,7 @@ impl Nested {
             }
             looked_at += 1;
             let is_heavy = HEAVY.iter().any(|name| directory.file_name() == Some(OsStr::new(name)));
-            // One that cannot be read cannot be used either.
+            // A directory that cannot be read cannot be used either.
             for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
                 let Ok(kind) = entry.file_type() else { continue };
                 if entry.file_name() == ".git" {
@@ -72,7 +72,7 @@ impl Nested {
         let target = target.filter(|path| !is_elsewhere(path));
         let entry = Some(dot_git).filter(|_| !kind.is_symlink());
         for path in [entry, target].into_iter().flatten() {
-            // Whoever makes the box is told paths as text.
+            // The sandbox takes paths as text.
             if path.to_str().is_some() {
                 self.entries.push(path);
             } else {
@@ -82,7 +82,7 @@ impl Nested {
     }
 }
 
-/// What git calls a repository, on every file system.
+/// Whether git takes this name for a repository on some file system.
 pub fn is_dot_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
@@ -92,7 +92,7 @@ pub(super) fn is_layout(path: &Path) -> bool {
     Folder::open(path).is_ok_and(|folder| folder.is_layout())
 }
 
-/// Of a submodule or a linked worktree.
+/// Target of the `.git` file of a submodule or linked worktree.
 fn pointed_to(dot_git: &Path) -> Option<PathBuf> {
     let text = small_file(dot_git)?;
     let target = text.strip_prefix(b"gitdir:")?.trim_ascii();

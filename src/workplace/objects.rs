@@ -1,5 +1,5 @@
-//! Objects on their way from one store to another. Each is hashed on arrival: what is not what its name says never gets
-//! there, whoever has written it.
+//! Copies objects from one store to another. Each object is hashed on arrival: one that does not match its name never
+//! arrives, whoever has written it.
 
 use super::footprint::Mark;
 use super::git::Git;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Hashes of blobs, trees and commits.
 pub(super) type Ids = BTreeSet<String>;
 
-/// Who has the objects that are copied.
+/// Where the objects to copy are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lender {
     /// Our own git directory.
@@ -25,7 +25,7 @@ pub(super) enum Lender {
 }
 
 impl Repository {
-    /// A call that also finds the user's objects. It writes none of them.
+    /// A git call that also finds the user's objects. It does not write to the user's repository.
     pub(super) fn with_users(&self, what: &'static str, settings: &[&str]) -> Git {
         let git = self.content(what, settings);
         match self.user() {
@@ -41,7 +41,7 @@ impl Repository {
         }
     }
 
-    /// Those of a tree that another has not, with the tree itself. What is in submodules is not among them.
+    /// Objects of a tree that `earlier` lacks, with the tree itself. Contents of submodules are not among them.
     pub(super) fn objects_since(
         &self,
         earlier: Option<&TreeId>,
@@ -79,25 +79,25 @@ impl Repository {
         Ok(lines.collect())
     }
 
-    /// Those that our own git directory lacks.
+    /// Objects that our own git directory lacks.
     pub(super) fn absent_here(&self, ids: &Ids) -> Result<Ids, GitError> {
         absent(self.content("cat-file", &[]), ids)
     }
 
-    /// Those that an object directory lacks, with all it borrows from.
+    /// Objects that an object directory lacks, together with everything that it borrows from.
     pub(super) fn absent_in(&self, objects: &Path, ids: &Ids) -> Result<Ids, GitError> {
         absent(self.content("cat-file", &[]).env("GIT_OBJECT_DIRECTORY", objects), ids)
     }
 
-    /// Whether the user's repository has all of these. Git is asked again only if something was added to the
-    /// directories in which they can be, or removed from them.
+    /// Whether the user's repository has all of these. Git is asked again only if a directory that could hold them has
+    /// changed.
     pub(super) fn are_present(&self, user: &UserGit, ids: &Ids) -> Result<bool, GitError> {
         let objects = user.objects();
         let borrows = objects.join("info/alternates").exists();
         let marks = |id: &str| {
             let loose = objects.join(id.get(..2).unwrap_or_default());
             let packs = Mark::of(&objects.join("pack")).filter(|_| !borrows)?;
-            // A directory that is not there holds nothing.
+            // A missing directory holds nothing.
             Some(Mark::of(&loose).into_iter().chain([packs]).collect::<Vec<_>>())
         };
         let marked: Vec<_> = ids.iter().map(|id| (id, marks(id))).collect();
@@ -116,8 +116,8 @@ impl Repository {
         Ok(are_present)
     }
 
-    /// Copies objects into an object directory. What the lender does not have is passed over: a partial clone has
-    /// not everything. Returns those that are not what their names say, and did not arrive.
+    /// Copies objects into an object directory. Objects that the lender lacks are skipped, because a partial clone does
+    /// not have everything. Returns those that do not match their names and did not arrive.
     pub(super) fn copy_objects(
         &self,
         ids: &Ids,
@@ -137,7 +137,7 @@ impl Repository {
         self.absent_in(into, &there)
     }
 
-    /// The names in the pack that is made first are the lender's word. The second call counts them anew.
+    /// The first pack has the names that the lender claims. `index-pack` computes them again.
     fn copy_pack(
         &self,
         ids: &Ids,
@@ -152,7 +152,7 @@ impl Repository {
         index.env("GIT_OBJECT_DIRECTORY", into).read().map(drop)
     }
 
-    /// Takes a tree of the user's repository over, with all that is in it.
+    /// Copies a tree of the user's repository with everything in it.
     pub(super) fn copy_tree(&self, tree: &TreeId) -> Result<(), GitError> {
         let ids = self.objects_since(None, tree)?;
         let wrong = self.copy_objects(&ids, Lender::User, &self.private().objects())?;
@@ -175,7 +175,7 @@ fn lines(ids: &Ids) -> Vec<u8> {
     ids.iter().flat_map(|id| [id.as_bytes(), b"\n"].concat()).collect()
 }
 
-/// As a list of one in the environment: a colon would begin another.
+/// Quotes a path for a list in the environment, where a colon would begin another entry.
 fn quoted(path: &Path) -> OsString {
     let mut text = vec![b'"'];
     for byte in path.as_os_str().as_bytes() {

@@ -1,5 +1,5 @@
-//! Git directories that appear in a project while an agent works in it. Whoever uses git there next would run what
-//! their settings name, outside of any box, so they are moved out of the project.
+//! Git directories that appear in a project while an agent works in it. Their settings could run programs, outside of
+//! any sandbox, for whoever uses git there next, so they are moved out of the project.
 
 use super::folder::Folder;
 use super::nested::is_dot_git;
@@ -12,9 +12,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// So many directories are looked at, the nearest first.
+/// Most directories that are searched, nearest first.
 const MOST_DIRECTORIES: usize = 50_000;
-/// More than this at once is left to the next look.
+/// Most git directories that are moved at once; the next search moves the rest.
 const MOST_MOVED: usize = 256;
 
 /// The git directories of a project at one moment.
@@ -43,7 +43,7 @@ impl GitLayouts {
         Self { project: project.to_owned(), hidden, known }
     }
 
-    /// Written down for the next gateway, if this one is killed while an agent works. Blocking.
+    /// Stores the list for the next gateway, in case this one is killed while an agent works. Blocking.
     pub fn save(&self, file: &Path) -> io::Result<()> {
         let paths = [&self.project].into_iter().chain(&self.known);
         let text = paths.flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat());
@@ -60,7 +60,7 @@ impl GitLayouts {
         Ok(Self { project, hidden, known })
     }
 
-    /// Moves all that was not there before into `aside`, a directory on the gateway's side. Blocking.
+    /// Moves everything that is not in the list into `aside`, a directory of the gateway. Blocking.
     pub fn set_new_ones_aside(&self, aside: &Path) -> Vec<SetAside> {
         let found = look(&self.project, &self.hidden);
         let new = found.difference(&self.known).take(MOST_MOVED);
@@ -71,7 +71,7 @@ impl GitLayouts {
                     let path = path.to_string_lossy().into_owned();
                     moved.push(SetAside { path, place });
                 }
-                // The agent may have removed it by itself.
+                // The agent may have removed it itself.
                 Err(err) if err.kind() == io::ErrorKind::NotFound => {}
                 Err(err) => {
                     tracing::error!(%err, path = %path.display(), "a git directory that an agent made stays");
@@ -82,7 +82,8 @@ impl GitLayouts {
     }
 }
 
-/// What git would take for a repository. Links to directories are not followed, but one that is called `.git` counts.
+/// Finds what git would take for a repository. Symlinks to directories are not followed, but one that is named `.git`
+/// counts.
 fn look(project: &Path, hidden: &[PathBuf]) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let mut waiting = VecDeque::from([PathBuf::new()]);
@@ -106,14 +107,14 @@ fn look(project: &Path, hidden: &[PathBuf]) -> BTreeSet<PathBuf> {
     found
 }
 
-/// By descriptors: an agent may exchange a directory on the way for a link to somewhere else meanwhile.
+/// Uses descriptors, because an agent may replace a directory on the way by a symlink meanwhile.
 fn move_out(project: &Path, path: &Path, aside: &Path) -> io::Result<PathBuf> {
     make_directory(aside)?;
     let (folder, name) = Folder::open(project)?.parent_of(path)?;
     let place = fresh_name(&name);
     match folder.move_to(&name, &Folder::open(aside)?, &place) {
         Ok(()) => Ok(aside.join(place)),
-        // On another disk it stays where it is, under a name that means nothing to git.
+        // `aside` is on another disk: the directory stays in the project, under a name that means nothing to git.
         Err(err) if err.kind() == io::ErrorKind::CrossesDevices => {
             let mut beside = OsString::from(".kakehashi-aside-");
             beside.push(&place);
@@ -127,11 +128,11 @@ fn move_out(project: &Path, path: &Path, aside: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// With its time, so that the next of the same name has room.
+/// A name with the time in it, so that the next one of the same name has room.
 fn fresh_name(name: &OsStr) -> OsString {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let mut fresh = OsString::from(format!("{now}-"));
-    // Not a name that means something to git here either.
+    // The name must mean nothing to git here either.
     fresh.push(name.to_string_lossy().trim_start_matches('.'));
     fresh
 }
@@ -202,7 +203,7 @@ mod tests {
         layout(&other, ".git");
         fs::create_dir(&project).unwrap();
         symlink(&other, project.join("sub")).unwrap();
-        // As if it had been a directory when it was looked at.
+        // As if it had been a directory during the search.
         let refused = move_out(&project, Path::new("sub/.git"), aside.path());
         assert!(refused.is_err());
         assert!(other.join(".git/HEAD").exists());

@@ -1,6 +1,6 @@
-//! What belongs to one repository in the data directory: a git directory of our own with everything that we keep
-//! (bases, snapshots, backups), an index for each worktree, and the objects that are lent to agents. Agents can write
-//! none of it and read only what is lent to them.
+//! Our own data about one repository, in the data directory: a git directory with everything that we keep (bases,
+//! snapshots, backups), an index for each worktree, and the objects that are lent to agents. Agents can write none of
+//! it and read only what is lent to them.
 
 use super::GitError;
 use super::generated::{DESKTOP_FILES, GENERATED};
@@ -17,18 +17,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Attributes for a project that is no repository. A `.gitattributes` there, of whoever made these files or of an agent,
-/// has never changed any of them.
+/// Attributes for a project without git, so that contents are kept byte for byte. A `.gitattributes` file there has
+/// never changed the files, whoever wrote it.
 const BYTES: &[u8] = b"* -text -ident -filter !eol !working-tree-encoding\n";
 
-/// Of all repositories, in the data directory.
+/// Directory in the data directory, with one directory in it for each repository.
 pub(super) const DIRECTORY: &str = "workplace";
 const ONCE: &str = "once-";
-/// What directories of new files beside a project begin with.
+/// Prefix of directories with new files that are made in the project itself.
 pub(super) const STAGING: &str = ".kakehashi-new-";
-/// What a killed gateway has left behind is not needed after this time.
+/// What a killed gateway has left behind is removed after this time.
 const LEFTOVER: Duration = Duration::from_secs(24 * 60 * 60);
-/// Says that nothing of ours is in the user's repository any more; see [`super::takeover`].
+/// Marks that nothing of ours is in the user's repository any more; see [`super::takeover`].
 const LAYOUT: (&str, &[u8]) = ("layout", b"2\n");
 
 #[derive(Debug)]
@@ -39,8 +39,8 @@ pub(super) struct Private {
 }
 
 impl Private {
-    /// `common` is the user's git directory, or where `git init` would make it: a project that becomes a repository
-    /// later, or is none any more, keeps what it has here.
+    /// `common` is the user's git directory, or where `git init` would make it. So a project that becomes a repository
+    /// later, or is none any more, keeps its data here.
     pub(super) fn open(data: &Path, common: &Path) -> Result<Self, GitError> {
         let format = Settings::read(common)?.format;
         let mut root = data.join(DIRECTORY).join(fingerprint(common.as_os_str()));
@@ -61,7 +61,7 @@ impl Private {
         Ok(private)
     }
 
-    /// Whether an earlier version has left something in the user's repository.
+    /// Whether an earlier version may have left something in the user's repository.
     pub(super) fn has_old_layout(&self) -> bool {
         !self.root.join(LAYOUT.0).exists()
     }
@@ -70,7 +70,7 @@ impl Private {
         self.write(LAYOUT.0, LAYOUT.1)
     }
 
-    /// Names the data directory in commits of ours. Earlier versions kept them in the user's repository, where
+    /// Identifies the data directory in our commits. Earlier versions kept commits in the user's repository, where
     /// several gateways may have theirs.
     pub(super) fn owner(&self) -> &str {
         &self.owner
@@ -80,13 +80,13 @@ impl Private {
         &self.root
     }
 
-    /// What our calls of git depend on besides the files: settings, and what is ignored.
+    /// What git's answers depend on besides the files: settings, ignore rules and attributes.
     pub(super) fn rules(&self) -> [Vec<u8>; 3] {
         ["config", "info/exclude", "info/attributes"]
             .map(|name| fs::read(self.git_dir().join(name)).unwrap_or_default())
     }
 
-    /// Of the repository among others.
+    /// The repository's directory name, which tells it from others.
     pub(super) fn name(&self) -> &OsStr {
         self.root.file_name().unwrap_or_default()
     }
@@ -99,12 +99,13 @@ impl Private {
         self.root.join("git/objects")
     }
 
-    /// An object directory that one agent may read: of its base, what the user's repository does not have.
+    /// Object directory that one agent may read. It holds the objects of the agent's base that the user's repository
+    /// lacks.
     pub(super) fn lent(&self, name: &str) -> PathBuf {
         self.root.join("lent").join(name)
     }
 
-    /// For objects and files on their way.
+    /// A new temporary directory for objects and files.
     pub(super) fn fresh_directory(&self) -> Result<PathBuf, GitError> {
         let path = self.root.join("moving").join(self.once());
         make_directory(&path).map_err(GitError::io("making a directory"))?;
@@ -139,7 +140,7 @@ impl Private {
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }
 
-    /// The configuration as the repository has it now.
+    /// Writes our configuration, with the settings that the user's repository has now.
     pub(super) fn configure(&self, user: Option<&UserGit>) -> Result<(), GitError> {
         let mut settings = String::new();
         let users = user.map(|user| Settings::read(&user.common)).transpose()?;
@@ -150,12 +151,12 @@ impl Private {
         self.write("agent-config", (self.config("false", &settings) + QUIET).as_bytes())
     }
 
-    /// The same for the repository of an agent, which begins with it.
+    /// Configuration of an agent's repository at its start.
     pub(super) fn agent_config(&self) -> Vec<u8> {
         fs::read(self.root.join("agent-config")).unwrap_or_default()
     }
 
-    /// What is ignored beside `.gitignore` files, and other attributes, for the repository of an agent.
+    /// Ignore rules besides `.gitignore` files, and attributes, for an agent's repository.
     pub(super) fn agent_info(&self) -> [(&'static str, Vec<u8>); 2] {
         ["exclude", "attributes"].map(|name| {
             (name, fs::read(self.git_dir().join("info").join(name)).unwrap_or_default())
@@ -172,7 +173,8 @@ impl Private {
         format!("[core]\n\tbare = {bare}\n{format}{settings}")
     }
 
-    /// What is ignored beside `.gitignore` files. Without a repository these are the names that lists leave out.
+    /// Writes the ignore rules besides `.gitignore` files, and attributes. Without a repository, the rules name what
+    /// lists leave out.
     pub(super) fn exclude(&self, user: Option<&UserGit>, hidden: &[&Path]) -> Result<(), GitError> {
         let users = |name: &str| {
             let user = user.map(|user| user.common.join("info").join(name));
@@ -200,7 +202,7 @@ impl Private {
         self.write("git/info/attributes", &attributes)
     }
 
-    /// Indexes and prepared files of gateways that were killed.
+    /// Removes indexes and prepared files of killed gateways.
     pub(super) fn tidy(&self, user: Option<&UserGit>) {
         let own = ["index", "moving"].map(|name| (self.root.join(name), ONCE));
         let users = user.map(|user| (user.common.clone(), "kakehashi-"));
@@ -222,10 +224,10 @@ impl Private {
     }
 }
 
-/// Agents' repositories do not start anything by themselves.
+/// Agents' repositories start no maintenance by themselves.
 const QUIET: &str = "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
 
-/// Never half there, and not written at all if it is the same.
+/// Replaces a file atomically. An unchanged file is not written.
 pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::read(path).is_ok_and(|old| old == content) {
         return Ok(());

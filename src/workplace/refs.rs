@@ -1,4 +1,4 @@
-//! Our refs, below `refs/kakehashi` of our own git directory, so that git keeps what they name.
+//! Our refs, below `refs/kakehashi` of our own git directory. They keep git from removing what they name.
 
 use super::git::{Git, LOCK_PAUSE, LOCK_TRIES};
 use super::private::{make_directory, remove_file};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// Refs are small things, and somebody may wait for an answer.
+/// Calls about refs are short, and somebody may wait for the answer.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 pub(super) const OURS: &str = "refs/kakehashi/";
-/// What git does not take for a ref.
+/// Suffix of files that git does not take for refs.
 const LOCK: &str = ".lock";
 
 /// A tree of files, by its hash.
@@ -63,14 +63,14 @@ pub(super) fn is_hash(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A ref of ours with what it names.
+/// A ref of ours with the commit that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kept {
     /// Without `refs/kakehashi/`.
     pub(super) name: String,
     pub(super) commit: CommitId,
     pub(super) tree: TreeId,
-    /// The first one.
+    /// The first parent.
     pub(super) parent: Option<CommitId>,
     pub(super) seconds: i64,
     /// The data directory that it belongs to.
@@ -81,7 +81,7 @@ pub(super) struct Kept {
 const FORMAT: &str = "--format=%(refname)%00%(objectname)%00%(tree)%00%(parent)%00%(committerdate:unix)%00%(authoremail)%00%(subject)";
 
 impl Repository {
-    /// All of ours below `name`, or the one that is called so.
+    /// All our refs below `name`, or the one of this name.
     pub(super) fn kept(&self, name: &str) -> Result<Vec<Kept>, GitError> {
         if let Some(known) = self.known(name) {
             return Ok(known);
@@ -97,7 +97,7 @@ impl Repository {
         Ok(self.kept(name)?.into_iter().find(|kept| kept.name == name))
     }
 
-    /// Without git, if every commit that is named is one that we have seen. Nobody else writes these files.
+    /// Reads the refs without git, if every commit that they name is remembered. Nobody else writes these files.
     fn known(&self, name: &str) -> Option<Vec<Kept>> {
         if self.has_packed_refs() {
             return None;
@@ -109,7 +109,7 @@ impl Repository {
         found.into_iter().map(kept).collect()
     }
 
-    /// Like git does it: the lock becomes the ref, so that there is never half of one.
+    /// Writes a ref as git does: the lock file becomes the ref, so that it is never half written.
     pub(super) fn keep(&self, name: &str, commit: &CommitId) -> Result<(), GitError> {
         let path = self.private().git_dir().join(OURS).join(name);
         let mut lock = path.clone().into_os_string();
@@ -126,7 +126,7 @@ impl Repository {
         kept.map_err(GitError::io(doing))
     }
 
-    /// Those that are gone already are none of our business.
+    /// Deletes refs. A ref that is gone already is no error.
     pub(super) fn forget(&self, names: &[String]) -> Result<(), GitError> {
         if self.has_packed_refs() {
             return delete_refs(self.content("update-ref", &[]), names);
@@ -138,12 +138,12 @@ impl Repository {
         Ok(())
     }
 
-    /// We never pack them, but somebody else may do it.
+    /// We never pack refs, but somebody else may.
     fn has_packed_refs(&self) -> bool {
         self.private().git_dir().join("packed-refs").exists()
     }
 
-    /// The user's own. `None`: there is no commit yet, or no repository.
+    /// The user's HEAD. `None`: there is no commit yet, or no repository.
     pub(super) fn head(&self) -> Result<Option<(CommitId, TreeId)>, GitError> {
         let head = self.user().and_then(UserGit::head);
         let Some(commit) = head.as_deref().and_then(CommitId::parse) else { return Ok(None) };
@@ -152,7 +152,8 @@ impl Repository {
         Ok(Some((commit, tree_id("rev-parse", &tree)?)))
     }
 
-    /// A call about refs of the user's repository, with its configuration, but see [`Git`]. `None`: there is none.
+    /// A git call about refs of the user's repository, with its configuration except for what [`Git`] overrides.
+    /// `None`: there is no repository.
     pub(super) fn real(&self, what: &'static str) -> Option<Git> {
         let user = self.user()?;
         Some(Git::new(what).env("GIT_DIR", &user.git_dir).within(TIME_LIMIT))
@@ -175,7 +176,7 @@ fn take_lock(lock: &Path) -> Result<File, GitError> {
     }
 }
 
-/// Adds what is below `name`, or called so. `None`: something there is no plain ref.
+/// Adds the refs below `name`, or the one of this name. `None`: a file there is not a plain ref.
 fn read_loose(ours: &Path, name: &str, found: &mut Vec<(String, CommitId)>) -> Option<()> {
     let path = ours.join(name);
     let entries = match fs::read_dir(&path) {
@@ -199,7 +200,7 @@ fn read_loose(ours: &Path, name: &str, found: &mut Vec<(String, CommitId)>) -> O
     Some(())
 }
 
-/// Those below `name` of ours, in whichever repository.
+/// Our refs below `name`, in whichever repository.
 pub(super) fn read_refs(for_each_ref: Git, name: &str) -> Result<Vec<Kept>, GitError> {
     let listed = for_each_ref.arg(FORMAT).arg(format!("{OURS}{name}")).read()?;
     Ok(String::from_utf8_lossy(&listed).lines().filter_map(parse).collect())

@@ -1,4 +1,4 @@
-//! The project, with the repository that it is in, if any, and with our own git directory for it.
+//! The project, the repository that it is in (if any), and our own git directory for it.
 
 use super::footprint::Mark;
 use super::git::{self, Git};
@@ -17,10 +17,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// What git itself writes beside its objects is far shorter.
+/// Larger files are not read. What git itself writes besides objects is far smaller.
 const SMALL: u64 = 1 << 20;
 
-/// The project with all that is needed for copies of it. Cheap to clone.
+/// The project with everything that copies of it need. Cheap to clone.
 ///
 /// - A project that is a subdirectory of its repository: changes, results and restores are those of the subdirectory.
 ///   Worktrees are of the whole repository, as git makes them, and agents work in the same subdirectory there.
@@ -35,14 +35,14 @@ pub struct Repository(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// Where the files of the repository are.
+    /// Top directory of the repository's files.
     top: PathBuf,
-    /// The project below it; empty if they are the same.
+    /// Path of the project below `top`; empty if they are the same.
     prefix: PathBuf,
     /// `None`: the project is in no repository.
     user: Option<UserGit>,
     data: PathBuf,
-    /// The gateway's own, which is no part of the project although it may lie in it.
+    /// Paths of the gateway and its operator. They are no part of the project, although they may lie in it.
     hidden: Vec<PathBuf>,
     private: Private,
     memory: Arc<Memory>,
@@ -50,13 +50,14 @@ struct Inner {
 }
 
 impl Repository {
-    /// `data` is the gateway's own directory, which is no part of any project. `None`: there is nothing that
-    /// worktrees could be made of, or no git. [`super::version`] tells what is wrong with git itself.
+    /// `data` is the gateway's own directory, which is no part of any project. `None`: the project is a git directory
+    /// itself, or git is missing. [`super::version`] tells what is wrong with git.
     pub fn discover(project: &Path, data: &Path) -> Result<Option<Self>, GitError> {
         Self::discover_without(project, data, &[])
     }
 
-    /// The same for a project that may hold files of the operator. If git does not track them, agents do not get them.
+    /// [`Repository::discover`] for a project that may hold private files of the operator. Agents do not get them
+    /// unless git tracks them.
     pub fn discover_without(
         project: &Path,
         data: &Path,
@@ -108,23 +109,23 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Whether there is one at all, for whoever must not change anything: this does not even start git.
+    /// Whether the project is in a repository. This changes nothing and does not even start git.
     pub fn is_there(project: &Path) -> bool {
         project.canonicalize().is_ok_and(|project| find(&project).is_some())
     }
 
-    /// Where the user's files are; above the project if that is a subdirectory.
+    /// Top directory of the user's files. It is above the project if that is a subdirectory.
     pub fn top(&self) -> &Path {
         &self.0.top
     }
 
-    /// The project below [`Repository::top`].
+    /// Path of the project below [`Repository::top`].
     pub fn prefix(&self) -> &Path {
         &self.0.prefix
     }
 
-    /// The project's place below a checkout of the repository. Joining an empty prefix would end it with a slash, and
-    /// agents compare paths as text.
+    /// The project's directory in a checkout of the repository. Joining an empty prefix would add a slash, and agents
+    /// compare paths as text.
     pub(super) fn project_in(&self, top: &Path) -> PathBuf {
         if self.0.prefix.as_os_str().is_empty() { top.to_owned() } else { top.join(&self.0.prefix) }
     }
@@ -134,8 +135,8 @@ impl Repository {
         self.0.user.is_some()
     }
 
-    /// The user that the repository belongs to, if that is not ours. Git itself refuses to work in such a
-    /// repository; our own calls take nothing from it that could run.
+    /// The user id that owns the repository, if it is not ours. Git itself refuses to work in such a repository; our
+    /// calls start nothing that it names.
     pub fn foreign_owner(&self) -> Option<u32> {
         let owner = fs::metadata(&self.0.user.as_ref()?.common).ok()?.uid();
         (owner != rustix::process::geteuid().as_raw()).then_some(owner)
@@ -157,29 +158,30 @@ impl Repository {
         &self.0.data
     }
 
-    /// One at a time in this process; against other programs git has its own locks.
+    /// One call at a time in this process. Other programs are kept out by git's own locks.
     pub(super) fn lock(&self) -> MutexGuard<'_, ()> {
         self.0.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call about contents, with our own git directory and nothing of the user's repository.
+    /// A git call about contents, with our own git directory and nothing of the user's repository.
     pub(super) fn content(&self, what: &'static str, settings: &[&str]) -> Git {
         Git::with(what, settings).env("GIT_DIR", self.0.private.git_dir())
     }
 
-    /// What is ignored may have changed since the last time.
+    /// Writes the ignore rules again, because they may have changed.
     pub(super) fn update_excludes(&self) -> Result<(), GitError> {
         let hidden = self.0.hidden.iter().filter_map(|path| path.strip_prefix(&self.0.top).ok());
         let hidden: Vec<_> = hidden.filter(|path| !path.as_os_str().is_empty()).collect();
         self.0.private.exclude(self.0.user.as_ref(), &hidden)
     }
 
-    /// Whether this belongs to the gateway and not to the project.
+    /// Whether a path belongs to the gateway or its operator, and not to the project.
     pub(super) fn is_hidden(&self, path: &Path) -> bool {
         self.0.hidden.iter().any(|hidden| path.starts_with(hidden))
     }
 
-    /// A project in somebody's home must not be taken for a part of the repository that holds the home.
+    /// Whether git tracks files of the project. A project in somebody's home must not count as a part of the repository
+    /// that holds the home.
     fn holds_the_project(&self) -> Result<bool, GitError> {
         if self.0.prefix.as_os_str().is_empty() {
             return Ok(true);
@@ -200,13 +202,13 @@ impl Repository {
     }
 }
 
-/// A git directory, or something in one.
+/// Whether the project is a git directory, or inside of one.
 fn is_gits(project: &Path) -> bool {
     let is_dot_git = |part: &Path| part.file_name().is_some_and(nested::is_dot_git);
     project.ancestors().any(is_dot_git) || nested::is_layout(project)
 }
 
-/// Like git does it, but without asking git, which would believe whatever it finds on the way.
+/// Finds the repository as git does, but without git, which would trust whatever it finds on the way.
 fn find(project: &Path) -> Option<(PathBuf, PathBuf)> {
     let inside = project.ancestors().any(|part| part.file_name() == Some(OsStr::new(".git")));
     let mut found = project.ancestors().filter_map(|top| {
@@ -216,8 +218,8 @@ fn find(project: &Path) -> Option<(PathBuf, PathBuf)> {
     found.next().filter(|_| !inside)
 }
 
-/// An agent that works in a project without a repository could make one up, to be shown what its links lead to. So a
-/// repository is believed only if nothing in it is elsewhere, and a `.git` file only if that place points back.
+/// An agent in a project without a repository could forge one, to be shown what its links lead to. So a repository is
+/// accepted only if its parts are not elsewhere, and a `.git` file only if its target points back.
 fn named_git_dir(dot_git: &Path) -> Option<PathBuf> {
     let about = fs::symlink_metadata(dot_git).ok()?;
     let git_dir = if about.is_file() {
@@ -238,7 +240,7 @@ fn named_git_dir(dot_git: &Path) -> Option<PathBuf> {
     (has_head && ["objects", "refs", "worktrees"].into_iter().all(is_own)).then_some(git_dir)
 }
 
-/// A linked worktree has a note of where it is, and a submodule a setting.
+/// A linked worktree has a file that says where it is, and a submodule a setting.
 fn points_back(git_dir: &Path, dot_git: &Path) -> bool {
     let same = |path: PathBuf, other: Option<&Path>| {
         let (path, other) = (path.canonicalize(), other.map(Path::canonicalize));
@@ -254,7 +256,7 @@ fn points_back(git_dir: &Path, dot_git: &Path) -> bool {
     place.is_some_and(|place| same(git_dir.join(place.trim()), dot_git.parent()))
 }
 
-/// `None` if it is longer, or not a regular file.
+/// `None` if the file is too large, or not a regular file.
 pub(super) fn small_file(path: &Path) -> Option<Vec<u8>> {
     let mut content = Vec::new();
     regular::open(path).ok()?.take(SMALL).read_to_end(&mut content).ok()?;

@@ -1,5 +1,5 @@
-//! A copy of an agent's files for whoever may leave something behind, such as a check: nothing that is done in there
-//! becomes part of the agent's work.
+//! A temporary copy of an agent's files, such as for a check: nothing that is done in there becomes part of the agent's
+//! work.
 
 use super::worktree::Stage;
 use super::{GitError, Worktree};
@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use tracing::warn;
 
-/// Which copies are there at the moment, by their tops. What else is on disk was left by a gateway that was killed.
+/// Scratch copies in use, by their top directories. Any other one on disk was left by a killed gateway.
 static TAKEN: LazyLock<Mutex<BTreeSet<PathBuf>>> = LazyLock::new(Mutex::default);
 
-/// A worktree that is gone with this value. Dropping it takes as long as the disk does.
+/// A worktree that is removed on drop. Dropping it blocks on the disk.
 #[derive(Debug)]
 pub struct Scratch {
     worktree: Worktree,
 }
 
 impl Worktree {
-    /// Its files as they are, without those that git ignores, except for what every worktree gets.
+    /// Copies the files as they are, without ignored ones, except for those that every worktree gets.
     pub fn scratch(&self) -> Result<Scratch, GitError> {
         let result = self.result()?;
         let _lock = self.repository().lock();
@@ -53,7 +53,7 @@ fn taken() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The first place beside `own` that nobody has.
+/// Takes the first free path beside `own`.
 fn take(own: &Path) -> (usize, PathBuf) {
     let mut taken = taken();
     let mut number = 0;
@@ -68,7 +68,7 @@ fn take(own: &Path) -> (usize, PathBuf) {
     }
 }
 
-/// What a gateway that is killed does with it: nothing.
+/// Acts like a gateway that is killed: nothing is removed.
 #[cfg(test)]
 pub(super) fn forget(scratch: Scratch) {
     taken().remove(scratch.worktree.top());

@@ -1,5 +1,5 @@
-//! The few settings of a repository that are ours, too. They are read as text: nothing is included, and no value can be
-//! more than a value.
+//! The few settings of the user's repository that we use, too. They are read as text: nothing is included, and a value
+//! is never more than a value.
 
 use super::GitError;
 use super::git::Git;
@@ -8,20 +8,20 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// About how files look on disk, and how git names objects. Everything else of the user's configuration is left out,
-/// above all what names programs: filters, diff and merge drivers, monitors.
+/// Settings about how files look on disk and how git names objects. All others are left out, above all those that name
+/// programs: filters, diff and merge drivers, monitors.
 const READ: &str = "^(extensions\\.objectformat|core\\.(filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|trustctime|checkstat|sharedrepository|bigfilethreshold))$";
-/// Texts whose settings are remembered. With more, all of them are forgotten.
+/// Most configuration texts whose settings are remembered. With more, all of them are forgotten.
 const MOST_KNOWN: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) format: ObjectFormat,
-    /// Of `core`, with plain values.
+    /// Settings of `core` with plain values.
     pub(super) copied: Vec<(String, String)>,
 }
 
-/// How git names objects.
+/// The hash that git names objects by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ObjectFormat {
     Sha1,
@@ -29,7 +29,7 @@ pub(super) enum ObjectFormat {
 }
 
 impl Settings {
-    /// `common` need not be there. Git is asked once for each text.
+    /// `common` need not exist. Git is asked once for each text.
     pub(super) fn read(common: &Path) -> Result<Self, GitError> {
         static KNOWN: LazyLock<Mutex<HashMap<Vec<u8>, Settings>>> = LazyLock::new(Mutex::default);
         let config = common.join("config");
@@ -38,7 +38,7 @@ impl Settings {
         }
         let git = Git::new("config").arg("--no-includes").arg("--file");
         let Some(text) = small_file(&config) else {
-            // A link, or far too long: git reads it by itself.
+            // A symlink, or far too long: git reads the file itself.
             return Self::ask(git.arg(config));
         };
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +67,7 @@ impl Settings {
             match name.strip_prefix("core.") {
                 Some(name) if is_plain => settings.copied.push((name.to_owned(), value.to_owned())),
                 Some(_) => {}
-                // The last one counts.
+                // The last setting counts.
                 None => {
                     let is_sha256 = value.trim().eq_ignore_ascii_case("sha256");
                     settings.format =

@@ -1,4 +1,5 @@
-//! All files of a place at one moment, as a commit: what git tracks, and new files that are not ignored.
+//! Snapshots: all files of a place at one moment, as a commit. They hold what git tracks, and new files that are not
+//! ignored.
 
 use super::footprint::{Footprint, Mark, NoFootprint};
 use super::git::Git;
@@ -11,29 +12,30 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::warn;
 
-/// Files are taken instead of damaged blobs first, then instead of damaged trees.
+/// Attempts to replace damaged objects by the files on disk: first blobs, then trees.
 const MOST_ATTEMPTS: usize = 4;
 
-/// Whose files.
+/// Whose files a snapshot is of.
 #[derive(Debug, Clone, Copy)]
 pub enum Place<'a> {
-    /// The user's own, also when an agent works there.
+    /// The project's own files, also when an agent works there.
     Project,
     Worktree(&'a Worktree),
 }
 
-/// Kept in our own git directory as long as a ref there names it; see [`Repository::back_up`].
+/// A commit in our own git directory. It is kept as long as a ref there names it; see [`Repository::back_up`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     pub commit: CommitId,
     pub tree: TreeId,
-    /// Too large, not readable, or a repository of its own, in a submodule or a directory that may be an agent's work
-    /// although it is called like what tools make (its name ends with a slash then). Sorted, by paths of the project.
+    /// Paths that are not in the snapshot: files that are too large or not readable, other repositories, submodules
+    /// with files in them, and directories that are named like generated ones but may be an agent's work. Directories
+    /// end with a slash. Sorted, relative to the project.
     pub left_out: Vec<String>,
 }
 
 impl Repository {
-    /// Does not touch the files, nor anybody's index.
+    /// Changes neither the files nor anybody's index.
     pub fn snapshot(&self, place: Place<'_>) -> Result<Snapshot, GitError> {
         let _lock = self.lock();
         self.snapshot_of(place, "snapshot")
@@ -46,7 +48,8 @@ impl Repository {
         }
     }
 
-    /// For whoever does not change these files: git is asked only if they are not as they were at the last look.
+    /// Snapshot for callers that do not change the project's files. Git is asked only if the files have changed since
+    /// the last look.
     pub(super) fn look_at_project(&self, about: &str) -> Result<Snapshot, GitError> {
         let footprint = self.footprint_of_project()?;
         match self.seen(&self.last_name(), footprint, self.project_index(), None)? {
@@ -55,8 +58,8 @@ impl Repository {
         }
     }
 
-    /// With the index that it was taken with, for whoever is going to change these files. All objects of it are our
-    /// own: nothing of it depends on what becomes of the user's repository.
+    /// Snapshot with its index, for callers that are going to change the files. All its objects are our own, so it does
+    /// not depend on what becomes of the user's repository.
     pub(super) fn snapshot_project(&self, about: &str) -> Result<(Snapshot, Index), GitError> {
         self.snapshot_project_at(self.footprint_of_project()?, about)
     }
@@ -83,14 +86,14 @@ impl Repository {
         let last = self.last_name();
         let commit = self.keep_last(&last, &tree, None, about)?;
         let snapshot = Snapshot { commit, tree, left_out };
-        // The user's own index is only read; the user may have replaced it meanwhile.
+        // The user's own index is only read, and the user may have replaced it meanwhile.
         let mark = if self.has_git() { begun_with } else { self.project_index() };
         self.note_look(last, footprint, mark, &snapshot);
         Ok((snapshot, index))
     }
 
-    /// The next look begins with what is known by then, and what an index knows must not be swept: it is not read
-    /// again.
+    /// Keeps the snapshot of the last look. The index relies on its objects and does not read the files again, so they
+    /// must not be removed.
     fn keep_last(
         &self,
         name: &str,
@@ -109,8 +112,8 @@ impl Repository {
         Ok(commit)
     }
 
-    /// What the last look found, if nothing has changed since: neither the files, nor what git is told about them,
-    /// nor the index that belongs to them. It is still kept if the ref is the same.
+    /// The snapshot of the last look, if nothing has changed since: neither the files, nor git's rules, nor the index,
+    /// nor the base. The snapshot is still kept if its ref is the same.
     fn seen(
         &self,
         last: &str,
@@ -149,14 +152,15 @@ impl Repository {
     }
 
     fn footprint_of_project(&self) -> Result<Result<Footprint, NoFootprint>, GitError> {
-        // What the gateway writes there all the time belongs to nobody's project, but git may know some of it.
+        // The gateway's data directory changes all the time. It is no part of the project, but git may track some of
+        // it.
         if self.data().starts_with(self.top()) {
             return Ok(Err(NoFootprint::Unsure));
         }
         self.footprint(&self.last_name(), self.top())
     }
 
-    /// Of the files, and of everything else that git's answer about them depends on.
+    /// Footprint of the files, and of everything else that git's answer about them depends on.
     fn footprint(
         &self,
         last: &str,
@@ -170,19 +174,19 @@ impl Repository {
         Ok(Footprint::of(top, &rules.each_ref().map(Vec::as_slice)))
     }
 
-    /// What a look at the project begins with.
+    /// Mark of the index that a look at the project starts with.
     fn project_index(&self) -> Option<Mark> {
         let own = || self.private().index(PROJECT_INDEX);
         Mark::of_replaced(&self.user().map_or_else(own, |user| user.index()))
     }
 
-    /// Copies what is in the user's repository only. What is not what its name says there is taken from the files.
+    /// Copies objects that only the user's repository has. Damaged ones are replaced by the files on disk.
     fn complete(&self, index: &Index, tree: TreeId) -> Result<TreeId, GitError> {
         if !self.has_git() {
             return Ok(tree);
         }
         let last = self.kept_one(&self.last_name())?.map(|kept| kept.tree);
-        // All of it was copied then.
+        // The last snapshot was copied completely.
         if last.as_ref() == Some(&tree) {
             return Ok(tree);
         }
@@ -191,7 +195,7 @@ impl Repository {
             let ids = self.objects_since(last.as_ref(), &tree)?;
             let wrong = match self.copy_objects(&ids, Lender::User, &self.private().objects()) {
                 Ok(wrong) => wrong,
-                // One that cannot be read at all keeps all others from being copied.
+                // One object that cannot be read keeps all others from being copied.
                 Err(GitError::Failed { .. }) => self.absent_here(&ids)?,
                 Err(err) => return Err(err),
             };
@@ -255,7 +259,7 @@ impl Repository {
         Ok((snapshot, index))
     }
 
-    /// Under our own name, so that nobody is made the author of what an agent did.
+    /// Commits under our own name, so that nobody becomes the author of what an agent did.
     pub(super) fn commit(
         &self,
         tree: &TreeId,
@@ -266,7 +270,7 @@ impl Repository {
         self.commit_at(tree, parent, message, now.try_into().unwrap_or_default())
     }
 
-    /// With its time. It is remembered as it is made.
+    /// Commits with this time, and remembers the commit so that git need not be asked for it.
     pub(super) fn commit_at(
         &self,
         tree: &TreeId,
@@ -278,7 +282,7 @@ impl Repository {
         let git = self.content("commit-tree", &[]).env("GIT_COMMITTER_DATE", &date);
         let git = git.env("GIT_AUTHOR_DATE", date);
         let commit = self.commit_with(git, tree, parent, message)?;
-        // Git tells a message of several lines in another way.
+        // Git shows a message of several lines differently.
         if !message.trim_end().contains('\n') {
             self.memory().note_commit(Kept {
                 name: String::new(),
@@ -293,7 +297,8 @@ impl Repository {
         Ok(commit)
     }
 
-    /// The same after a commit of the user, for whoever has the user's objects, too. It is not to be kept here.
+    /// Commits after a commit of the user, for a repository that has the user's objects, too. It must not be kept in
+    /// ours.
     pub(super) fn commit_after(
         &self,
         tree: &TreeId,

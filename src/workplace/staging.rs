@@ -1,5 +1,5 @@
-//! Files on their way into a place: all new contents beside it first, then each with one rename, and back again if
-//! one of them fails.
+//! Writes files into a place, all or nothing. All new contents are prepared outside of it first, then each file is
+//! renamed into place. If one rename fails, all are undone.
 
 use super::change::RawChange;
 use super::folder::{Folder, Stamp};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tracing::error;
 
-/// A directory on the disk of the place. It goes with this value.
+/// A temporary directory on the same disk as the place. It is removed on drop.
 #[derive(Debug)]
 pub(super) struct Staging {
     root: PathBuf,
@@ -21,7 +21,7 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// In the data directory; if that is another disk, in the user's git directory, where nobody looks; beside the
+    /// In the data directory; if that is on another disk, in the user's git directory, where nobody looks; among the
     /// files only if there is no other way.
     pub(super) fn new(repository: &Repository, top: &Path) -> Result<Self, GitError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -36,7 +36,7 @@ impl Staging {
             }
             Some(_) | None => top.join(format!("{STAGING}{name}")),
         };
-        // Of an earlier process with our number that was killed.
+        // Left by a killed process that had our process id.
         let _ = fs::remove_dir_all(&root);
         for part in ["new", "old", "none"] {
             make_directory(&root.join(part)).map_err(GitError::io("preparing files"))?;
@@ -62,7 +62,7 @@ impl Drop for Staging {
     }
 }
 
-/// One thing that was done, and can be undone.
+/// One step that was done and can be undone.
 #[derive(Debug)]
 enum Done {
     TookAway { path: PathBuf, number: usize },
@@ -72,14 +72,14 @@ enum Done {
     RemovedDirectory { path: PathBuf, mode: u32 },
 }
 
-/// The renames. Whoever does not call [`Moves::finish`] has changed nothing.
+/// The renames. They are undone on drop, unless [`Moves::finish`] was called.
 #[derive(Debug)]
 pub(super) struct Moves<'a> {
     staging: &'a mut Staging,
     top: Folder,
     new: Folder,
     old: Folder,
-    /// Directories up to this one stay, empty or not.
+    /// Directories up to this one stay, even if they are empty.
     root: PathBuf,
     done: Vec<Done>,
 }
@@ -92,7 +92,7 @@ impl<'a> Moves<'a> {
         Ok(Self { staging, top, new, old, root, done: Vec::new() })
     }
 
-    /// Removes a file that is still what it was.
+    /// Removes a file, if it is still the expected one.
     pub(super) fn take_away(&mut self, path: &Path, expected: &Stamp) -> io::Result<()> {
         let number = self.done.len();
         let aside = OsString::from(number.to_string());
@@ -119,7 +119,7 @@ impl<'a> Moves<'a> {
         Ok(())
     }
 
-    /// Where there is nothing.
+    /// Moves a new file to a path where there is nothing.
     pub(super) fn place(&mut self, path: &Path) -> io::Result<()> {
         self.make_parents(path)?;
         let (from, name) = self.new.parent_of(path)?;
@@ -129,7 +129,7 @@ impl<'a> Moves<'a> {
         Ok(())
     }
 
-    /// In the place of a file that is still what it was.
+    /// Replaces a file, if it is still the expected one.
     pub(super) fn put(&mut self, path: &Path, expected: &Stamp) -> io::Result<()> {
         let (from, name) = self.new.parent_of(path)?;
         self.keep_rights(&from, &name, path, expected)?;
@@ -142,7 +142,7 @@ impl<'a> Moves<'a> {
         self.place(path)
     }
 
-    /// Who may read and write a file stays as it was.
+    /// Keeps the read and write permissions of the old file.
     fn keep_rights(
         &self,
         folder: &Folder,
@@ -217,7 +217,7 @@ fn same(seen: Option<Stamp>, expected: &Stamp) -> io::Result<()> {
     if seen.as_ref() == Some(expected) { Ok(()) } else { Err(io::ErrorKind::AlreadyExists.into()) }
 }
 
-/// Whether something has to be made of this.
+/// Whether the change has content to write.
 pub(super) fn is_content(change: &RawChange) -> bool {
     use super::change::Mode;
     match change.new_mode {

@@ -1,4 +1,4 @@
-//! The end of what belongs to sessions that are gone. Only what our own notes name is ever removed.
+//! Removes what belongs to deleted sessions. Only paths that our own notes name are ever removed.
 
 use super::agent_git::remove_tree;
 use super::private::{DIRECTORY, remove_file};
@@ -11,19 +11,19 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// So many loose objects or packs are put together.
+/// From this many loose objects or packs on, objects are repacked.
 const MOST_LOOSE: u64 = 2_000;
 const MOST_PACKS: u64 = 20;
 const YOUNG: &str = "1.hour.ago";
 
 impl Repository {
-    /// Worktrees, backups and notes of one session. What is gone already is no error.
+    /// Removes worktrees, backups and notes of one session. What is gone already is no error.
     pub fn remove_session(&self, session: &SessionId) -> Result<(), GitError> {
         let _lock = self.lock();
         self.remove_all_of(session)
     }
 
-    /// The same for every session of this gateway that no longer exists.
+    /// Removes those of all sessions of this gateway that do not exist any more.
     pub fn prune(&self, exists: impl Fn(&SessionId) -> bool) -> Result<(), GitError> {
         let _lock = self.lock();
         let mut sessions: BTreeSet<_> =
@@ -38,8 +38,8 @@ impl Repository {
         self.collect_garbage()
     }
 
-    /// Removes objects that nothing of ours needs any more, once it is worth it. Young ones stay: somebody may be
-    /// about to name them.
+    /// Removes objects that nothing of ours needs any more, once there are enough of them. Young ones stay, because a
+    /// ref may be about to name them.
     fn collect_garbage(&self) -> Result<(), GitError> {
         let counted = self.content("count-objects", &[]).arg("-v").word()?;
         let count = |name: &str| {
@@ -69,7 +69,7 @@ impl Repository {
         self.forget(&kept.filter(|name| mine(name)).collect::<Vec<_>>())
     }
 
-    /// The note goes last: what was cut off can be repeated.
+    /// The note is removed last, so that an interrupted removal can be repeated.
     pub(super) fn remove_worktree(&self, name: &str) -> Result<(), GitError> {
         if let Some(git) = self.noted_git(name) {
             git.remove()?;
@@ -82,7 +82,7 @@ impl Repository {
     }
 }
 
-/// The same as far as it is in the data directory, for a session whose project is gone. Without git.
+/// Removes what the data directory holds of a session, without git. For a session whose project is gone.
 pub fn remove_leftovers(data: &Path, session: &SessionId) -> io::Result<()> {
     let repositories = fs::read_dir(data.join(DIRECTORY)).into_iter().flatten().flatten();
     for repository in repositories.map(|entry| entry.path()) {

@@ -1,6 +1,6 @@
-//! What earlier versions left in the user's repository: bases and backups as refs below `refs/kakehashi`, with their
-//! objects. They are taken over once, and the refs are removed. Worktrees of that time keep their files; they become
-//! repositories of their own with the next run, and the commits that agents made in them are not taken over.
+//! Takes over once what earlier versions left in the user's repository: bases and backups as refs below
+//! `refs/kakehashi`, with their objects. The refs are removed then. Worktrees of that time keep their files and become
+//! repositories of their own with the next run; commits that agents made in them are not taken over.
 
 use super::objects::{Ids, Lender};
 use super::private::remove_file;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use tracing::{info, warn};
 
 impl Repository {
-    /// Nothing is done where nothing is left.
+    /// Does nothing if nothing is left.
     pub(super) fn take_over_earlier(&self) -> Result<(), GitError> {
         if !self.private().has_old_layout() {
             return Ok(());
@@ -19,7 +19,7 @@ impl Repository {
         if !self.private().has_old_layout() {
             return Ok(());
         }
-        // They know contents that only the user's repository has.
+        // The indexes rely on contents that only the user's repository has.
         for index in self.private().indexes() {
             remove_file(&index).map_err(GitError::io("removing an index"))?;
         }
@@ -43,7 +43,7 @@ impl Repository {
         for one in kept {
             match self.take_over(&one, &trees) {
                 Ok(()) => taken.push(one.name),
-                // It stays where it is, for whoever wants to look for it.
+                // The ref stays in the user's repository, for whoever looks for it.
                 Err(err) => warn!(%err, name = one.name, "an earlier backup cannot be taken over"),
             }
         }
@@ -54,7 +54,8 @@ impl Repository {
         Ok(())
     }
 
-    /// Other gateways may have theirs there. A base can be a commit of the user, but its worktree is noted here.
+    /// Other gateways may have refs there, too. A base can be a commit of the user, so it is known by the note about
+    /// its worktree.
     fn is_ours(&self, kept: &Kept) -> bool {
         match kept.name.strip_prefix("base/") {
             Some(name) => self.private().state(name).exists(),
@@ -62,7 +63,7 @@ impl Repository {
         }
     }
 
-    /// What a worktree's backup was made against.
+    /// The base that a worktree's backup was made against.
     fn parent_of(&self, kept: &Kept) -> Result<Option<(CommitId, TreeId)>, GitError> {
         if !kept.name.starts_with("backup/") {
             return Ok(None);
@@ -77,7 +78,8 @@ impl Repository {
         Ok(tree_id("rev-parse", &tree).ok().map(|tree| (parent, tree)))
     }
 
-    /// Together: most of them are nearly the same. What could not be copied is found out one by one.
+    /// Copies all trees together, because most of them are nearly the same. What could not be copied is noticed later,
+    /// one by one.
     fn copy_trees<'a>(&self, trees: impl Iterator<Item = &'a TreeId>) {
         let mut ids = Ids::new();
         for tree in trees {

@@ -1,4 +1,4 @@
-//! The user's own repository, as far as it is read: HEAD, branches and where its objects are. Nothing here starts git,
+//! The user's own repository, as far as we read it: HEAD, branches and where its objects are. Nothing here starts git,
 //! so no setting of the repository has any effect.
 
 use super::refs::is_hash;
@@ -10,23 +10,23 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Names that name names; git itself follows five.
+/// Most refs in a row that name another ref; git itself follows five.
 const MOST_NAMES: usize = 5;
-/// Repositories with more refs have them elsewhere.
+/// Most bytes that are read of `packed-refs`.
 const MOST_PACKED: u64 = 256 << 20;
-/// Object directories that a repository borrows from.
+/// Most object directories that a repository borrows from.
 const MOST_BORROWED: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UserGit {
-    /// Of the project's files: HEAD and the index are in it.
+    /// Git directory of the project's checkout, with HEAD and the index.
     pub(super) git_dir: PathBuf,
     /// Shared by all worktrees of the repository: objects, branches, settings.
     pub(super) common: PathBuf,
 }
 
 impl UserGit {
-    /// Replaced as a whole whenever git writes it.
+    /// Git replaces this file as a whole whenever it writes it.
     pub(super) fn index(&self) -> PathBuf {
         self.git_dir.join("index")
     }
@@ -35,7 +35,7 @@ impl UserGit {
         self.common.join("objects")
     }
 
-    /// The object directory and all that it borrows from.
+    /// The object directory and everything that it borrows from.
     pub(super) fn all_objects(&self) -> Vec<PathBuf> {
         let mut found = BTreeSet::new();
         let mut waiting = vec![self.objects()];
@@ -51,13 +51,13 @@ impl UserGit {
         found.into_iter().collect()
     }
 
-    /// Whether contents may have stayed on a server.
+    /// Whether this is a partial clone, so that some contents may be only on a server.
     pub(super) fn is_partial(&self) -> bool {
         let packs = std::fs::read_dir(self.objects().join("pack")).into_iter().flatten().flatten();
         packs.map(|entry| entry.path()).any(|path| path.extension() == Some(OsStr::new("promisor")))
     }
 
-    /// The hash that HEAD names in the end; `None`: there is no commit yet.
+    /// The hash that HEAD leads to; `None` if there is no commit yet.
     pub(super) fn head(&self) -> Option<String> {
         self.resolve("HEAD")
     }
@@ -93,7 +93,7 @@ impl UserGit {
     }
 }
 
-/// A name below `refs`, and no way out of it.
+/// Whether this is a name below `refs` that does not lead out of it.
 fn is_plain(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     name.starts_with("refs/") && parts.all(|part| matches!(part, Component::Normal(_)))

@@ -1,5 +1,4 @@
-//! One agent's own copy of the project: a repository of its own, made from the files as they are, also those that are
-//! not committed yet.
+//! One agent's own copy of the project: a repository of its own, made from the files as they are, committed or not.
 
 use super::agent_git::AgentGit;
 use super::apply::Course;
@@ -15,34 +14,34 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use tracing::warn;
 
-/// The worktree of one channel of one session. HEAD is detached: git in there can commit, but has no branch.
+/// The worktree of one agent in one session. HEAD is detached: git in there can commit, but has no branch.
 #[derive(Debug, Clone)]
 pub struct Worktree {
     repository: Repository,
     session: SessionId,
     slot: AgentSlot,
     git: AgentGit,
-    /// It was made anew by the call that returned this, without these.
+    /// `Some` if the call that returned this has made it anew, with the paths that it lacks.
     fresh: Option<Vec<String>>,
-    /// Tells a throw-away copy from the agent's own.
+    /// Number of a scratch copy; `None` for the agent's own worktree.
     copy: Option<usize>,
 }
 
 /// What [`Worktree::discard`] has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discarded {
-    /// Of the result that was thrown away.
+    /// Backup of the result that was discarded.
     pub backup: Backup,
-    /// No part of the backup, and still where it was.
+    /// Paths that are not in the backup and still where they were.
     pub left_out: Vec<String>,
     /// See [`Worktree::is_fresh`].
     pub fresh: bool,
 }
 
-/// The first line of a note about a worktree that was made to the end.
+/// First line of the note about a complete worktree.
 const READY: &[u8] = b"ready\n";
 
-/// Whether it was made to the end.
+/// Whether a worktree is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Begun,
@@ -50,8 +49,8 @@ pub(super) enum Stage {
 }
 
 impl Repository {
-    /// Where worktrees are best made: `worktrees/<session>/` in the data directory, with a name of its own for each
-    /// repository, so that a session can change its project and find the work in the first one again.
+    /// Path for a new worktree: in `worktrees/<session>/` of the data directory. The name differs for each repository,
+    /// so that a session can change its project and find the work in the first one again.
     pub fn worktree_path(&self, session: &SessionId, slot: AgentSlot) -> PathBuf {
         let repository = self.private().name().display();
         let name = format!("{repository}{}-{}", self.mark(), slot.number());
@@ -62,8 +61,8 @@ impl Repository {
         format!("{session}-{}{}", slot.number(), self.mark())
     }
 
-    /// Several projects may be in one repository, as directories or as checkouts of their own. Their agents must not
-    /// meet, because the work of one would be accepted into the other.
+    /// Tells projects in one repository apart, which may be directories or checkouts of their own. Without it, the work
+    /// of an agent could be accepted into the wrong project.
     pub(super) fn mark(&self) -> String {
         let is_linked = self.user().is_some_and(|user| user.git_dir != user.common);
         if self.prefix().as_os_str().is_empty() && !is_linked {
@@ -73,8 +72,8 @@ impl Repository {
         format!("-{}", &mark[..8.min(mark.len())])
     }
 
-    /// Makes the worktree at `path`, which must not be there or be ours. One that is there is brought to the
-    /// project's state if nothing was changed in it, and left alone otherwise.
+    /// Makes the worktree at `path`, where there must be nothing or a worktree of ours. A worktree without changes is
+    /// brought to the project's state; one with changes is left alone.
     pub fn ensure(
         &self,
         session: &SessionId,
@@ -85,7 +84,7 @@ impl Repository {
         Ok(self.ensure_locked(session, slot, path)?.0)
     }
 
-    /// The same before a run, with a backup of its files, for which they are not looked at twice.
+    /// [`Repository::ensure`] before a run, with a backup of the worktree's files. The files are looked at only once.
     pub fn ensure_backed_up(
         &self,
         session: &SessionId,
@@ -103,7 +102,7 @@ impl Repository {
         Ok((worktree, snapshot.tree))
     }
 
-    /// With its files, if they are as they were when they were looked at for this.
+    /// Also returns a snapshot of the files, if one was taken and they were not changed since.
     fn ensure_locked(
         &self,
         session: &SessionId,
@@ -125,7 +124,7 @@ impl Repository {
         Ok((worktree, seen))
     }
 
-    /// One that was made before and is still there.
+    /// A worktree that was made before and is still there.
     pub fn worktree(
         &self,
         session: &SessionId,
@@ -148,7 +147,7 @@ impl Repository {
         let doing = "making a directory for a worktree";
         let parent = path.parent().unwrap_or(Path::new("/"));
         make_directory(parent).map_err(GitError::io(doing))?;
-        // Without links: git compares these paths as text.
+        // Without symlinks, because git compares these paths as text.
         let parent = parent.canonicalize().map_err(GitError::io(doing))?;
         let top = parent.join(path.file_name().unwrap_or_default());
         let git = AgentGit::new(self, &self.worktree_name(session, slot), &top);
@@ -162,14 +161,14 @@ impl Repository {
         Some((stage, self.data().join(noted_path(&text)?)))
     }
 
-    /// Where a worktree of ours is or was; nothing else may ever be removed.
+    /// A present or former worktree of ours, by its note. Nothing without a note may ever be removed.
     pub(super) fn noted_git(&self, name: &str) -> Option<AgentGit> {
         self.noted(name).map(|(_, path)| AgentGit::new(self, name, &path))
     }
 }
 
 impl Worktree {
-    /// Where the agent works: the project's place in the worktree.
+    /// Where the agent works: the project's directory in the worktree.
     pub fn place(&self) -> PathBuf {
         self.repository.project_in(&self.git.top)
     }
@@ -179,13 +178,13 @@ impl Worktree {
         &self.git.top
     }
 
-    /// Its directories were made anew, by [`Repository::ensure`]: an agent that was started in the earlier ones has
-    /// to be started again.
+    /// Whether its directories were made anew by [`Repository::ensure`]. An agent that was started in the earlier ones
+    /// has to be started again.
     pub fn is_fresh(&self) -> bool {
         self.fresh.is_some()
     }
 
-    /// What the project has and a copy that was just made has not, see [`Snapshot::left_out`].
+    /// What the project has and a new copy lacks, see [`Snapshot::left_out`].
     pub fn lacks(&self) -> &[String] {
         self.fresh.as_deref().unwrap_or_default()
     }
@@ -202,30 +201,30 @@ impl Worktree {
         self.slot
     }
 
-    /// What the agent's git needs besides [`Worktree::top`], to be read only: the objects of its base, and those of the
-    /// user's repository, with whatever that borrows from.
+    /// Directories that the agent's git reads besides [`Worktree::top`]: the objects of its base, and those of the
+    /// user's repository with everything that it borrows from.
     pub fn borrowed_objects(&self) -> Vec<PathBuf> {
         self.git.borrowed(&self.repository)
     }
 
-    /// The project's state that it began with.
+    /// The state of the project that the worktree started from.
     pub fn base(&self) -> Result<(CommitId, TreeId), GitError> {
         let kept = self.base_kept()?;
         Ok((kept.commit, kept.tree))
     }
 
-    /// Its files as they are; compared with [`Worktree::base`] they are the agent's result, committed or not.
+    /// Snapshot of the files as they are. The difference to [`Worktree::base`] is the agent's result, committed or not.
     pub fn result(&self) -> Result<Snapshot, GitError> {
         self.repository.snapshot(Place::Worktree(self))
     }
 
-    /// What the agent's result is.
+    /// The agent's result: what it has changed since the base.
     pub fn changes(&self) -> Result<Changes, GitError> {
         let result = self.result()?;
         self.repository.changes(&self.base()?.1, &result.tree)
     }
 
-    /// Throws the agent's result away, after a backup of it, and starts again from the project as it is now.
+    /// Discards the agent's result, after a backup of it, and starts again from the project as it is now.
     pub fn discard(&self) -> Result<Discarded, GitError> {
         let _lock = self.repository.lock();
         let extent = Extent::Everything;
@@ -249,7 +248,7 @@ impl Worktree {
         }
     }
 
-    /// The same files in another place, which is still to be made; see [`Worktree::write_out`].
+    /// A scratch copy at another path. [`Worktree::write_out`] has to make it.
     pub(super) fn elsewhere(&self, number: usize, top: &Path) -> Self {
         let name = copy_name(&self.name(), number);
         let git = AgentGit::new(&self.repository, &name, top);
@@ -265,7 +264,7 @@ impl Worktree {
         format!("base/{}", self.name())
     }
 
-    /// Of the last look at its files.
+    /// Ref of the last snapshot of its files.
     pub(super) fn last_name(&self) -> String {
         format!("last/{}", self.name())
     }
@@ -280,7 +279,7 @@ impl Worktree {
             Stage::Begun => b"begun\n".to_vec(),
             Stage::Ready => READY.to_vec(),
         };
-        // Seen from the data directory, which may be moved.
+        // Relative to the data directory, because that may be moved.
         let top = &self.git.top;
         let path = top.strip_prefix(self.repository.data()).unwrap_or(top);
         text.extend_from_slice(path.as_os_str().as_bytes());
@@ -294,7 +293,7 @@ impl Worktree {
         Ok(directory && known)
     }
 
-    /// What a killed gateway left is removed; what is not ours is not.
+    /// Removes what a killed gateway left at this path. Fails if something there is not ours.
     pub(super) fn make_room(&self) -> Result<(), GitError> {
         if let Some(earlier) = self.repository.noted_git(&self.name()) {
             earlier.remove()?;
@@ -306,7 +305,7 @@ impl Worktree {
         }
     }
 
-    /// Returns what the project has and this has not.
+    /// Makes the worktree. Returns what the project has and the worktree lacks.
     fn create(&self) -> Result<Vec<String>, GitError> {
         self.note(Stage::Begun)?;
         let project = self.repository.look_at_project("base")?;
@@ -316,7 +315,7 @@ impl Worktree {
         Ok(project.left_out)
     }
 
-    /// Where there is nothing yet.
+    /// Writes `tree` to a path where there is nothing yet. `base` is what the agent sees as HEAD.
     pub(super) fn write_out(&self, tree: &TreeId, base: &TreeId) -> Result<(), GitError> {
         make_directory(&self.git.top).map_err(GitError::io("making a worktree"))?;
         let index = Index::of_worktree(&self.repository, &self.name(), &self.git.top);
@@ -327,8 +326,8 @@ impl Worktree {
         make_directory(&self.place()).map_err(GitError::io("making a worktree"))
     }
 
-    /// Brings a worktree without changes to where the project is now, if nothing is lost by it. The first part is
-    /// `Some` if it was made anew, without these; the second one if its files were left as they are.
+    /// Brings a worktree without changes to the project's present state, if nothing is lost by it. The first value is
+    /// `Some` if it was made anew, with the paths that it lacks; the second one if its files were left as they are.
     fn follow(&self) -> Result<(Option<Vec<String>>, Option<Snapshot>), GitError> {
         let base = self.base_kept()?;
         let (result, index) = self.repository.snapshot_worktree(self, "worktree")?;
@@ -359,7 +358,7 @@ impl Worktree {
         Ok(fresh)
     }
 
-    /// To git in there the files are changes since this state, and nothing is staged.
+    /// Shows the agent's git the files as changes since `base`, with nothing staged.
     pub(super) fn show_base(&self, base: &Kept) -> Result<(), GitError> {
         let index = Index::of_nothing(&self.repository, &self.git.top);
         index.reset(Some(&base.tree))?;
@@ -367,8 +366,8 @@ impl Worktree {
         self.git.show(&self.repository, &base.tree, &base.tree, index.path())
     }
 
-    /// Ignored files stay, so that what was built need not be built again, unless they are in the way. `Some`: it was
-    /// made anew, without these.
+    /// Brings the worktree to the project's state. Ignored files stay unless they are in the way, so that nothing has
+    /// to be built again. `Some`: it was made anew, and lacks these paths.
     fn move_to(
         &self,
         index: &Index,
@@ -388,9 +387,9 @@ impl Worktree {
         }
     }
 
-    /// What is in there and not in `kept`, also beside the project.
+    /// Paths in the worktree that are not in `kept`, also outside of the project.
     fn unkept(&self, kept: &TreeId) -> Result<Vec<String>, GitError> {
-        // Not with the worktree's own index: what is beside the project must not become part of later results.
+        // Not the worktree's own index: files outside of the project must not become part of later results.
         let index = Index::of_nothing(&self.repository, &self.git.top);
         index.reset(Some(kept))?;
         let (all, mut unkept) = index.take(Extent::Everything)?;
@@ -412,7 +411,7 @@ fn copy_name(own: &str, number: usize) -> String {
     format!("{own}-copy{number}")
 }
 
-/// The second line of a note; relative to the data directory if it can be.
+/// Path in the second line of a note, relative to the data directory if possible.
 pub(super) fn noted_path(note: &[u8]) -> Option<PathBuf> {
     let end = note.iter().position(|byte| *byte == b'\n')?;
     Some(PathBuf::from(OsString::from_vec(note[end + 1..].to_vec())))

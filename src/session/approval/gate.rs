@@ -84,7 +84,7 @@ pub(in crate::session) struct Open {
     level: Level,
     /// The user said yes in words once. A dangerous call needs a second yes.
     allowed_once: bool,
-    /// The question is also shown in the chat, because the run was requested there.
+    /// The question is also shown in the chat, because the run was not started in the agent's own pane.
     pub(in crate::session) in_chat: bool,
 }
 

@@ -66,7 +66,7 @@ impl Session {
         let _ = doom.send(removed);
     }
 
-    /// Waits for all jobs and collects the files that they have stored, which no event will ever mention.
+    /// Ends or awaits all jobs, and collects the files that they have stored, which no event will ever mention.
     async fn last_files(&mut self, stored: &mut Vec<String>) {
         self.desk.followed.drain().for_each(|(_, following)| following.abort());
         self.lanes.iter_mut().for_each(Lane::stop_preparing);

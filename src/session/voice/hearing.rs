@@ -126,7 +126,7 @@ mod tests {
         let mut arrival = Arrival::default();
         let start = Instant::now();
         assert_eq!(arrival.note(ONE, ms(1_001), start), Some(Uneven::Burst));
-        // A burst counts even right after another one.
+        // After a pause it still counts as a burst, not as a gap.
         assert_eq!(arrival.note(ONE, ms(1_001), start + ms(1_000)), Some(Uneven::Burst));
     }
 

@@ -198,8 +198,8 @@ impl Voice {
         !known
     }
 
-    /// Waits for the model's next output (if `listening`) or for room to send it more. Without a model
-    /// it waits forever.
+    /// Waits for the model's next output (if `listening`) or for room to send it more. Without a model it
+    /// waits forever.
     pub(in crate::session) async fn wake(&mut self, listening: bool) -> Wake {
         if self.leaving.is_some() {
             if !listening {

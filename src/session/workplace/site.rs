@@ -164,7 +164,7 @@ impl SiteWish {
         if let Err(err) = shared.layouts.save(&self.known_layouts()) {
             warn!(%err, "which repositories the project has cannot be noted");
         }
-        // The project has a file backup in any case. The one in git is a convenience, so its failure is only logged.
+        // File backups protect the project. The backup in git is a convenience, so its failure is only logged.
         let kept = shared.repository.as_ref().and_then(|repository| {
             let kept = repository.back_up(workplace::Place::Project, &self.session, run);
             kept.inspect_err(|err| warn!(%err, "no backup in git before a run")).ok()
@@ -293,7 +293,7 @@ impl Site {
         }
     }
 
-    /// Parts of the project that a workplace lacks that was just made.
+    /// Parts of the project that a newly made workplace lacks.
     pub(in crate::session) fn lacks(&self) -> Vec<String> {
         match self {
             Self::Worktree(worktree) => named(worktree.lacks().to_vec()),
