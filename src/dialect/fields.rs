@@ -1,5 +1,5 @@
-//! JSON objects that clients send as bodies of HTTP requests, read key by key: a mistake is told with its field and with
-//! what belongs there. A list never stands for an object, and no key may be there twice.
+//! JSON objects in HTTP request bodies, read key by key. Errors name the field and what it should hold. Arrays are not
+//! accepted as objects, and duplicate keys are refused at any depth.
 
 use crate::locale::Locale;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 use std::cell::Cell;
 use std::fmt;
 
-/// Of a key that a client made up.
+/// Longer names of unknown keys are shortened in error messages, in characters.
 const LONGEST_NAME: usize = 64;
 
 /// Values in one body. Each takes far more memory than the byte or two that it may be written with.
@@ -29,7 +29,7 @@ pub enum BodyError {
     Unknown { field: String, known: String },
 }
 
-/// What belongs into a field.
+/// What a field should hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     Text,
@@ -50,7 +50,7 @@ impl Expected {
 }
 
 impl BodyError {
-    /// The field that is wrong, if it is one.
+    /// The field that is wrong, if the error concerns one field.
     pub fn field(&self) -> Option<&str> {
         match self {
             Self::NotText | Self::NotJson { .. } | Self::NotAnObject => None,
@@ -61,7 +61,7 @@ impl BodyError {
         }
     }
 
-    /// Whether it is JSON at all, if not what it should be.
+    /// Whether the body was valid JSON, although not the expected object.
     pub fn is_json(&self) -> bool {
         !matches!(self, Self::NotText | Self::NotJson { .. })
     }
@@ -108,12 +108,12 @@ impl Fields {
         }
     }
 
-    /// Whatever is there, for a caller that looks at it itself.
+    /// The raw value, for callers that check it themselves.
     pub fn take(&mut self, field: &str) -> Option<Value> {
         self.0.remove(field)
     }
 
-    /// A text that has to be there.
+    /// A required text.
     pub fn text(&mut self, field: &str) -> Result<String, BodyError> {
         match self.0.remove(field) {
             Some(Value::String(text)) => Ok(text),
@@ -122,7 +122,7 @@ impl Fields {
         }
     }
 
-    /// `null` is the same as nothing.
+    /// A text; `null` counts as absent.
     pub fn optional_text(&mut self, field: &str) -> Result<Option<String>, BodyError> {
         match self.0.remove(field) {
             Some(Value::String(text)) => Ok(Some(text)),
@@ -131,7 +131,7 @@ impl Fields {
         }
     }
 
-    /// `null` has to be said.
+    /// A text or `null`; the key is required.
     pub fn nullable_text(&mut self, field: &str) -> Result<Option<String>, BodyError> {
         match self.0.remove(field) {
             Some(Value::String(text)) => Ok(Some(text)),
@@ -141,7 +141,7 @@ impl Fields {
         }
     }
 
-    /// A whole number; `null` is the same as nothing.
+    /// A whole number; `null` counts as absent.
     pub fn optional_number(&mut self, field: &str) -> Result<Option<u64>, BodyError> {
         match self.0.remove(field) {
             Some(Value::Null) | None => Ok(None),
@@ -149,7 +149,7 @@ impl Fields {
         }
     }
 
-    /// Nothing is an object without keys.
+    /// An absent key counts as an empty object.
     pub fn optional_object(&mut self, field: &str) -> Result<Map<String, Value>, BodyError> {
         match self.0.remove(field) {
             Some(Value::Object(values)) => Ok(values),
@@ -158,7 +158,7 @@ impl Fields {
         }
     }
 
-    /// For objects that have no other keys than `known`, which were asked for before.
+    /// Refuses the object if a key is left; `known` are the keys that were read before, for the message.
     pub fn nothing_else(self, known: &[&str]) -> Result<(), BodyError> {
         match self.0.keys().next() {
             None => Ok(()),
@@ -181,7 +181,7 @@ fn wrong(field: &str, expected: Expected) -> BodyError {
     BodyError::Wrong { field: field.to_owned(), expected }
 }
 
-/// A client's own word must not fill the answer.
+/// Shortens a key of the client, so that it cannot fill the answer.
 fn short(name: &str) -> String {
     match name.char_indices().nth(LONGEST_NAME) {
         Some((end, _)) => format!("{}...", &name[..end]),

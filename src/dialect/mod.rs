@@ -1,4 +1,5 @@
-//! Wire dialects: each turns frames into [`Inbound`] and [`Delivery`] into frames. Pure: no sockets, no sessions.
+//! Wire dialects: each decodes frames into [`Inbound`] and encodes [`Delivery`] as frames. They know no sockets and no
+//! sessions.
 
 pub mod aicore;
 pub mod api;
@@ -17,7 +18,7 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// In bytes.
+    /// Size in bytes.
     pub fn size(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -25,7 +26,6 @@ impl Frame {
         }
     }
 
-    /// `None` for a binary frame.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -41,52 +41,52 @@ pub enum Received<'a> {
     Binary(&'a Bytes),
 }
 
-/// One wire protocol spoken on one connection. Reading is pure, so that a long frame can be read on another thread;
-/// writing is the encoder's, which may keep state.
+/// One wire format on one connection. Decoding is pure, so that a long frame can be decoded on another thread. Encoding
+/// is done by the encoder, which may keep state.
 pub trait Dialect: Send + Sync + 'static {
     type Error: FrameError;
     type Encoder: Encoder<Error = Self::Error>;
 
     fn decode(&self, frame: Received<'_>) -> Result<Inbound, Refusal<Self::Error>>;
 
-    /// For one connection.
+    /// A new encoder for one connection.
     fn encoder(&self) -> Self::Encoder;
 }
 
-/// Writes what one client is told, in order.
+/// Encodes everything that one client is sent, in order.
 pub trait Encoder: Send + 'static {
     type Error: FrameError;
 
-    /// Appends what a client is told before its history.
+    /// Appends the frames before the replay.
     fn greet(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>);
 
-    /// Appends what a client is told after its history.
+    /// Appends the frames after the replay.
     fn settle(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>);
 
-    /// Appends the frames that tell `delivery`; none if this dialect cannot say it.
+    /// Appends the frames of `delivery`; none if the dialect cannot express it.
     fn encode(&mut self, delivery: &Delivery, frames: &mut Vec<Frame>);
 
-    /// Appends the frame that tells the client what was wrong with one of its own.
+    /// Appends the error frame for a refused frame of the client.
     fn refuse(&mut self, refusal: &Refusal<Self::Error>, frames: &mut Vec<Frame>);
 }
 
-/// What a dialect says about a frame that it cannot read; always the client's mistake.
+/// Why a dialect cannot read a frame; always the client's mistake.
 pub trait FrameError: std::error::Error + Send + Sync + 'static {
-    /// A frame that is longer than the connection takes.
+    /// The frame is longer than the connection allows.
     fn too_large(size: usize, limit: usize) -> Self;
 
-    /// A frame that made the decoder fail.
+    /// The decoder panicked on the frame.
     fn unreadable() -> Self;
 
-    /// A word for programs and metrics; people get the text.
+    /// For programs and metrics; people get the text.
     fn code(&self) -> &'static str;
 }
 
-/// A frame that was not taken. The client is told; the connection stays open.
+/// A refused frame. The client gets an error; the connection stays open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal<E> {
     pub error: E,
-    /// The client's number of the refused command, if it could be read.
+    /// The request number of the refused command, if it could be read.
     pub request: Option<RequestNo>,
 }
 

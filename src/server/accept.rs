@@ -1,4 +1,5 @@
-//! The accept loop: limits before anything is read, a deadline for headers, and no error that ends it.
+//! The accept loop. It applies the connection limits before anything is read, gives headers a deadline, and survives
+//! every accept error.
 
 use super::AppState;
 use super::admission::Admission;
@@ -24,11 +25,12 @@ use tracing::{debug, warn};
 
 /// Longest request line with headers; hyper answers longer ones with 431.
 const HEADER_LIMIT: usize = 16 * 1024;
-/// Without free file descriptors every accept fails at once; waiting lets other connections end.
+/// Shortest wait after a failed accept. Without free file descriptors every accept fails at once; waiting lets other
+/// connections end.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const LOG_PAUSE: Duration = Duration::from_secs(1);
-/// Small enough for the empty send buffer of any new connection.
+/// Small enough for the empty send buffer of a new connection, so one `try_write` sends all of it.
 const OVERLOADED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: text/plain\r\nRetry-After: 5\r\nContent-Length: 34\r\n\r\nToo many connections, come later.\n";
 
 #[derive(Debug)]
@@ -72,12 +74,12 @@ impl Acceptor {
         }
     }
 
-    /// Every connection, WebSockets included, is over.
+    /// Waits until every connection is closed, WebSockets included.
     pub(super) async fn drained(&self) {
         self.admission.drained().await;
     }
 
-    /// Ends what is left of plain HTTP at once.
+    /// Cuts the HTTP connections that are still open.
     pub(super) fn cut(&self) {
         self.http.cut.cancel();
     }
@@ -87,22 +89,22 @@ impl Acceptor {
             Ok(permit) => permit,
             Err(reason) => {
                 self.state.metrics.connection_refused(reason);
-                // Best effort: the connection ends here, whether or not its peer learns why. A peer that waits for
-                // a handshake could not read it.
+                // Best effort: the connection is dropped either way. Under TLS the client is still waiting for a
+                // handshake and could not read a plain response.
                 if self.tls.is_none() {
                     let _ = stream.try_write(OVERLOADED);
                 }
                 return;
             }
         };
-        // Packets are small and somebody is waiting for each of them.
+        // Packets are small and latency matters, so they are not held back to be merged.
         if let Err(err) = stream.set_nodelay(true) {
             debug!(%err, "a connection was gone before it was served");
             return;
         }
         let connection = Connection::new(stream, permit, self.state.config.limits.write);
         let (http, heard) = (self.http.clone(), connection.heard());
-        // Two kinds of tasks, so that a plain connection has no room for TLS.
+        // Two kinds of tasks, so that the task of a plain connection does not reserve memory for TLS.
         match self.tls.clone() {
             None => self.tasks.spawn("connection", http.serve(connection, heard, peer)),
             Some(tls) => {
@@ -112,11 +114,11 @@ impl Acceptor {
     }
 }
 
-/// What happens on a connection.
+/// What every connection task needs to serve HTTP.
 #[derive(Debug, Clone)]
 struct Http {
     router: Router,
-    /// How long headers may take, and a handshake before them.
+    /// Deadline for the headers, and for the TLS handshake before them.
     header: Duration,
     stop: CancellationToken,
     cut: CancellationToken,
@@ -130,7 +132,7 @@ impl Http {
             Some(Ok(Ok(None))) => debug!("a client spoke plain HTTP and was told to use https"),
             Some(Ok(Err(err))) => debug!(%err, "a TLS handshake failed"),
             Some(Err(_)) => debug!("a TLS handshake took too long"),
-            // The gateway ends.
+            // The gateway is stopping.
             None => (),
         }
     }
@@ -170,13 +172,13 @@ impl Http {
     }
 }
 
-/// These say something about one connection, not about us.
+/// Errors that concern one connection only; the listener itself is fine.
 fn is_the_peers(err: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(err.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// Errors of accept in a row.
+/// Counts consecutive accept errors, for the backoff and for rate-limiting the log.
 #[derive(Debug, Default)]
 struct Trouble {
     times: u32,

@@ -1,5 +1,5 @@
-//! How many connections there are, in all and from each address. A permit belongs to the connection itself,
-//! so a WebSocket counts until its last byte.
+//! Limits on open connections, in total and per address. Each connection holds its permit until it is closed, so a
+//! WebSocket counts for its whole life.
 
 use crate::config::Limits;
 use crate::metrics::{ConnectionRefused, Held, Metrics};
@@ -48,14 +48,14 @@ impl Admission {
         })
     }
 
-    /// Returns when every permit is gone.
+    /// Waits until every permit is dropped.
     pub(super) async fn drained(&self) {
         self.tracker.close();
         self.tracker.wait().await;
     }
 }
 
-/// One open connection.
+/// Held by one open connection; dropping it frees the place.
 #[derive(Debug)]
 pub(super) struct Permit {
     address: IpAddr,
@@ -76,7 +76,7 @@ impl Drop for Permit {
     }
 }
 
-/// Nothing panics while the lock is held, so a poisoned count is still right.
+/// Nothing panics while the lock is held, so the counts are right even if the mutex is poisoned.
 fn locked(open: &Mutex<HashMap<IpAddr, usize>>) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }

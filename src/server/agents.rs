@@ -1,5 +1,5 @@
-//! The work of agents over HTTP: compare it, look at it, and decide what becomes of it. The same as the packets, for
-//! whoever has no socket.
+//! Agents' results over HTTP: compare them, show a diff, list backups, and accept, discard or restore. Clients without
+//! a socket get the same operations as the packets offer.
 
 use super::AppState;
 use super::body::{BadRequest, Object, Parameters};
@@ -34,7 +34,7 @@ pub(super) fn routes() -> Router<AppState> {
 
 #[derive(Debug, Deserialize)]
 struct Compare {
-    /// Such as `1,2,4`; all without it.
+    /// Comma-separated slots such as `1,2,4`; all agents if absent.
     agents: Option<String>,
     check: Option<bool>,
 }
@@ -46,7 +46,7 @@ struct Diff {
 
 #[derive(Debug, Deserialize)]
 struct Backups {
-    /// What can be brought back there; all without it.
+    /// Only backups that can be restored on this agent's channel; all backups if absent.
     agent: Option<String>,
 }
 
@@ -110,7 +110,7 @@ async fn restore(
     place: Place,
     order: Object,
 ) -> Result<Response, Refused> {
-    // A path of `null` is everything. It has to be said, so that a forgotten key does not bring everything back.
+    // `null` means every file. The key is required, so that forgetting it does not restore everything.
     let (run, backup, path) = order.take(&["run", "backup", "path"], |fields| {
         let (run, backup) = (fields.optional_number("run")?, fields.optional_text("backup")?);
         Ok((run, backup, fields.nullable_text("path")?))
@@ -225,7 +225,7 @@ async fn find(
     Ok((open(state, principal, &id).await?, agent))
 }
 
-/// Only what exists: asking about a session must not make one.
+/// Opens only a session that exists: asking about a session must not create one.
 async fn open(
     state: &AppState,
     principal: &crate::message::Principal,
@@ -244,11 +244,11 @@ fn fresh(body: &Value) -> Response {
     ([(CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
-/// Told as `{"error": ..., "code": ...}`.
+/// Sent as `{"error": ..., "code": ...}`.
 #[derive(Debug)]
 enum Refused {
     Request(BadRequest),
-    /// Neither a run nor a backup, or both.
+    /// The body names neither a run nor a backup, or names both.
     NoPoint,
     UnknownSession,
     UnknownAgent,

@@ -1,4 +1,4 @@
-//! How clients of the packet dialect come in: upgrade, first packet, the door, and then the common socket loop.
+//! Sockets of the AIcore dialect: upgrade, first packet, the door, and then the common socket loop.
 
 use super::AppState;
 use super::caller::Visitor;
@@ -25,11 +25,11 @@ use std::sync::Arc;
 use tracing::debug;
 
 pub(super) fn routes() -> Router<AppState> {
-    // The last part is Japanese and arrives percent-encoded in whatever way the client likes; the extractor decodes it.
+    // The last segment is Japanese, and clients percent-encode it in different ways; the extractor decodes it.
     Router::new().route("/core/ws/{name}", any(upgrade))
 }
 
-/// The socket is told only after the upgrade what it is for, so the transport takes the longest of all limits.
+/// The first packet names the channel, so at the upgrade the frame limit is the largest of all channels.
 async fn upgrade(
     State(state): State<AppState>,
     Path(name): Path<String>,
@@ -49,7 +49,8 @@ async fn upgrade(
         .on_upgrade(move |socket| serve(state, visitor.ok(), socket, heard))
 }
 
-/// Meeting takes more room than talking and is soon over, so both are in memory only while they last.
+/// The future of the handshake is large and short-lived. It is boxed apart from the socket loop, so that its memory is
+/// freed when the handshake ends.
 fn serve(
     state: AppState,
     visitor: Option<Grant>,
@@ -65,14 +66,14 @@ fn serve(
     }
 }
 
-/// A socket that has its place, until it is closed.
+/// An attached socket, with its loop still to be run.
 struct Talk {
     talking: Pin<Box<dyn Future<Output = End> + Send>>,
     place: SocketPlace,
     counted: Held,
 }
 
-/// `None`: it was not let in, or did not want to.
+/// `None`: the socket was refused, or the client left.
 async fn meet(
     state: AppState,
     visitor: Option<Grant>,
@@ -119,7 +120,7 @@ async fn reject(state: &AppState, mut socket: WebSocket, rejection: &Rejection, 
     }
 }
 
-/// `None`: the peer left before it said anything, or the gateway is stopping.
+/// `None`: the client left before its first packet, or the gateway is stopping.
 async fn first_packet(
     state: &AppState,
     socket: &mut WebSocket,
@@ -134,7 +135,7 @@ async fn first_packet(
     }
 }
 
-/// What a connect packet asks for.
+/// Translates a connect packet for the door.
 fn hello(state: &AppState, connect: &Connect) -> Hello {
     let limits = &state.config.limits;
     let (frame_limit, devices) = match connect.channel {

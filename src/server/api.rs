@@ -1,4 +1,4 @@
-//! How clients of the session API come in: a WebSocket that begins with a hello, or a stream of events over HTTP.
+//! Clients of the session API: a WebSocket that begins with a hello, or server-sent events over HTTP.
 
 use super::AppState;
 use super::body::Parameters;
@@ -29,7 +29,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use tracing::debug;
 
-/// The id of the last event that a browser's `EventSource` has seen.
+/// Sent by a browser's `EventSource` when it reconnects: the order of the last event it received.
 const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) fn routes() -> Router<AppState> {
@@ -75,7 +75,7 @@ async fn serve(state: AppState, visitor: Option<Grant>, mut socket: WebSocket, h
     debug!(%end, "socket closed");
 }
 
-/// `None`: the peer left before it said anything, or the gateway is stopping. Else a code and a text.
+/// `None`: the client left before its hello, or the gateway is stopping. An error is a code and a text.
 async fn first_hello(
     state: &AppState,
     socket: &mut WebSocket,
@@ -112,7 +112,7 @@ async fn reject(
     }
 }
 
-/// What a hello asks for.
+/// Translates a hello for the door.
 fn wanted(state: &AppState, hello: &Hello) -> door::Hello {
     door::Hello {
         token: hello.token.clone(),
@@ -129,7 +129,7 @@ fn wanted(state: &AppState, hello: &Hello) -> door::Hello {
     }
 }
 
-/// What a stream of events is asked for with.
+/// Query parameters of `/api/events`.
 #[derive(Debug, Deserialize)]
 struct EventsQuery {
     session: Option<String>,
@@ -137,7 +137,7 @@ struct EventsQuery {
     history: Option<usize>,
 }
 
-/// Everything that happens in a session, as server-sent events: the frames of the WebSocket, one after the other.
+/// Streams all channels of a session as server-sent events; each event carries one frame of the WebSocket format.
 async fn events(
     State(state): State<AppState>,
     Extension(heard): Extension<Heard>,
@@ -199,25 +199,25 @@ fn stream_of(state: &AppState, entered: Entered, locale: Locale) -> Response {
         let event = outgoing.next().await?;
         Some((Ok::<_, Infallible>(event), outgoing))
     });
-    // Proxies must hand each event on as it comes.
+    // Tells a proxy not to buffer, so that each event arrives at once.
     let headers = [("x-accel-buffering", "no")];
     (headers, Sse::new(events).keep_alive(KeepAlive::default())).into_response()
 }
 
-/// One stream of events. Dropped when its client leaves.
+/// One stream of server-sent events. Dropped when its client leaves.
 struct Outgoing {
     reader: Reader,
     encoder: ApiEncoder,
     greeting: Greeting,
     terms: Terms,
-    /// Frames that are not sent yet, each with the order of its event.
+    /// Frames still to be sent, each with the order of its event.
     ready: VecDeque<(Option<Order>, Frame)>,
     _place: SocketPlace,
     _counted: Held,
 }
 
 impl Outgoing {
-    /// `None`: the stream ends; the client comes back with the order that it has seen.
+    /// `None` ends the stream; the client reconnects with the last order it has seen.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((order, frame)) = self.ready.pop_front() {

@@ -1,4 +1,4 @@
-//! The page in `web/`, compiled in, and the headers that keep it to itself.
+//! The page in `web/`, compiled into the binary, and the security headers of every response.
 
 use super::{AppState, language};
 use axum::Router;
@@ -18,7 +18,7 @@ macro_rules! embedded {
     };
 }
 
-/// Every file of `web/` under its path there; a test compares the two.
+/// Every file of `web/` with its path; a test compares this list with the directory.
 const FILES: &[(&str, &[u8])] = embedded![
     "address.js",
     "agents.css",
@@ -97,7 +97,7 @@ const FILES: &[(&str, &[u8])] = embedded![
     "protocol/voice.js",
 ];
 
-/// Nothing from elsewhere, nothing inline, and nobody may frame us.
+/// Loads nothing from other sites, allows no inline scripts or styles, and forbids framing.
 const POLICY: &str = "default-src 'self'; img-src 'self' data: blob:; connect-src 'self' ws: wss:; \
     style-src 'self'; script-src 'self'; worker-src 'self' blob:; media-src 'self' blob:; \
     frame-ancestors 'none'; base-uri 'none'";
@@ -109,7 +109,7 @@ pub(super) fn routes() -> Router<AppState> {
     )
 }
 
-/// Adds to every response what a browser should know about it.
+/// Adds the security headers to a response.
 pub(super) async fn harden(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
@@ -130,7 +130,7 @@ pub(super) fn answer(path: &str, headers: &HeaderMap) -> Response {
     (common, [(CONTENT_TYPE, content_type(name))], *bytes).into_response()
 }
 
-/// Not a secret and not a proof: it only has to change when the file does.
+/// An ETag. It is no checksum against tampering; it only has to change when the file does.
 fn tag(bytes: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);

@@ -1,5 +1,5 @@
-//! Backups of a project over HTTP: list them, and bring the project or one file of it back. A restore does not
-//! wait for agents: what is there is backed up first, and whoever wants a quiet project stops them before.
+//! File backups of a project over HTTP: list them, and restore the project or one file. A restore does not wait for
+//! running agents. It backs up the current files first; a user who wants a quiet project stops the agents before.
 
 use super::AppState;
 use super::body::{BadRequest, Object, Parameters};
@@ -39,7 +39,7 @@ impl From<Backup> for Row {
     }
 }
 
-/// Of which project; the gateway's own, if nothing is said.
+/// The project to use; the gateway's own if absent.
 #[derive(Debug, Deserialize)]
 struct Which {
     project: Option<PathBuf>,
@@ -64,8 +64,8 @@ async fn restore(
     let unknown = LibraryError::Files(FileError::NotInBackup);
     let Ok(Path((day, time))) = place else { return Err(unknown.into()) };
     let moment = Moment::parse(&day, &time).ok_or(unknown)?;
-    // A path of `null` is everything. It has to be said, so that a forgotten key does not bring everything back. Without
-    // a project it is the gateway's own.
+    // A path of `null` means every file. The key is required, so that forgetting it does not restore everything.
+    // Without `project` the gateway's own project is restored.
     let (path, project) = order.take(&["path", "project"], |fields| {
         Ok((fields.nullable_text("path")?, fields.optional_text("project")?.map(PathBuf::from)))
     })?;
@@ -77,7 +77,7 @@ async fn restore(
     Ok(Json(json!({"written": written, "removed": removed})).into_response())
 }
 
-/// Told as `{"error": ..., "code": ...}`.
+/// Sent as `{"error": ..., "code": ...}`.
 #[derive(Debug)]
 enum Refused {
     Request(BadRequest),

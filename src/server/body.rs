@@ -1,5 +1,5 @@
-//! Bodies of requests are read as a whole before anybody looks at them: short, and within a time. Those of our own API
-//! are JSON objects, and what is wrong with one is told to people.
+//! Request bodies are read whole before any handler runs, with a size limit and a deadline. Bodies of our own API are
+//! JSON objects; errors in them are explained to the user.
 
 use super::AppState;
 use super::language;
@@ -18,10 +18,10 @@ use serde_json::json;
 use std::convert::Infallible;
 use tokio::time::timeout;
 
-/// Files come over the WebSocket.
+/// Bodies are small; files are uploaded over the WebSocket.
 pub(super) const LIMIT: usize = 64 * 1024;
 
-/// Middleware behind the guard. A client that does not send what it announced would hold its connection for ever.
+/// Middleware behind the guard. The deadline is for clients that announce a body and never send it.
 pub(super) async fn collect(
     State(state): State<AppState>,
     request: Request,
@@ -38,8 +38,8 @@ pub(super) async fn collect(
     }
 }
 
-/// A request's body as an object. It has to be announced as JSON: a page of another site can send what is not without
-/// being asked.
+/// A request's body as a JSON object. The content type must be JSON: browsers let a page of another site send other
+/// types without a CORS preflight.
 #[derive(Debug)]
 pub(super) struct Object {
     locale: Locale,
@@ -65,7 +65,7 @@ impl FromRequest<AppState> for Object {
 }
 
 impl Object {
-    /// What `take` reads of it, and nothing else than `known` is in it.
+    /// Reads the object with `take` and refuses it if it has keys other than `known`.
     pub(super) fn take<T>(
         self,
         known: &[&str],
@@ -83,7 +83,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
-/// Parameters in the address.
+/// Query parameters; ones that cannot be read are answered with `bad_request`.
 #[derive(Debug)]
 pub(super) struct Parameters<T>(pub(super) T);
 
@@ -101,7 +101,7 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for Parameters<T> {
     }
 }
 
-/// The client's mistake, told as `{"error": ..., "code": "bad_request"}`.
+/// The client's mistake, sent as `{"error": ..., "code": "bad_request"}`.
 #[derive(Debug)]
 pub(super) struct BadRequest {
     pub(super) status: StatusCode,
@@ -125,6 +125,6 @@ impl IntoResponse for BadRequest {
 }
 
 fn refuse(status: StatusCode, name: &str) -> Response {
-    // What is left of the body would be taken for the next request.
+    // The rest of the body is unread and would be parsed as the next request.
     (status, [(CONNECTION, "close")], language::plain(name)).into_response()
 }

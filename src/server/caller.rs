@@ -1,5 +1,5 @@
-//! Who asks: every request for somebody's own things names its principal through this. A secret comes as bearer
-//! header or as cookie; browsers open WebSockets without headers of their own, so they need the latter.
+//! Authenticates requests. The secret comes as a bearer header or as a cookie; browsers cannot set headers on a
+//! WebSocket, so they need the cookie.
 
 use super::{AppState, language};
 use crate::auth::Grant;
@@ -12,19 +12,19 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::convert::Infallible;
 
-/// The person behind a request; requests of nobody are answered by 401.
+/// The authenticated user of a request; requests without a valid login are answered with 401.
 #[derive(Debug)]
 pub(super) struct Caller(pub(super) Principal);
 
-/// The same for requests that nobody may make, too.
+/// For routes that are also open without a login: the login, or why there is none.
 #[derive(Debug)]
 pub(super) struct Visitor(pub(super) Result<Grant, Unauthorized>);
 
-/// Why a request is nobody's.
+/// Why a request is not authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unauthorized {
     NoSecret,
-    /// It never was good, has expired, or was taken back.
+    /// The secret is unknown, expired or revoked.
     BadSecret,
 }
 
@@ -45,13 +45,13 @@ impl FromRequestParts<AppState> for Visitor {
 }
 
 impl IntoResponse for Unauthorized {
-    /// Existing clients log their user out when they see this.
+    /// Existing clients log their user out when they see a 401.
     fn into_response(self) -> Response {
         let detail = match self {
             Self::NoSecret => "Not authenticated",
             Self::BadSecret => "Could not validate credentials",
         };
-        // Existing clients know `detail` by its words; the other one is for people.
+        // Existing clients compare the text of `detail`, so it is not translated; `error` is for people.
         let error = language::spoken().word(detail);
         let body = json!({"detail": detail, "error": error, "code": "unauthorized"});
         let headers = [
@@ -62,14 +62,13 @@ impl IntoResponse for Unauthorized {
     }
 }
 
-/// The secret in the bearer header, if there is one.
 pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, secret) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
 }
 
-/// A bearer header goes before the cookie: who sends one means it.
+/// A bearer header takes precedence over the cookie, because it was set on purpose.
 fn identify(headers: &HeaderMap, state: &AppState) -> Result<Grant, Unauthorized> {
     let secret = match bearer(headers) {
         Some(secret) => secret,

@@ -1,5 +1,5 @@
-//! One TCP connection with its permit. A peer that takes nothing for too long loses it, in plain HTTP and as
-//! a WebSocket alike.
+//! One TCP connection with its permit. A write that makes no progress for too long fails, both in plain HTTP and on a
+//! WebSocket.
 
 use super::admission::Permit;
 use std::io;
@@ -12,15 +12,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// When the peer was last heard, down to single bytes: a peer in the middle of a long message is not silent,
-/// although it cannot answer pings meanwhile.
+/// When the last byte of the peer arrived. Bytes count, not messages: a peer in the middle of a long message is alive,
+/// although it cannot answer pings until the message is sent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heard(Arc<Ear>);
 
 #[derive(Debug, Default)]
 struct Ear {
     last: AtomicU64,
-    /// How many bytes are still listened to; 0 means any number, and [`SPENT`] none.
+    /// How many more bytes may be read; 0 means any number, and [`SPENT`] none.
     allowance: AtomicU64,
 }
 
@@ -35,7 +35,7 @@ impl Heard {
         Duration::from_millis(millis().saturating_sub(self.0.last.load(Relaxed)))
     }
 
-    /// From now on only so many bytes: nobody knows yet who this is, and a long message would be kept in memory.
+    /// Limits how many more bytes are read. Until the peer is authenticated, its messages must not fill the memory.
     pub(super) fn restrict(&self, bytes: usize) {
         self.0.allowance.store(u64::try_from(bytes).unwrap_or(SPENT - 1).max(1), Relaxed);
     }
@@ -44,7 +44,8 @@ impl Heard {
         self.0.allowance.store(0, Relaxed);
     }
 
-    /// Called by the connection alone, so nobody changes the number in between but the two above.
+    /// The load and the store need not be one atomic step: the task that reads this connection is also the one that
+    /// changes the allowance.
     fn hear(&self, bytes: usize) -> io::Result<()> {
         self.touch();
         match self.0.allowance.load(Relaxed) {
@@ -59,7 +60,7 @@ impl Heard {
     }
 }
 
-/// Since the first use.
+/// Milliseconds since the first call.
 fn millis() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
@@ -70,7 +71,7 @@ pub(super) struct Connection<S = TcpStream> {
     stream: S,
     heard: Heard,
     patience: Duration,
-    /// Runs while the peer's side is full.
+    /// Runs while the send buffer is full.
     stalled: Option<Pin<Box<Sleep>>>,
     _permit: Option<Permit>,
 }
@@ -84,7 +85,7 @@ impl Connection {
         self.heard.clone()
     }
 
-    /// Waits for it and leaves it to be read; `None` if the peer has nothing to say.
+    /// Waits for the first byte without consuming it; `None` if the peer closes without sending.
     pub(super) async fn first_byte(&self) -> io::Result<Option<u8>> {
         let mut first = [0];
         let read = self.stream.peek(&mut first).await?;
@@ -93,14 +94,14 @@ impl Connection {
 }
 
 impl<S: AsyncWrite + Unpin> Connection<S> {
-    /// Lets progress pass, and turns a standstill into an error.
+    /// Passes progress through; a write that is stalled for longer than `patience` becomes an error.
     fn watch<T>(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            // A peer that makes room again is alive; while it was full, nobody could ask it.
+            // A peer that takes data again is alive; while its buffer was full, no ping could reach it.
             if self.stalled.take().is_some() {
                 self.heard.touch();
             }

@@ -1,5 +1,5 @@
-//! `control.sock` in the data directory: how other commands of `kakehashi` reach the running gateway.
-//! One JSON line in, one out; whoever may open the file is the operator.
+//! `control.sock` in the data directory: how other `kakehashi` commands reach the running gateway.
+//! One JSON line in, one out. Whoever may open the file is the operator; the file's mode is 0600.
 
 use super::AppState;
 use crate::config::{self, User};
@@ -21,7 +21,7 @@ use tracing::{debug, info, warn};
 
 /// Longest line either side reads.
 const LINE_LIMIT: u64 = 64 * 1024;
-/// Fits into a line even when every byte needs six for its escape.
+/// Longest text of `say`. It fits into a line even when every byte needs six for its escape.
 const TEXT_LIMIT: usize = 10 * 1024;
 /// Callers are served one after the other, so none may take long.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -29,11 +29,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const STALLED: Duration = Duration::from_secs(1);
 /// A restore copies as long as the disk does.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(60 * 60);
-/// A deletion ends agents and waits for the disk.
+/// A deletion stops agents and waits for the disk.
 const DELETE_PATIENCE: Duration = Duration::from_secs(60);
 const BACKLOG: u32 = 16;
 
-/// `{"say": "..."}`, `{"restore": {...}}`, `{"delete_session": "ws-..."}` `{"reload_users": "FILE"}`
+/// `{"say": "..."}`, `{"restore": {...}}`, `{"delete_session": "ws-..."}`, `{"reload_users": "FILE"}`
 /// or `{"logout": "NAME"}`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -66,7 +66,7 @@ pub enum ControlError {
     Broken(#[from] io::Error),
 }
 
-/// Tells every session of the gateway that uses `data`; returns how many there were.
+/// Shows a text in every session of the gateway that uses `data`; returns how many sessions there were.
 pub async fn say(data: &Path, text: &str) -> Result<usize, ControlError> {
     if text.len() > TEXT_LIMIT {
         return Err(ControlError::TooLong);
@@ -74,8 +74,8 @@ pub async fn say(data: &Path, text: &str) -> Result<usize, ControlError> {
     done(send(data, &Order::Say(text.to_owned()), PATIENCE * 2).await?)
 }
 
-/// Brings files of a backup back; returns how many were written and removed. The gateway that uses `data` has to know
-/// this project.
+/// Restores files from a backup; returns how many were written and removed. The project must be one of the gateway that
+/// uses `data`.
 pub async fn restore(
     data: &Path,
     project: &Path,
@@ -91,18 +91,18 @@ pub async fn restore(
     }
 }
 
-/// Deletes a session of the gateway that uses `data`, whoever it belongs to.
+/// Deletes a session of the gateway that uses `data`, whoever owns it.
 pub async fn delete_session(data: &Path, id: &SessionId) -> Result<(), ControlError> {
     let order = Order::DeleteSession(id.to_string());
     done(send(data, &order, DELETE_PATIENCE + PATIENCE).await?).map(|_| ())
 }
 
-/// Makes the gateway that uses `data` read its users again from this file.
+/// Makes the gateway that uses `data` reload its users from this file.
 pub async fn reload_users(data: &Path, file: &Path) -> Result<(), ControlError> {
     done(send(data, &Order::ReloadUsers(file.to_owned()), PATIENCE * 2).await?).map(|_| ())
 }
 
-/// Ends all logins of one person; returns how many there were.
+/// Ends all logins of one user; returns how many there were.
 pub async fn logout(data: &Path, name: &str) -> Result<usize, ControlError> {
     done(send(data, &Order::Logout(name.to_owned()), PATIENCE * 2).await?)
 }
@@ -124,7 +124,7 @@ async fn send(data: &Path, order: &Order, patience: Duration) -> Result<Answer, 
     Ok(timeout(patience, ask(&mut stream, order)).await.map_err(io::Error::from)??)
 }
 
-/// An answer that was not hoped for.
+/// Any answer other than the expected one is an error.
 impl From<Answer> for ControlError {
     fn from(answer: Answer) -> Self {
         match answer {
@@ -136,7 +136,7 @@ impl From<Answer> for ControlError {
     }
 }
 
-/// Listens until the gateway stops. A gateway that cannot be spoken to this way still serves.
+/// Listens until the gateway stops. Without a control socket the gateway still serves; it only logs a warning.
 pub(super) fn start(state: &AppState, tasks: Tasks) {
     let path = path(&state.config.data);
     match listen(&path) {
@@ -150,12 +150,11 @@ pub(super) fn start(state: &AppState, tasks: Tasks) {
     }
 }
 
-/// Where the socket of the gateway with this data directory is.
 pub fn path(data: &Path) -> PathBuf {
     data.join("control.sock")
 }
 
-/// Whatever has the name is left over: the lock on the data directory is ours.
+/// A socket file that exists already is stale: we hold the lock on the data directory.
 fn listen(path: &Path) -> io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(err) if err.kind() != io::ErrorKind::NotFound => return Err(err),
@@ -163,7 +162,7 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     }
     let socket = UnixSocket::new_stream()?;
     socket.bind(path)?;
-    // Nobody can connect before `listen`, so there is no moment with wider rights.
+    // Nobody can connect before `listen`, so there is no moment with wider permissions.
     std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
     socket.listen(BACKLOG)
 }
@@ -175,7 +174,7 @@ async fn serve(listener: UnixListener, path: PathBuf, state: AppState, tasks: Ta
                 .await
                 .unwrap_or_else(|err| Err(err.into())),
             Err(err) => {
-                // Most likely out of descriptors; the accept loop reports that.
+                // Most likely out of file descriptors; the accept loop reports that.
                 state.stop.run_until_cancelled(tokio::time::sleep(PATIENCE)).await;
                 Err(err)
             }
@@ -200,7 +199,7 @@ async fn obey(mut stream: UnixStream, state: &AppState, tasks: &Tasks) -> io::Re
         Ok(Order::ReloadUsers(file)) => unless_stalled(state, reload(state, &file)).await,
         Ok(Order::Logout(name)) => unless_stalled(state, logout_all(state, &name)).await,
         Ok(Order::DeleteSession(id)) => {
-            // Agents get time to end, and the next caller does not wait for them.
+            // Stopping the agents takes time, and the next control command must not wait for that.
             let state = state.clone();
             tasks.spawn("control-delete", async move {
                 let answer = unless_stalled(&state, delete(&state, &id)).await;
@@ -211,7 +210,7 @@ async fn obey(mut stream: UnixStream, state: &AppState, tasks: &Tasks) -> io::Re
             return Ok(());
         }
         Ok(Order::Restore { project, moment, path }) => {
-            // The next caller does not wait for it.
+            // The next control command must not wait for the restore.
             let state = state.clone();
             tasks.spawn("control-restore", async move {
                 let work = bring_back(&state, &project, &moment, path);
@@ -261,7 +260,7 @@ async fn bring_back(
             info!(%moment, project = %project.display(), written, removed, "restored for the operator");
             Answer::Restored { ok: true, written, removed }
         }
-        // Whoever stands in another directory means another project.
+        // The operator most likely ran the command in the directory of another project.
         Err(LibraryError::UnknownProject) => {
             let others = state.config.projects.iter().map(|(_, path)| path);
             let all = std::iter::once(&state.config.project).chain(others);
@@ -274,7 +273,7 @@ async fn bring_back(
 
 async fn reload(state: &AppState, file: &Path) -> Answer {
     let own = state.config.file.clone().or_else(config::platform_file);
-    // A link and what it leads to are the same file.
+    // Resolves links, so that a link and its target count as the same file.
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if own.as_deref().map(real) != Some(real(file)) {
         let own = own.map_or_else(|| "no file".to_owned(), |own| own.display().to_string());
@@ -287,7 +286,7 @@ async fn reload(state: &AppState, file: &Path) -> Answer {
     if users.is_empty() && !state.config.listen.ip().is_loopback() {
         return refused("others can reach it, so it needs users");
     }
-    // Whoever is to go, or to have another password, does not wait for a box.
+    // More users may need a sandbox. Removing users and changing passwords must work without one.
     if users.len() > state.auth.user_count()
         && let Err(why) = can_serve(state, users.clone()).await
     {
@@ -333,7 +332,7 @@ async fn write_line(stream: &mut UnixStream, value: &impl Serialize) -> io::Resu
     stream.write_all(&line).await
 }
 
-/// A line that is cut off at the limit is no JSON any more and is refused as such.
+/// A line above the limit is cut off and then refused, because it is no longer valid JSON.
 async fn read_line(stream: &mut UnixStream) -> io::Result<String> {
     let mut line = String::new();
     BufReader::new(stream.take(LINE_LIMIT)).read_line(&mut line).await?;

@@ -1,4 +1,4 @@
-//! The cookie of a login. Scripts cannot read it, and no other site's page can make a browser send it.
+//! The login cookie. Scripts cannot read it, and browsers do not send it for pages of other sites.
 
 use super::transport::Transport;
 use crate::auth::Issued;
@@ -6,7 +6,7 @@ use axum::http::HeaderValue;
 use axum::http::header::{COOKIE, HeaderMap};
 use std::sync::Arc;
 
-/// Cookies do not know ports, so two gateways of one machine need two names.
+/// The name contains the port: cookies ignore ports, and one machine may run two gateways.
 #[derive(Debug, Clone)]
 pub struct Cookie {
     name: Arc<str>,
@@ -32,7 +32,7 @@ impl Cookie {
         self.write("", 0, transport)
     }
 
-    /// `None` cannot happen: secrets are letters and digits.
+    /// Never `None` in practice: secrets are letters and digits.
     fn write(&self, secret: &str, seconds: u64, transport: &Transport) -> Option<HeaderValue> {
         let secure = if transport.secure { "; Secure" } else { "" };
         let name = &self.name;

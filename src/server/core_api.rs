@@ -1,5 +1,5 @@
-//! HTTP of the packet dialect's frontends: login, sessions, model settings. What requests and answers look like is
-//! the dialect's business; who may ask what is decided here.
+//! HTTP API for frontends of the AIcore dialect: login, sessions, model settings, file contents. The dialect owns the
+//! format of requests and answers; this file decides who may do what.
 
 use super::AppState;
 use super::caller::Visitor;
@@ -31,13 +31,13 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::error;
 
-/// How much of a file a connection gets at a time.
+/// A file is handed to the connection in pieces of this size.
 const PIECE: usize = 64 * 1024;
-/// Nobody reads more in one list.
+/// Longest list of sessions.
 const MOST_SESSIONS: usize = 1000;
 
 pub(super) fn routes() -> Router<AppState> {
-    // The paths are Japanese and arrive percent-encoded in whatever way the client likes; the extractor decodes them.
+    // The paths are Japanese, and clients percent-encode them in different ways; the extractor decodes them.
     Router::new().route("/core/{*path}", any(dispatch))
 }
 
@@ -72,7 +72,7 @@ async fn dispatch(
         }
         (endpoint, Ok(Grant { principal, .. })) => {
             let patience = ask.state.config.limits.handshake;
-            // A store that does not answer must not leave a client without a word.
+            // A store that does not answer must not leave the client waiting.
             let answered = timeout(patience, ask.answer(endpoint, &principal)).await;
             respond(
                 answered.unwrap_or_else(|_| Err(ask.stalled())).unwrap_or_else(|refused| refused),
@@ -131,7 +131,7 @@ impl Ask {
         http::state(self.locale, ready, self.state.metrics.busy_runs())
     }
 
-    /// What is somebody's own.
+    /// Endpoints that need a login.
     async fn answer(&self, endpoint: Endpoint, principal: &Principal) -> Result<Answer, Answer> {
         match endpoint {
             Endpoint::Who => Ok(http::user(self.locale, principal)),
@@ -139,7 +139,7 @@ impl Ask {
             Endpoint::Models => self.models(principal).await,
             Endpoint::Settings => self.settings(principal).await,
             Endpoint::Sessions => self.sessions(principal).await,
-            // Answered before.
+            // `dispatch` answers these itself.
             Endpoint::Content | Endpoint::Login | Endpoint::Logout | Endpoint::State => {
                 Ok(self.state())
             }
@@ -199,7 +199,7 @@ impl Ask {
         Ok(http::sessions(self.locale, own.collect()))
     }
 
-    /// With the place among those that wait for their files.
+    /// Returns the answer with its permit, which limits how many file contents are in memory at once.
     async fn content(
         &self,
         principal: &Principal,
@@ -218,7 +218,7 @@ impl Ask {
             }
             None => registry.content(principal, session, agent, &request.name).await,
         };
-        // The name may mean what it says, or a file that is only in a copy.
+        // The name may really begin like a path in a copy, or the file may exist only in an agent's copy.
         let read = match (read, in_copy) {
             (Err(HandoutError::Content(ContentError::NotFound)), Some(_)) => {
                 registry.content(principal, session, None, &request.name).await
@@ -279,7 +279,7 @@ impl Ask {
     }
 }
 
-/// Local time, in the form of all lists.
+/// Local time, in the format of the file lists.
 fn shown(time: SystemTime) -> String {
     let time = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
     time.to_zoned(TimeZone::system()).strftime("%Y/%m/%d %H:%M:%S").to_string()
@@ -289,18 +289,18 @@ pub(super) fn respond(answer: Answer) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        // Tokens and conversations have no place in a cache.
+        // Tokens and conversations must not be cached.
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
     (status, headers, answer.body).into_response()
 }
 
-/// The place is given up when the client has taken nearly everything, or is gone.
+/// The permit is released when the client has received nearly everything, or has left.
 fn respond_slowly(answer: Answer, place: OwnedSemaphorePermit) -> Response {
     let Answer { status, body } = answer;
     let length = body.len();
     let mut response = respond(Answer { status, body: String::new() });
-    // A connection lets go of a body when it has all of it, written or not, so it gets a little at a time.
+    // hyper drops a body once it has buffered all of it, written or not, so it gets one small piece at a time.
     let pieces = unfold((Bytes::from(body), place), |(mut rest, place)| async move {
         let piece = rest.split_to(rest.len().min(PIECE));
         (!piece.is_empty()).then(|| (Ok::<_, Infallible>(piece), (rest, place)))

@@ -1,4 +1,4 @@
-//! Pages of `allowed_origins` may read what we answer. Everybody else was stopped by the guard before this.
+//! CORS: pages of `allowed_origins` may read our answers. The guard has already refused all other origins.
 
 use super::AppState;
 use axum::extract::{Request, State};
@@ -11,14 +11,14 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-/// What a page may do after it has asked; browsers remember it for ten minutes.
+/// The answer to a preflight; browsers cache it for ten minutes.
 const PREFLIGHT: [(axum::http::HeaderName, &str); 3] = [
     (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
     (ACCESS_CONTROL_ALLOW_HEADERS, "content-type, authorization"),
     (ACCESS_CONTROL_MAX_AGE, "600"),
 ];
 
-/// Middleware behind the guard. A preflight carries no login, so it is answered before anybody asks for one.
+/// Middleware behind the guard. A preflight carries no login, so it is answered before the login is checked.
 pub(super) async fn share(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let listed = &state.config.allowed_origins;
     let origin = listed_origin(listed, request.headers());
@@ -31,7 +31,7 @@ pub(super) async fn share(State(state): State<AppState>, request: Request, next:
     };
     let headers = response.headers_mut();
     if !listed.is_empty() {
-        // Also where nothing is allowed: a cache must not hand that answer to a page that may read it.
+        // Also without an allowed origin: a cache must not serve that answer to a page whose origin is allowed.
         headers.append(VARY, HeaderValue::from_static("Origin"));
     }
     if let Some(origin) = origin {
@@ -41,7 +41,7 @@ pub(super) async fn share(State(state): State<AppState>, request: Request, next:
     response
 }
 
-/// As the browser has written it, because it compares every letter.
+/// Spelled exactly as the browser sent it, because the browser compares it byte by byte.
 fn listed_origin(listed: &[String], headers: &HeaderMap) -> Option<HeaderValue> {
     let origin = headers.get(ORIGIN)?;
     let text = origin.to_str().ok()?.to_ascii_lowercase();

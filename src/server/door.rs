@@ -1,5 +1,5 @@
-//! The way into a session, the same for every dialect and transport: who it is, whether there is room, which session, and
-//! what is seen of it. A dialect brings how its hello is read and how a refusal looks.
+//! The way into a session, shared by every dialect and transport: login, limits, session, view, attached reader. A
+//! dialect only brings how its hello is read and how a refusal looks.
 
 use super::AppState;
 use super::connection::Heard;
@@ -15,13 +15,13 @@ use axum::http::StatusCode;
 use tokio::time::timeout;
 use tracing::error;
 
-/// A session may be unloaded in the very moment a socket arrives; a new one is ready at the next try.
+/// A session may be unloaded just as a socket arrives; the next try loads it again.
 const ATTACH_TRIES: usize = 3;
 
-/// What a client wants when it comes.
+/// What a client asks for when it connects.
 #[derive(Debug, Clone)]
 pub(super) struct Hello {
-    /// A secret in the hello itself wins over that of the request.
+    /// A secret in the hello takes precedence over the one in the request.
     pub(super) token: Option<String>,
     /// `None`: a new session.
     pub(super) session: Option<SessionName>,
@@ -37,35 +37,35 @@ pub(super) struct Hello {
     pub(super) frame_limit: usize,
 }
 
-/// What becomes of a client that names a session which does not exist.
+/// What happens when a client names a session that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unknown {
-    /// Pages keep the id of their session in their address, and go on when the gateway has forgotten it.
+    /// A page keeps its session id in its address, and continues when the gateway has deleted the session.
     Create,
     Refuse,
 }
 
-/// A client that is in.
+/// A client that was let in.
 #[derive(Debug)]
 pub(super) struct Entered {
     pub(super) session: SessionHandle,
     pub(super) greeting: Greeting,
     pub(super) reader: Reader,
     pub(super) terms: Terms,
-    /// Given back when it is dropped.
+    /// Dropping it frees the place.
     pub(super) place: SocketPlace,
 }
 
-/// Why a client does not come in.
+/// Why a client was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// No secret, or one that is no good (any more).
+    /// No secret, or one that is unknown, expired or revoked.
     Unauthorized,
     Crowded {
         scope: &'static str,
         limit: usize,
     },
-    /// Not one of our ids, or somebody else's session; the client is not told which.
+    /// Not a valid id, or another user's session; the client is not told which.
     Session,
     /// Storage does not answer.
     Stalled {
@@ -77,7 +77,7 @@ pub(super) enum Refused {
 }
 
 impl Refused {
-    /// A word for programs.
+    /// For programs.
     pub(super) fn code(&self) -> &'static str {
         match self {
             Self::Unauthorized => "unauthorized",
@@ -90,7 +90,7 @@ impl Refused {
         }
     }
 
-    /// Of a WebSocket: 3000 to 3499 ask the client to come back, 3500 to 3999 tell it not to try the same again.
+    /// WebSocket close code: 3000 to 3499 ask the client to retry, 3500 to 3999 tell it not to repeat the same attempt.
     pub(super) fn close_code(&self) -> u16 {
         match self {
             Self::Unauthorized => 3506,
@@ -103,7 +103,7 @@ impl Refused {
         }
     }
 
-    /// Of a request.
+    /// HTTP status.
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
@@ -143,7 +143,7 @@ pub(super) async fn enter(
         Some(token) => state.auth.recognise(token),
         None => visitor,
     };
-    // The login may have ended since the request came.
+    // The login may have ended since the upgrade request.
     let visitor = visitor.filter(|grant| !grant.over.is_cancelled());
     let Grant { principal, over, .. } = visitor.ok_or(Refused::Unauthorized)?;
     let limits = &state.config.limits;
@@ -166,12 +166,12 @@ pub(super) async fn enter(
         features: hello.features,
         language: hello.language,
     };
-    // A store that does not answer must not leave a client without a word.
+    // A store that does not answer must not leave the client waiting.
     let opened = timeout(limits.handshake, open(state, &principal, hello, &attach)).await;
     let stalled =
         || Refused::Stalled { reason: state.registry.store_health().err().unwrap_or_default() };
     let opened = opened.unwrap_or_else(|_| Err(stalled()));
-    // Opening may be what has found the damage.
+    // The damage may have been found by this very attempt.
     let opened = opened.map_err(|refused| damaged(state).unwrap_or(refused));
     let (session, mut greeting, reader) = opened?;
     if hello.view == View::One(Channel::Input) && !greeting.resumed {
@@ -192,7 +192,7 @@ pub(super) async fn enter(
     Ok(Entered { session, greeting, reader, terms, place })
 }
 
-/// Nobody comes in while the database is damaged.
+/// Nobody is let in while the database is damaged.
 fn damaged(state: &AppState) -> Option<Refused> {
     state.damage.borrow().is_some().then_some(Refused::Damaged)
 }

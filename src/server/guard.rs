@@ -1,5 +1,5 @@
-//! Who may ask at all. A page of another site, or a name that somebody pointed at this machine (DNS
-//! rebinding), is stopped here, before any route sees the request.
+//! Checks Host and Origin before any route sees the request. Refuses pages of other sites, and DNS rebinding: foreign
+//! names that point at this machine.
 
 use super::core_api::respond;
 use super::language;
@@ -24,7 +24,7 @@ const HTTPS_PORT: u16 = 443;
 #[derive(Debug)]
 pub(super) struct Guard {
     port: u16,
-    /// Where we listen. Nobody can point a name at us that is an address already.
+    /// The address we listen on. It is safe as a Host, because DNS cannot rebind an IP address.
     own: Option<IpAddr>,
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -49,7 +49,7 @@ impl Guard {
         }
     }
 
-    /// Counted, told in the log if it is new, and said to the peer.
+    /// Counts the refusal, logs it if it is new, and answers the client.
     fn refuse(&self, refusal: &Refusal, uri: &Uri) -> Response {
         self.metrics.request_refused(refusal.reason());
         match refusal {
@@ -58,7 +58,8 @@ impl Guard {
             Refusal::NoHost | Refusal::Origins => {}
         }
         let text = refusal.text(language::preferred_or(self.locale));
-        // Existing clients show what an envelope says. Behind a development server their browser lets them read it.
+        // Existing clients show the text of an AIcore envelope. Behind a development server the request is same-origin
+        // for the browser, so the client can read it.
         if uri.path().starts_with("/core/") {
             return respond(http::foreign(refusal.code(), text));
         }
@@ -79,13 +80,13 @@ pub(super) async fn check(
     }
 }
 
-/// Told to the peer, so that its owner knows what to change.
+/// The client is told the reason, so that its owner knows which setting to change.
 #[derive(Debug, PartialEq)]
 enum Refusal {
     NoHost,
     Host(String),
     Origin(String),
-    /// More than one, or no text.
+    /// More than one Origin, or one that is not text.
     Origins,
 }
 
@@ -121,7 +122,7 @@ impl Guard {
         let (Value::One(sent), Some(host)) = (value(headers, HOST), &transport.host) else {
             return Err(Refusal::NoHost);
         };
-        // A full address in the request line goes before Host, so it must not say something else.
+        // An absolute URI in the request line takes precedence over Host, so the two must agree.
         let same =
             uri.authority().is_none_or(|authority| authority.as_str().eq_ignore_ascii_case(&sent));
         let asked = Asked { host, transport };
@@ -144,7 +145,7 @@ impl Guard {
         let ours = matches!(name, "localhost" | "127.0.0.1" | "[::1]")
             || (self.own.is_some() && self.own == literal(name));
         let own = ours && port == self.port;
-        // A development server passes requests on under its own name.
+        // A development server forwards requests with its own Host.
         let by_origin = self.origins.iter().filter_map(|origin| Some(origin.split_once("://")?.1));
         own || self.hosts.iter().any(|allowed| allowed == asked.host || allowed == name)
             || by_origin.into_iter().any(|host| host == asked.host)
@@ -161,7 +162,7 @@ impl Guard {
     }
 }
 
-/// A name that is an address; one of IPv6 stands in brackets.
+/// The IP address in a host name; IPv6 stands in brackets.
 fn literal(name: &str) -> Option<IpAddr> {
     let address = match name.strip_prefix('[') {
         Some(rest) => IpAddr::V6(rest.strip_suffix(']')?.parse().ok()?),
@@ -170,14 +171,14 @@ fn literal(name: &str) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-/// The address that the client thinks it speaks to.
+/// The address that the client used to reach us.
 struct Asked<'a> {
     host: &'a str,
     transport: &'a Transport,
 }
 
 impl Asked<'_> {
-    /// Name and port of a Host value.
+    /// Splits a Host value into name and port.
     fn split<'a>(&self, host: &'a str) -> Option<(&'a str, u16)> {
         // The colons inside [::1] are not the one before a port.
         let colon = host.rfind(':').filter(|colon| !host[*colon..].contains(']'));
@@ -190,11 +191,11 @@ impl Asked<'_> {
     }
 }
 
-/// What a request says in one header, in lower case.
+/// The value of one header, in lower case.
 pub(super) enum Value {
     Missing,
     One(String),
-    /// Repeated, or no text.
+    /// Repeated, or not text.
     Unclear,
 }
 

@@ -1,4 +1,4 @@
-//! For supervisors: `/live` says that the process answers, `/ready` whether it should be given work.
+//! Health checks: `/live` says that the process answers, `/ready` whether it should be sent work.
 
 use super::AppState;
 use axum::extract::State;

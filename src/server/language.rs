@@ -1,5 +1,4 @@
-//! In which language a request is answered: what `Accept-Language` wants most of those that we speak, else the
-//! gateway's own.
+//! The language of an answer: the one that `Accept-Language` prefers among ours, else the gateway's own.
 
 use super::AppState;
 use crate::locale::Locale;
@@ -13,28 +12,28 @@ tokio::task_local! {
     static SPOKEN: Locale;
 }
 
-/// Everything within answers in the language of its request.
+/// Middleware: sets the language for everything that handles this request.
 pub(super) async fn speak(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let locale = preferred(request.headers()).unwrap_or(state.config.language);
     SPOKEN.scope(locale, next.run(request)).await
 }
 
-/// The language of the request that is being answered.
+/// The language of the current request; the default language outside of a request.
 pub(super) fn spoken() -> Locale {
     SPOKEN.try_with(|locale| *locale).unwrap_or_default()
 }
 
-/// A page of one line, for somebody who has followed a wrong link or has no page yet.
+/// A one-line text page for browsers.
 pub(super) fn plain(name: &str) -> String {
     spoken().say("plain", name, &[]) + "\n"
 }
 
-/// The same where nobody may have looked at the request.
+/// Like [`spoken`], with a fallback for code that may run outside of the middleware.
 pub(super) fn preferred_or(otherwise: Locale) -> Locale {
     SPOKEN.try_with(|locale| *locale).unwrap_or(otherwise)
 }
 
-/// `None`: it wants none of ours, or does not say.
+/// `None`: the header is missing or names none of our languages.
 pub(super) fn preferred(headers: &HeaderMap) -> Option<Locale> {
     let mut best: Option<(f32, Locale)> = None;
     for value in headers.get_all(ACCEPT_LANGUAGE) {

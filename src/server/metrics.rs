@@ -1,5 +1,5 @@
-//! `/metrics` for a collector: free on this machine, by the operator's token elsewhere. The numbers themselves are in
-//! [`crate::metrics`].
+//! `/metrics` for a collector: open on this machine, with the operator's token elsewhere. The counters themselves are
+//! in [`crate::metrics`].
 
 use super::AppState;
 use super::caller::bearer;
@@ -17,7 +17,7 @@ pub(super) async fn page(
     Extension(transport): Extension<Transport>,
     headers: HeaderMap,
 ) -> Response {
-    // A proxy that does not say for whom it asks may ask for anybody.
+    // The proxy did not say who its client is, so a loopback address proves nothing.
     let unnamed = state.config.trusted_proxies.contains(&transport.peer);
     let operator = bearer(&headers).is_some_and(|secret| state.auth.is_operator(secret));
     if !operator && (unnamed || !transport.peer.is_loopback()) {

@@ -1,4 +1,4 @@
-//! HTTP and WebSocket edge: one router behind our own accept loop, and an orderly end.
+//! The HTTP and WebSocket edge: one router behind our own accept loop, and an orderly shutdown.
 
 mod accept;
 mod admission;
@@ -54,13 +54,13 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// How long a login may outlive its time.
+/// How often expired logins are ended; a login may outlive its expiry by this long.
 const TIDY_LOGINS: Duration = Duration::from_secs(5);
-/// How long the gateway stays for processes of agents that are being killed. Usually they are gone in two seconds, and
-/// then the gateway ends at once; a busy machine may need longer.
+/// How long the shutdown waits for agent processes that are being killed. Usually they are gone in two seconds and the
+/// gateway ends at once; a busy machine may need longer.
 const AGENTS_END: Duration = Duration::from_secs(60);
 
-/// What every request may need; cheap to clone.
+/// What request handlers share; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AppState {
     pub config: Arc<Config>,
@@ -69,11 +69,11 @@ pub struct AppState {
     pub sockets: Arc<Sockets>,
     pub auth: Arc<Auth>,
     pub cookie: Cookie,
-    /// Cancelled when the gateway was told to end: it is not ready any more.
+    /// Cancelled when the shutdown begins: the gateway is no longer ready.
     pub stop: CancellationToken,
-    /// Cancelled a moment later, when every session has been told: sockets close now.
+    /// Cancelled a moment later, when every session has the shutdown notice: sockets close now.
     pub sockets_stop: CancellationToken,
-    /// What is wrong with the database for good.
+    /// Set once the database is found damaged; it never recovers.
     pub damage: watch::Receiver<Option<String>>,
 }
 
@@ -95,7 +95,7 @@ pub enum RunError {
 impl RunError {
     fn of(err: StartError, data: &Path) -> Self {
         match err {
-            // It says itself what to do.
+            // The message already says what to do.
             StartError::Store(damaged @ StoreError::Damaged { .. }) => {
                 Self::Damaged(damaged.to_string())
             }
@@ -106,8 +106,8 @@ impl RunError {
     }
 }
 
-/// Serves until `stop` is cancelled, and returns at most `limits.shutdown` later; where agents have to be killed, it waits
-/// for their end, [`AGENTS_END`] at most. Calls `ready` once everything that can go wrong at the start has gone right.
+/// Serves until `stop` is cancelled, and returns at most `limits.shutdown` later. If agents have to be killed, it waits
+/// for them too, at most [`AGENTS_END`]. Calls `ready` once nothing in the startup can fail any more.
 pub async fn run(
     listener: TcpListener,
     config: Arc<Config>,
@@ -116,7 +116,7 @@ pub async fn run(
 ) -> Result<(), RunError> {
     let address = listener.local_addr()?;
     let port = address.port();
-    // Agents must not reach it, so the port has to be known where it was left to the system.
+    // Agents must not reach this port, so it has to be known even if the system chose it.
     let mut config = Config::clone(&config);
     config.listen = address;
     let config = Arc::new(config);
@@ -125,7 +125,7 @@ pub async fn run(
     let registry = Registry::start(&config, &metrics, tasks.clone())
         .map_err(|err| RunError::of(err, &config.data))?;
     let sockets_stop = CancellationToken::new();
-    // Who is let in may stay until the gateway ends, or until the database is damaged.
+    // Every login ends with the gateway, or when the database is damaged.
     let grants_stop = sockets_stop.child_token();
     let auth = Auth::open(&config, registry.store(), &grants_stop)
         .await
@@ -178,7 +178,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .layer(middleware::map_response(assets::harden))
 }
 
-/// Ends logins that have expired, and the sockets that came in with them.
+/// Ends expired logins and closes their sockets.
 async fn tidy_logins(state: AppState) {
     let mut ticks = interval(TIDY_LOGINS);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -189,7 +189,7 @@ async fn tidy_logins(state: AppState) {
     }
 }
 
-/// Clients must not come back again and again to a database that cannot be read.
+/// Ends all logins on damage, so that clients do not reconnect again and again to a database that cannot be read.
 async fn close_when_damaged(state: AppState, grants_stop: CancellationToken) {
     let mut damage = state.damage.clone();
     let damaged = async { damage.wait_for(Option::is_some).await.is_ok() };
@@ -198,14 +198,14 @@ async fn close_when_damaged(state: AppState, grants_stop: CancellationToken) {
     }
 }
 
-/// Everybody is told first, then sockets close, then what they left behind is written down.
+/// Shutdown order: tell every session, close the sockets, then let the sessions store what is left.
 async fn finish(state: &AppState, acceptor: &Acceptor, tasks: &Tasks) {
     let limit = state.config.limits.shutdown;
     let end = Instant::now() + limit;
     let sessions = state.registry.broadcast(&SystemNotice::ShuttingDown);
     info!(sessions, "stopping");
     state.sockets_stop.cancel();
-    // The store needs its share of the time even when clients do not let go.
+    // Half of the time is kept for the store, even if clients do not disconnect.
     if timeout_at(end - limit / 2, acceptor.drained()).await.is_err() {
         warn!("some connections did not end in time and are cut");
     }

@@ -1,5 +1,4 @@
-//! The way in for browsers: the page for those who are logged in, a form for the others, and the address with the
-//! token that the gateway prints.
+//! The entrance for browsers: the page after login, the login form before, and the printed address with a token.
 
 use super::AppState;
 use super::assets;
@@ -44,8 +43,8 @@ async fn page(
     }
 }
 
-/// The token in the address becomes a login of its own. A page, not a redirect, leads on: browsers keep a strict cookie
-/// back on a redirect that began in another program or on another site.
+/// Turns the token in the address into a login. Answers with a page instead of a redirect: browsers withhold a strict
+/// cookie on a redirect that began in another program or on another site.
 async fn enter(state: &AppState, token: &str, transport: &Transport) -> Response {
     let issued = match state.auth.admit_local(token).await {
         Ok(Some(issued)) => issued,
@@ -63,7 +62,7 @@ async fn enter(state: &AppState, token: &str, transport: &Transport) -> Response
     response
 }
 
-/// After the login the browser goes on to what it was asked for.
+/// Keeps the query, so that the browser gets the page it asked for after the login.
 fn login_path(query: Option<&str>) -> String {
     match query {
         Some(query) if !query.is_empty() => format!("/login?{query}"),
@@ -71,7 +70,7 @@ fn login_path(query: Option<&str>) -> String {
     }
 }
 
-/// For the form: who one is, or what to ask for.
+/// For the login form: the current user, or whether it should ask for a user name.
 async fn me(State(state): State<AppState>, Visitor(visitor): Visitor) -> Response {
     let users = state.auth.has_users();
     match visitor {

@@ -1,16 +1,16 @@
-//! Origins and hosts that were refused, told in the log once each, with the line that would let them in. Whoever asks
-//! chooses these names, so only so many of them are remembered, and none that is long.
+//! Logs each refused origin and host once, with the configuration line that would allow it. Clients choose these names,
+//! so their number and length are limited.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use tracing::warn;
 
-/// Of each setting. More are refused all the same; the log says once that it names no more of them.
+/// Names logged per setting. Further names are refused as well; the log says once that they are no longer named.
 const MOST: usize = 64;
-/// Longer than any name that is real.
+/// Longer names are not logged; no real name is this long.
 const LONGEST: usize = 300;
 
-/// Names of one setting.
+/// The refused names of one setting.
 #[derive(Debug)]
 pub(super) struct Refusals {
     setting: &'static str,
@@ -18,14 +18,14 @@ pub(super) struct Refusals {
     told: Mutex<BTreeSet<String>>,
 }
 
-/// What the log is to say.
+/// What is logged about a refusal.
 #[derive(Debug, PartialEq, Eq)]
 enum Remark {
-    /// It was said before, or enough was.
+    /// Nothing: the name was logged before or is too long, or the limit is reached.
     None,
-    /// The whole line for the configuration file, with what is listed already.
+    /// The complete line for the configuration file, including the names that are already listed.
     Line(String),
-    /// It cannot be listed.
+    /// The setting does not accept this name.
     Never,
     Full,
 }
@@ -35,7 +35,7 @@ impl Refusals {
         Self { setting, listed: listed.to_vec(), told: Mutex::default() }
     }
 
-    /// `may_be_listed`: whether the configuration would take it.
+    /// `may_be_listed`: whether the setting accepts this name.
     pub(super) fn note(&self, name: &str, may_be_listed: bool) {
         let setting = self.setting;
         match self.remark(name, may_be_listed) {

@@ -1,4 +1,4 @@
-//! A person's own sessions over HTTP: list, export, delete. Somebody else's is answered like one that does not exist.
+//! A user's own sessions over HTTP: list, export, delete. Another user's session is answered like an unknown one.
 
 use super::AppState;
 use super::caller::Caller;
@@ -21,12 +21,12 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::{debug, error};
 
-/// A longer list says that there is more.
+/// A list that is cut off here has `more` set.
 const MOST_LISTED: usize = 1000;
-/// Pieces of an archive on their way to the client. Full: the thread that makes it waits.
+/// Pieces of an archive on their way to the client. Full: the exporting thread waits.
 const PIECES: usize = 4;
 const PIECE_BYTES: usize = 64 * 1024;
-/// Agents get some seconds to end; a disk that does not answer must not leave the client without a word.
+/// Agents get some seconds to end. If the disk does not answer, the client must not wait forever.
 const DELETE_PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) fn routes() -> Router<AppState> {
@@ -39,7 +39,7 @@ pub(super) fn routes() -> Router<AppState> {
 #[derive(Debug, Serialize)]
 struct List {
     sessions: Vec<Row>,
-    /// Older ones are left out.
+    /// Older sessions were left out.
     more: bool,
 }
 
@@ -104,7 +104,7 @@ async fn export(
     Ok((headers, stream_of(archive)).into_response())
 }
 
-/// Made on a thread of its own, never faster than the client takes it, and given up when the client goes.
+/// Exports on a blocking thread, no faster than the client reads, and stops when the client leaves.
 fn stream_of(archive: Archive) -> Body {
     let (pieces, mut made) = mpsc::channel(PIECES);
     tokio::task::spawn_blocking(move || {

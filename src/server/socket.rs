@@ -1,4 +1,4 @@
-//! One WebSocket connection: one task, one loop, whatever the dialect.
+//! The loop of one WebSocket: one task, the same for every dialect.
 
 use super::AppState;
 use super::connection::Heard;
@@ -25,38 +25,38 @@ use tungstenite::error::{CapacityError, Error as WsError};
 const READ_BUFFER: usize = 8 * 1024;
 /// Frames are collected up to here before they go to the network.
 const WRITE_BUFFER: usize = 16 * 1024;
-/// Packets that are ready together share one write to the network, up to so many.
+/// At most this many packets share one write to the network.
 const WRITE_BATCH: usize = 64;
-/// The same in bytes: the buffer they are written from stays as large as it once had to be. Two packets of an existing
-/// client's sound share one all the same: each is 8.4 KB when it comes back at 24 kHz.
+/// A batch is also closed at this many bytes, because its write buffer never shrinks. Two audio packets of an existing
+/// client still share one write: each is 8.4 KB at 24 kHz.
 const WRITE_BYTES: usize = 12 * 1024;
-/// The longest packet there is, a file list of a very large project, has to fit into what may wait to be written.
+/// Limit of unwritten bytes. The longest packet, a file list of a very large project, has to fit.
 const LONGEST_WRITE: usize = 64 * 1024 * 1024;
-/// Longer packets are told to be so; what else waits with one has to fit, too.
+/// A file list above this size is answered with `list_failed`. The rest is room for other packets of the same write.
 const LONGEST_PACKET: usize = LONGEST_WRITE - 1024 * 1024;
-/// Longer frames are decoded off the runtime's threads, because that takes longer than others should wait.
+/// Longer frames are decoded on a blocking thread, because decoding them would delay other connections.
 const INLINE_DECODE: usize = 64 * 1024;
-/// How long a peer may take to answer our close.
+/// Timeout for closing: for sending our close frame, and again for the peer's answer.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
 /// How long a socket waits for the shutdown notice before it closes without it.
 const NOTICE_PATIENCE: Duration = Duration::from_millis(200);
-/// Clients come back spread over this time after a shutdown.
+/// After a shutdown, reconnects are spread over this time.
 const RETRY_SPREAD_MS: u64 = 3000;
 
-/// The terms of one connection.
+/// What applies to one connection: its limits, its role, and what ends it.
 #[derive(Debug)]
 pub(super) struct Terms {
     pub(super) connection: ConnectionId,
     pub(super) role: Role,
-    /// Longest text frame that is taken, in bytes.
+    /// Longest frame the client may send, in bytes.
     pub(super) frame_limit: usize,
     /// Longest binary frame: queues of sound count chunks, so each has to be short.
     pub(super) sound_limit: usize,
     pub(super) ping: Duration,
     pub(super) heard: Heard,
-    /// Cancelled when the login that let it in ends, when the database is damaged, and with the gateway.
+    /// Cancelled when the connection's login ends, when the database is damaged, and when the gateway stops.
     pub(super) over: CancellationToken,
-    /// Cancelled with the gateway alone.
+    /// Cancelled only when the gateway stops.
     pub(super) stop: CancellationToken,
     pub(super) damage: watch::Receiver<Option<String>>,
     pub(super) metrics: Metrics,
@@ -82,7 +82,7 @@ pub(super) enum End {
 }
 
 impl Terms {
-    /// Why it is over.
+    /// The reason why `over` was cancelled.
     fn end(&self) -> End {
         if self.damage.borrow().is_some() {
             End::Damaged
@@ -94,7 +94,7 @@ impl Terms {
     }
 }
 
-/// A connection that has a place in a session.
+/// A connection that is attached to a session.
 #[derive(Debug)]
 pub(super) struct Connection<D: Dialect> {
     pub(super) socket: WebSocket,
@@ -113,7 +113,7 @@ impl<D: Dialect> Connection<D> {
         async move {
             let end = match self.talk().await {
                 Ok(never) => match never {},
-                // Whatever else it looks like from here.
+                // Damage takes precedence: the reader ended because of it.
                 Err(End::Reader(_)) if self.terms.damage.borrow().is_some() => End::Damaged,
                 Err(end) => end,
             };
@@ -127,7 +127,7 @@ impl<D: Dialect> Connection<D> {
                 self.encoder.encode(&told, &mut frames);
                 let _ = self.write(&mut frames).await;
             }
-            // The place in the session is free as soon as nothing is read any more.
+            // Dropping the reader frees the place in the session before the slow close.
             drop(self.reader);
             match close_code(&end) {
                 Some((code, reason)) => close(&mut self.socket, code, &reason).await,
@@ -145,7 +145,8 @@ impl<D: Dialect> Connection<D> {
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let over = self.terms.over.clone();
         let mut over = pin!(over.cancelled());
-        // A packet of sound is two turns; asking everybody every time would be most of what they cost.
+        // One audio packet takes two rounds of this loop. Polling the ping timer and `over` in each of them would be
+        // most of the cost, so a doorbell says when they need to be polled.
         let (seldom, door) = (Doorbell::default(), Doorbell::default());
         let mut last = Side::Session;
         loop {
@@ -171,7 +172,8 @@ impl<D: Dialect> Connection<D> {
                         last = Side::Peer;
                         let message = message.ok_or(End::Peer)??;
                         self.on_message(message, &mut frames).await?;
-                        // While the session was busy nothing could be heard; that is not the peer's silence.
+                        // While the session was busy, this loop read nothing; that does not count as the peer's
+                        // silence.
                         self.terms.heard.touch();
                     }
                     Turn::Session(step) => {
@@ -227,11 +229,11 @@ impl<D: Dialect> Connection<D> {
             self.encoder.encode(&Delivery::Passing(signal), frames);
             return Ok(());
         }
-        // Nothing is done for a login that has ended.
+        // Commands of an ended login are not carried out.
         if self.terms.over.is_cancelled() {
             return Err(self.terms.end());
         }
-        // The session first: it nearly always has room, and then nobody else needs to be asked.
+        // The session first: it nearly always has room, and then `over` need not be polled.
         tokio::select! {
             biased;
             taken = self.session.submit(self.terms.connection, inbound) => {
@@ -250,7 +252,7 @@ impl<D: Dialect> Connection<D> {
         }
     }
 
-    /// Adds what else is ready, so that a burst costs one write instead of many.
+    /// Adds deliveries that are already waiting, so that a burst costs one write instead of many.
     fn gather(&mut self, frames: &mut Vec<Frame>) {
         let mut counted = 0;
         let mut bytes = 0;
@@ -267,7 +269,7 @@ impl<D: Dialect> Connection<D> {
         }
     }
 
-    /// A peer that does not take it in time fails here: the stream below has a deadline.
+    /// Fails if the peer does not take the data in time: `connection.rs` has a write deadline.
     async fn write(&mut self, frames: &mut Vec<Frame>) -> Result<(), End> {
         if frames.is_empty() {
             return Ok(());
@@ -284,7 +286,7 @@ impl<D: Dialect> Connection<D> {
         Ok(())
     }
 
-    /// The shutdown notice is on its way when sockets are stopped; it should arrive before the close.
+    /// The shutdown notice is in the queue when sockets are stopped; it should arrive before the close frame.
     async fn last_words(&mut self) {
         let mut frames = Vec::new();
         let notice = async {
@@ -307,8 +309,8 @@ impl<D: Dialect> Connection<D> {
     }
 }
 
-/// Appends the frame of a delivery. Only lists have no limit of their own: one that is too long could not be written,
-/// and whoever has asked for it is told so.
+/// Appends the frames of a delivery. Only file lists have no size limit of their own: one above `most` bytes is
+/// replaced by an error.
 fn deliver(encoder: &mut impl Encoder, delivery: &Delivery, frames: &mut Vec<Frame>, most: usize) {
     let before = frames.len();
     encoder.encode(delivery, frames);
@@ -321,7 +323,7 @@ fn deliver(encoder: &mut impl Encoder, delivery: &Delivery, frames: &mut Vec<Fra
     encoder.encode(&Delivery::Passing(signal), frames);
 }
 
-/// One frame of the peer.
+/// One frame from the client.
 enum Incoming {
     Text(Utf8Bytes),
     Binary(Bytes),
@@ -343,29 +345,29 @@ impl Incoming {
     }
 }
 
-/// What is to be done whoever speaks.
+/// What the loop does apart from carrying frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Duty {
     End,
     Ping,
 }
 
-/// The two that a connection is between.
+/// The two sides of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Peer,
     Session,
 }
 
-/// What one of them has to say.
+/// What arrived from one side.
 #[derive(Debug)]
 enum Turn {
     Peer(Option<Result<Message, axum::Error>>),
     Session(Result<Step, ReaderEnd>),
 }
 
-/// Waits for either side. Who spoke last is asked last: neither can keep the other from its turn, and where sound
-/// goes to and fro the one that is asked first is usually the one that woke us.
+/// Waits for either side. The side that came last is polled last, so that neither can starve the other. With audio in
+/// both directions, the side polled first is usually the one that woke the task.
 async fn next_turn(
     socket: &mut WebSocket,
     door: &Doorbell,
@@ -381,7 +383,7 @@ async fn next_turn(
     }
 }
 
-/// What to tell the peer; nothing if it is the one who left.
+/// Close code and reason; `None` if the peer closed first.
 fn close_code(end: &End) -> Option<(u16, String)> {
     match end {
         End::Peer => None,
@@ -412,12 +414,12 @@ fn protocol_code(err: &axum::Error) -> Option<(u16, String)> {
     }
 }
 
-/// Clients that come back at different moments do not fall over each other.
+/// A random delay, so that clients do not all reconnect at once.
 pub(super) fn retry_hint() -> String {
     format!("retry in {} ms", getrandom::u64().unwrap_or(0) % RETRY_SPREAD_MS)
 }
 
-/// Takes a WebSocket whose longest frame has so many bytes.
+/// Sets the buffer sizes and the longest frame, in bytes.
 pub(super) fn accept(upgrade: WebSocketUpgrade, longest: usize) -> WebSocketUpgrade {
     upgrade
         .read_buffer_size(READ_BUFFER)
@@ -427,10 +429,10 @@ pub(super) fn accept(upgrade: WebSocketUpgrade, longest: usize) -> WebSocketUpgr
         .max_frame_size(longest)
 }
 
-/// The first frame of a socket, which says what it wants.
+/// The first frame of a socket: its hello or connect packet.
 pub(super) enum First {
     Text(Utf8Bytes),
-    /// The peer left before it said anything, or the gateway stops and has said so.
+    /// The peer left without sending anything, or the gateway is stopping and has closed the socket.
     Gone,
     Silent(Duration),
     Binary,
@@ -464,7 +466,7 @@ pub(super) async fn first_frame(state: &AppState, socket: &mut WebSocket) -> Fir
     }
 }
 
-/// Pings are answered below and say nothing.
+/// Skips pings, which the WebSocket layer answers itself.
 async fn first_message(socket: &mut WebSocket) -> Option<Result<Message, axum::Error>> {
     loop {
         match socket.recv().await {
@@ -474,7 +476,7 @@ async fn first_message(socket: &mut WebSocket) -> Option<Result<Message, axum::E
     }
 }
 
-/// Closes in order: our close frame, then the peer's answer, so that nothing we sent is cut off by a reset.
+/// Sends our close frame and waits for the peer's, so that a TCP reset does not cut off what we sent before.
 pub(super) async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
     let frame = CloseFrame { code, reason: reason.into() };
     if let Ok(Ok(())) = timeout(CLOSE_PATIENCE, socket.send(Message::Close(Some(frame)))).await {
@@ -482,7 +484,7 @@ pub(super) async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
     }
 }
 
-/// Reads to the end, which also sends the answer to the peer's close.
+/// Reads to the end; reading also answers the peer's close frame.
 async fn wait_for_end(socket: &mut WebSocket) {
     let rest = async { while let Some(Ok(_)) = socket.recv().await {} };
     let _ = timeout(CLOSE_PATIENCE, rest).await;

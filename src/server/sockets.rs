@@ -1,4 +1,4 @@
-//! How many WebSockets there may be: in all, and for each person.
+//! Limits on WebSockets and event streams, in total and per user.
 
 use crate::message::{ConnectionId, Principal};
 use dashmap::DashMap;
@@ -12,7 +12,7 @@ pub struct Sockets {
     last_id: AtomicU64,
 }
 
-/// One socket's place; given back when it is dropped.
+/// One socket's place; dropping it frees the place.
 #[derive(Debug)]
 pub(super) struct SocketPlace {
     sockets: Arc<Sockets>,

@@ -1,4 +1,4 @@
-//! Requests that wait for a disk that takes nothing are answered instead of being left to wait.
+//! Answers requests with an error while the disk refuses writes, instead of letting them wait.
 
 use super::AppState;
 use super::core_api::respond;
@@ -13,10 +13,10 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::time::Duration;
 
-/// How long a request may wait for a disk that refuses. Whatever needs no write is done by then.
+/// How long a request may wait while the disk refuses writes. Requests that write nothing are done by then.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Middleware before all routes. What a request has begun goes on or not as if its client had left.
+/// Middleware around all routes. Dropping a request here has the same effect as its client disconnecting.
 pub(super) async fn give_up(
     State(state): State<AppState>,
     request: Request,
@@ -42,7 +42,7 @@ pub(super) async fn give_up(
     }
 }
 
-/// How the routes of this part tell what is wrong.
+/// The error format, which depends on the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Envelope,

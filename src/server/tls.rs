@@ -1,4 +1,4 @@
-//! TLS before HTTP: what is in certificate and key, the handshake, and a word to clients that come without it.
+//! TLS below HTTP: loading certificate and key, the handshake, and an answer for clients that speak plain HTTP.
 
 use super::connection::Connection;
 use crate::config::TlsFiles;
@@ -13,21 +13,21 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, InconsistentKeys, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
-/// The answer to a request that is not encrypted; also how `kakehashi doctor` knows the port.
+/// The answer to plain HTTP. `kakehashi doctor` recognises the port by it.
 pub const PLAIN_REFUSED: &str = "this port speaks https, begin the address with https://\n";
-/// Every handshake begins with this byte, and no request of plain HTTP does.
+/// First byte of every TLS handshake; no plain HTTP request begins with it.
 const HANDSHAKE: u8 = 22;
-/// What is read of a request that was refused, so that closing does not take the answer away.
+/// Bytes read from a refused request, so that the close does not become a reset which discards the answer.
 const PLAIN_READ: u64 = 64 * 1024;
 
-/// Certificate and key that belong together.
+/// A certificate and its key.
 #[derive(Debug, Clone)]
 pub struct Tls {
     config: Arc<ServerConfig>,
     certificate: CertificateDer<'static>,
 }
 
-/// Why certificate and key cannot be used: always one line that says which file.
+/// Why certificate and key cannot be used; the text is one line and names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("cannot read {}: {reason}", path.display())]
@@ -65,7 +65,7 @@ impl Tls {
         &self.certificate
     }
 
-    /// `None`: the client does not speak TLS and has been told. Takes as long as the client does.
+    /// `None`: the client spoke plain HTTP and was told to use https. Has no timeout of its own.
     pub(super) async fn accept(
         &self,
         mut connection: Connection,

@@ -1,5 +1,4 @@
-//! How a request came here, and from whom. A trusted proxy is believed what it says about its client; the same
-//! headers from anybody else are ignored.
+//! How a request reached us, and from which client. Forwarding headers are trusted only from a configured proxy.
 
 use super::AppState;
 use super::guard::{Value, value};
@@ -12,21 +11,21 @@ use std::net::{IpAddr, SocketAddr};
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-/// Half a year.
+/// Half a year, in seconds.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=15552000");
 
-/// In the extensions of every request.
+/// Added to the extensions of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Transport {
-    /// The client's way to us, or to our proxy, is encrypted: cookies can be `Secure`.
+    /// The client's connection to us, or to our proxy, is encrypted: cookies can be `Secure`.
     pub(super) secure: bool,
-    /// The client itself, also behind a proxy.
+    /// The client's own address, also behind a proxy.
     pub(super) peer: IpAddr,
-    /// The name under which the client asked, in lower case; `None` if it is missing or unclear.
+    /// The host name in the client's request, in lower case; `None` if it is missing or ambiguous.
     pub(super) host: Option<String>,
 }
 
-/// Middleware before everything that wants to know.
+/// Middleware that runs before everything that needs a [`Transport`].
 pub(super) async fn identify(
     State(state): State<AppState>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -70,14 +69,14 @@ impl Transport {
     }
 }
 
-/// Each proxy adds whom it speaks to at the end, so the last that is no proxy of ours is the client. What stands
-/// before it is the client's own invention.
+/// Each proxy appends the address of its peer, so the last address that is not one of our proxies is the client. The
+/// entries before it could be forged by the client.
 fn client(headers: &HeaderMap, peer: IpAddr, proxies: &[IpAddr]) -> IpAddr {
     let lines = headers.get_all(FORWARDED_FOR).iter().filter_map(|line| line.to_str().ok());
     let hops: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
     let mut known = peer;
     for hop in hops.into_iter().rev() {
-        // Whatever this is, the one who wrote it is the last that is known.
+        // Unreadable entry: the proxy that wrote it is the last address we know.
         let Some(address) = address(hop.trim()) else { break };
         known = address;
         if !proxies.contains(&known) {
@@ -87,7 +86,7 @@ fn client(headers: &HeaderMap, peer: IpAddr, proxies: &[IpAddr]) -> IpAddr {
     known
 }
 
-/// Some proxies add the port.
+/// An address; some proxies append the port.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());
@@ -101,7 +100,7 @@ fn one(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     }
 }
 
-/// A browser keeps this promise for every port of a name, and a developer's localhost has many.
+/// Local names get no HSTS: browsers apply it to every port of a name, and a developer's localhost has many.
 fn is_local(host: &str) -> bool {
     ["localhost", "127.", "[::1]"].iter().any(|local| host.starts_with(local))
 }
