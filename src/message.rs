@@ -1,6 +1,6 @@
-//! The neutral vocabulary between dialects, sessions and readers: what a client asks (`Command`), what a
-//! channel remembers (`Event`, one numbered packet each) and what merely passes by (`Signal`).
-//! No serde, no I/O, nothing else of ours.
+//! The neutral types between dialects, sessions and readers: what a client asks for (`Command`), what a channel
+//! remembers (`Event`, numbered and stored) and what is not stored (`Signal`).
+//! No serde, no I/O, and no imports from our other modules.
 
 mod activity;
 mod agent_set;
@@ -38,19 +38,19 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Names one session for as long as its data exists: `ws-` and at least 128 random bits in hex.
+/// Identifies a session for as long as its data exists: `ws-` and at least 128 random bits in hex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(Arc<str>);
 
 impl SessionId {
     const PREFIX: &str = "ws-";
 
-    /// Makes an id out of fresh random bits; the caller owns the source of randomness.
+    /// Makes an id from fresh random bits, which the caller provides.
     pub fn from_random(bits: u128) -> Self {
         Self(format!("{}{bits:032x}", Self::PREFIX).into())
     }
 
-    /// Accepts only ids that we could have made ourselves, so that nobody can choose a guessable one.
+    /// Accepts only ids in our own format, so that nobody can choose a guessable one.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(Self::PREFIX)?;
         let well_formed = (32..=64).contains(&digits.len())
@@ -63,7 +63,7 @@ impl SessionId {
     }
 }
 
-/// How a client names a session.
+/// The session id that a client sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionName {
     Ours(SessionId),
@@ -78,8 +78,8 @@ impl SessionName {
     }
 }
 
-/// An id that the original of the packet dialect has made: ten lower-case hex digits. It may stand in the address of a
-/// page that now comes to us. Too short to be one of ours, so it only stands for one.
+/// A session id made by the original AIcore server: ten lower-case hex digits. It may still be in the address of a page
+/// that now connects to us. It is too short to be a session id of ours, so it is only mapped to one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginalSession(Arc<str>);
 
@@ -100,7 +100,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// The person a session belongs to.
+/// The user who owns a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Principal(Arc<str>);
 
@@ -126,7 +126,7 @@ pub struct AgentSlot(u8);
 impl AgentSlot {
     pub const ALL: [Self; 4] = [Self(1), Self(2), Self(3), Self(4)];
 
-    /// Slots count from 1 to 4, as on every screen.
+    /// Slots are numbered 1 to 4, as users see them.
     pub fn new(number: u8) -> Option<Self> {
         (1..=4).contains(&number).then_some(Self(number))
     }
@@ -136,7 +136,7 @@ impl AgentSlot {
     }
 }
 
-/// One lane of a session, with its own numbered log.
+/// One stream of a session, with its own numbered log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Channel {
     Audio,
@@ -170,7 +170,7 @@ impl Channel {
         }
     }
 
-    /// Where requests run one after the other: chat and the agents.
+    /// Whether the channel has a lane, where runs are queued: chat and the agents.
     pub fn runs_work(self) -> bool {
         match self {
             Self::Chat | Self::Agent(_) => true,
@@ -179,15 +179,16 @@ impl Channel {
     }
 }
 
-/// Changes whenever a cursor handed out earlier could lie beyond what is stored.
+/// Identifies one history of a session. It changes when stored events may be lost, so that cursors from before are not
+/// used as positions in what is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Epoch(pub u64);
 
-/// Position in a channel's log; the first event is 1, so 0 means "nothing seen yet".
+/// Number of an event in its channel's log; the first is 1, and 0 means "nothing seen yet".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Seq(pub u64);
 
-/// Position in the session's history over all channels; rises with each event, and 0 means "nothing seen yet".
+/// Number of an event in the session's history over all channels. It rises with each event; 0 means "nothing seen yet".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Order(pub u64);
 
@@ -202,12 +203,12 @@ impl EventTime {
     }
 }
 
-/// One piece of work on a channel, unique within its session.
+/// Number of a run, unique within its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunId(pub u64);
 
-/// The client's own name for one command, so that it is carried out once however often it is sent.
-/// It goes back to the client in the form it came in; 5 and "5" name the same command.
+/// The client's own id for one command, so that a resent command is carried out only once.
+/// It is returned in the form it came in; 5 and "5" are the same id.
 #[derive(Debug, Clone)]
 pub enum RequestNo {
     Number(u64),
@@ -237,42 +238,42 @@ impl fmt::Display for RequestNo {
     }
 }
 
-/// One WebSocket, unique within this process.
+/// One attached socket or event stream, unique within this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ConnectionId(pub u64);
 
-/// 16-bit little-endian mono samples, always a whole number of them.
+/// 16-bit little-endian mono PCM, always whole samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AudioChunk {
     pub rate: u32,
     pub pcm: Bytes,
 }
 
-/// Sound as it came from a microphone.
+/// Microphone audio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
-    /// `None`: what the live model expects, as clients without a word about it do.
+    /// `None`: the client sent no rate; the rate that the live model expects is assumed.
     pub rate: Option<u32>,
     pub pcm: Bytes,
 }
 
-/// A command as it came from one client.
+/// A command as one client sent it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inbound {
     pub request: Option<RequestNo>,
     pub command: Command,
 }
 
-/// What a client asks of its session.
+/// What a client asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Remember the state of the user's switches.
+    /// Store the state of the user's switches.
     SaveControls(Controls),
     SendText {
         route: Route,
         text: Typed,
     },
-    /// Ask agents for work and tell the chat when it is done.
+    /// Send a request to agents; the chat gets their answers.
     RequestRun {
         agents: AgentSet,
         text: String,
@@ -282,16 +283,16 @@ pub enum Command {
         name: String,
         bytes: Bytes,
     },
-    /// Show a picture to the live model.
+    /// Show an image to the live model.
     ShowImage {
         bytes: Bytes,
     },
     SendAudio(Recorded),
-    /// The user wants silence now.
+    /// Stop playback now.
     StopPlayback,
-    /// How far the user has heard.
+    /// Report the playback position.
     AckPlayback(PlaybackAck),
-    /// The user begins or ends to speak by a key.
+    /// The user presses or releases the push-to-talk key.
     PressTalkKey(TalkKey),
     CancelRun {
         channel: Channel,
@@ -301,47 +302,47 @@ pub enum Command {
         kind: ListKind,
         scope: ListScope,
         answer_on: Channel,
-        /// What the client has already.
+        /// The list that the client already has.
         known: Option<KnownList>,
     },
-    /// Answer a question about a tool call.
+    /// Answer an approval question.
     Confirm {
         id: ConfirmId,
         confirmed: Confirmed,
-        /// Do not ask about this tool again in this session.
+        /// Approve this tool for the rest of the session without asking.
         always: bool,
-        /// The user was asked twice, which a dangerous call needs.
+        /// The user confirmed twice, which a dangerous call requires.
         twice: bool,
     },
-    /// Tell how the work of these agents compares.
+    /// Compare the results of these agents.
     Compare {
         agents: AgentSet,
         check: CheckWish,
     },
-    /// Tell what an agent has changed.
+    /// Show what an agent has changed.
     ShowDiff {
         agent: AgentSlot,
         path: Option<String>,
     },
-    /// Tell what can be brought back: on this agent's channel, or all of it.
+    /// List the backups that can be restored on this agent's channel, or all.
     ListBackups {
         agent: Option<AgentSlot>,
     },
-    /// Decide what becomes of an agent's work.
+    /// Accept, discard or restore an agent's work.
     Choose {
         agent: AgentSlot,
         choice: Choice,
     },
-    /// Show lists whenever they change, or no longer.
+    /// Start or stop sending file lists whenever they change.
     WatchFiles {
         target: WatchTarget,
         wish: WatchWish,
     },
 }
 
-/// Words that a user has typed, as they came over a socket of that user. Only these answer questions and decide about
-/// results: never an attachment, the output of an agent or a tool, what a model said or wants, or a call from outside.
-/// So only a dialect makes them, from what it reads on a socket.
+/// Text that a user typed and sent over a socket. Only typed text can answer approval questions or decide about
+/// results. Attachments, output of agents and tools, words of a model, and calls from outside never can. So only a
+/// dialect creates it, from what it reads on a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Typed(String);
 
@@ -354,13 +355,13 @@ impl Typed {
         &self.0
     }
 
-    /// A text like any other from here on.
+    /// From here on an ordinary text, which can no longer answer questions.
     pub fn into_text(self) -> String {
         self.0
     }
 }
 
-/// Who answers a text, and where the text itself is shown.
+/// Who answers a text, and where the text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     Chat,
@@ -369,7 +370,7 @@ pub enum Route {
     },
     /// Typed in the agent's own pane.
     Agent(AgentSlot),
-    /// Typed in the chat pane for agents: a request to each, whose answers are told in the chat.
+    /// Typed in the chat pane, for agents: each gets a request, and its answer is shown in the chat.
     AgentsFromChat(AgentSet),
 }
 
@@ -382,14 +383,14 @@ pub enum CheckWish {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelScope {
-    /// Whatever runs at this moment.
+    /// The run that is active now.
     Current,
     One(RunId),
-    /// The running one and everything that waits behind it.
+    /// The active run and the whole queue behind it.
     All,
 }
 
-/// Opaque to the session: what the frontend wants to find again after a reload.
+/// Switches that the frontend wants to find again after a reload; the session does not interpret them.
 pub type Controls = BTreeMap<String, ControlValue>;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -401,7 +402,7 @@ pub enum ControlValue {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListKind {
-    /// The project and its last backup.
+    /// Files of the project, with the last file backup.
     Backup,
     /// Recent uploads and results.
     Temp,
@@ -409,12 +410,12 @@ pub enum ListKind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListScope {
-    /// Of uploads and results those of the last hour.
+    /// Uploads and results of the last hour only.
     Usual,
     All,
 }
 
-/// How a client names a list that it has.
+/// Describes the list that a client already has, by its newest time and its length.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KnownList {
     pub newest: Option<String>,
@@ -437,7 +438,7 @@ pub enum WatchWish {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileList {
     pub roots: ListRoots,
-    /// Newest time in the list, or the last backup's; `None` if there is none.
+    /// Newest time in the list, or time of the last backup; `None` if there is neither.
     pub newest: Option<String>,
     pub files: Vec<ListedFile>,
 }
@@ -451,18 +452,18 @@ pub enum ListRoots {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedFile {
     pub path: String,
-    /// Shared by files of the same second, of which there are often many.
+    /// Shared by files with the same time, because many files often have the same second.
     pub modified: Arc<str>,
 }
 
-/// One piece of work on a channel, as it was asked for.
+/// One piece of work on a channel, as it was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     pub id: RunId,
     pub channel: Channel,
     pub origin: RunOrigin,
     pub text: String,
-    /// Files the user sent shortly before, as shown to clients.
+    /// Files that the user sent shortly before, with the paths that clients show.
     pub attachments: Vec<String>,
 }
 
@@ -470,11 +471,11 @@ pub struct Run {
 pub enum RunOrigin {
     /// Typed in the channel's own pane.
     Pane,
-    /// Asked for from elsewhere: start and end are reported, and the chat gets the answer.
+    /// Requested from another channel: start and end are reported, and the chat gets the answer.
     Request,
 }
 
-/// One remembered event of one channel. Only a session makes these, so no event is without a session.
+/// One stored event of one channel. Only a session creates entries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub channel: Channel,
@@ -484,7 +485,7 @@ pub struct Entry {
     pub event: Event,
 }
 
-/// What a channel remembers. Each is one numbered packet; none is split over two.
+/// What a channel remembers. Each event is one numbered packet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     UserText {
@@ -499,18 +500,18 @@ pub enum Event {
     /// An answer, or a part of a very long one.
     Text {
         text: String,
-        /// The run that answers; a live model has none.
+        /// The run that gave the answer; `None` for a live model.
         run: Option<RunId>,
     },
     RunStarted(RunId),
     RunLine(String),
-    /// A tool call as it is now.
+    /// The current state of a tool call.
     Tool(ToolNote),
-    /// All steps of an agent's plan as it is now.
+    /// All steps of an agent's plan, as they are now.
     Plan(Vec<PlanStep>),
-    /// An agent waits for the user.
+    /// An agent waits for approval.
     ConfirmAsked(Confirmation),
-    /// It waits no longer.
+    /// The approval question is answered or has lapsed.
     ConfirmSettled {
         id: ConfirmId,
         agent: AgentSlot,
@@ -520,35 +521,36 @@ pub enum Event {
     },
     RunEnded(RunOutcome),
     RunSummed(RunSummary),
-    /// What has become of an agent's work.
+    /// An agent's work was accepted, discarded or restored, or the attempt failed.
     Chosen(Chosen),
     FileMade(FileNote),
-    /// An agent's answer, told where the request was typed.
+    /// An agent's answer, shown in the chat where the request was typed.
     RequestAnswered {
         text: String,
-        /// `None`: an earlier version did not note it.
+        /// `None`: stored by an earlier version, which did not record the agent.
         by: Option<AgentSlot>,
     },
-    /// During a run, whoever did it; `by` says whose run it was where that is not seen from the channel.
+    /// Files that changed during a run, whoever changed them. `by` names the agent of the run where the channel does
+    /// not.
     FilesChanged {
         paths: Vec<String>,
         by: Option<AgentSlot>,
-        /// The agent in whose own copy of the project they are; `None`: in the project itself.
+        /// The agent in whose own copy of the project the files are; `None`: in the project itself.
         copy_of: Option<AgentSlot>,
     },
-    /// What was said, in the order in which it was said.
+    /// Spoken words, in the order in which they were said.
     Transcript {
         speaker: Speaker,
         text: String,
-        /// The model was interrupted; the text is what was heard of it.
+        /// Set if the user interrupted the model; the text is what the user heard of it.
         interrupted: Option<Interruption>,
     },
-    /// A cancel was taken; what it stopped follows.
+    /// A cancel was received; what it stopped follows.
     CancelTaken,
     AgentReport(AgentReport),
     Notice(Notice),
-    /// A list is state, not history: the store keeps only that it was shown (`None`), and a replay shows the
-    /// list as it is then.
+    /// A list is state, not history. The store keeps only that a list was shown (`None`), and a replay shows the
+    /// current list.
     Files {
         kind: ListKind,
         list: Option<Arc<FileList>>,
@@ -556,14 +558,14 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether it tells somebody who is there what has just happened, and nothing to somebody who comes later. News is
-    /// numbered and stored like everything else, so that a reader that was away for a moment gets it; a replay of the
-    /// whole history leaves it out.
+    /// Whether the event matters only at the moment it happens. News is numbered and stored like every event, so that a
+    /// reader which resumes after a short absence gets it. A replay of the whole history leaves it out.
     pub fn is_news(&self, channel: Channel) -> bool {
         match self {
-            // Existing clients open a dialog for the first; the second asks a model to say something now.
+            // Existing clients open a dialog for `FilesChanged`; `AgentReport` makes a live model speak now.
             Self::FilesChanged { .. } | Self::AgentReport(_) => true,
-            // Announced there for a model; the file itself belongs to the channel of its run.
+            // On the input channel a file is only announced for a live model; the event that counts is on the run's
+            // channel.
             Self::FileMade(_) => channel == Channel::Input,
             Self::UserText { .. }
             | Self::UserRequest { .. }
@@ -590,9 +592,9 @@ impl Event {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileNote {
     pub name: String,
-    /// Where clients ask for the content; `None` if nothing was stored.
+    /// Path by which clients request the content; `None` if nothing was stored.
     pub path: Option<String>,
-    /// PNG.
+    /// PNG data.
     pub thumbnail: Option<Bytes>,
 }
 
@@ -601,7 +603,7 @@ pub enum RunOutcome {
     Finished,
     Cancelled,
     Failed,
-    /// Cut off by the end of the gateway's process.
+    /// The gateway's process ended during the run.
     Interrupted,
 }
 
@@ -624,7 +626,7 @@ pub enum Speaker {
     Model,
 }
 
-/// Tells the input channel (and a live model that is listening) how a request fares.
+/// Progress of a request, for the input channel and for a connected live model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentReport {
     pub agent: AgentSlot,
@@ -638,10 +640,10 @@ pub enum ReportStage {
     Stopped,
 }
 
-/// What the gateway itself has to say in a channel, worded in the reader's language.
+/// A message of the gateway itself, phrased in the reader's language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// Place 1 is the next to start.
+    /// `place` is the position in the queue; 1 is next.
     Queued {
         run: RunId,
         place: usize,
@@ -661,70 +663,72 @@ pub enum Notice {
         run: RunId,
         request: String,
     },
-    /// What waited for the session's project is not carried out in another.
+    /// The session's project is no longer configured. Queued runs are dropped, because they must not run in another
+    /// one.
     ProjectGone {
         project: String,
     },
     LiveDown {
         reason: String,
     },
-    /// Another live model goes on.
+    /// Another live model took over.
     LiveReplaced {
         model: String,
         reason: String,
     },
-    /// A yes or no in words, while it does not say which of these questions it answers.
+    /// The user said yes or no in words, but several questions are open and the text names none of them.
     WhichQuestion {
         open: Vec<u32>,
     },
-    /// A run has changed so many files in the agent's own copy of the project.
+    /// A run changed this many files in the agent's own copy of the project.
     InCopy {
         agent: AgentSlot,
         files: usize,
     },
-    /// What a user wanted in words to become of an agent's work is not possible.
+    /// The user asked in words to accept, discard or restore an agent's work, but that is not possible.
     NotChosen {
         reason: String,
     },
-    /// What was asked is dangerous, and is allowed only by a second yes.
+    /// The call is dangerous, so it needs a second yes.
     ConfirmAgain {
         number: u32,
     },
-    /// A text was taken as a request while this agent waits for an answer to these questions.
+    /// A text was taken as a request although this agent still waits for answers to these questions.
     StillOpen {
         agent: AgentSlot,
         open: Vec<u32>,
     },
-    /// An agent works in the project now; what it changed in a copy of its own before is still there.
+    /// The agent now works in the shared project; the changed files in its earlier workplace are kept.
     WorkKept {
         agent: AgentSlot,
         files: usize,
     },
-    /// An agent's own copy of the project was made without these.
+    /// The agent's own copy of the project was made without these paths.
     CopyLacks {
         agent: AgentSlot,
         paths: Vec<String>,
     },
-    /// The model had no room for the rest of its answer.
+    /// The answer was cut off at the model's output limit.
     AnswerCut {
         run: RunId,
     },
 }
 
-/// What passes by: not numbered, not stored, not replayed.
+/// What is not stored: neither numbered nor replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Signal {
     Audio {
         generation: Generation,
         chunk: AudioChunk,
     },
-    /// The user started to speak, or another socket took over: stop what is playing.
+    /// Stop playback: the user started to speak, another socket took over, or the model is gone.
     StopPlayback {
-        /// `None`: whatever it has; the sound of another moment may be for this socket again.
+        /// Stop this reply and all before it. `None`: stop everything that is buffered now; later audio of the same
+        /// reply may still be for this socket.
         generation: Option<Generation>,
         reason: StopReason,
     },
-    /// How long the last spoken exchange took.
+    /// Latencies of the last spoken exchange.
     TurnTimes(TurnTimes),
     Heartbeat {
         count: u64,
@@ -738,36 +742,36 @@ pub enum Signal {
         problem: Problem,
         request: Option<RequestNo>,
     },
-    /// The list that was asked for is the one that the client has.
+    /// The answer to a list request: the client already has the current list.
     FilesUnchanged {
         kind: ListKind,
         channel: Channel,
         list: KnownList,
     },
     System(SystemNotice),
-    /// The next piece of an answer on its way; the whole of it is an event at the end.
+    /// The next piece of a streamed answer; an event with the whole answer follows at the end.
     AnswerPart {
         channel: Channel,
         run: RunId,
         text: String,
     },
-    /// The same for who does not ask for pieces: the next lines of an agent's answer.
+    /// The next lines of an agent's answer, for clients that do not support `AnswerPart`.
     AnswerLines {
         channel: Channel,
         text: String,
     },
-    /// How agents compare; told in the chat, where one chooses.
+    /// A comparison of agents. It is sent to the chat, because users decide there.
     Compared {
         rows: Arc<[ComparisonRow]>,
     },
     Diff(Arc<DiffNote>),
     Backups(Arc<BackupList>),
-    /// What an agent does now.
+    /// What an agent is doing now.
     State {
         agent: AgentSlot,
         note: StateNote,
     },
-    /// What an agent's run has used so far.
+    /// Tokens and cost of an agent's run so far.
     Usage {
         agent: AgentSlot,
         run: RunId,
@@ -775,16 +779,16 @@ pub enum Signal {
     },
 }
 
-/// What a client says it can show besides what every client can.
+/// Optional features that a client says it supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Features {
-    /// Answers while they are made.
+    /// Streamed answers.
     pub stream: bool,
-    /// Questions about tool calls as such; others are asked in plain text.
+    /// Approval questions as structured data; other clients get plain text.
     pub confirm: bool,
-    /// What agents do and what has become of it, as such; others are told in lines.
+    /// Agent activity and results as structured data; other clients get lines of text.
     pub agents: bool,
-    /// Generations of sound, and telling what was played.
+    /// Numbered replies in audio, and acknowledging the playback position.
     pub playback: bool,
 }
 
@@ -792,18 +796,18 @@ pub struct Features {
 pub enum StopReason {
     UserSpeaks,
     AnotherSocket,
-    /// Another model was chosen, or none is left.
+    /// Another model was chosen, or no model is left.
     ModelLeaves,
 }
 
-/// The only thing that reaches every session.
+/// The only message that is sent to every session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SystemNotice {
     Say(Arc<str>),
     ShuttingDown,
 }
 
-/// A client's command that was understood but not carried out.
+/// Why a valid command was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     #[error("{waiting} requests wait on this channel already; cancel one or try again later")]
@@ -839,7 +843,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// A word for programs; people get the text.
+    /// For programs; people get the text.
     pub fn code(&self) -> &'static str {
         match self {
             Self::QueueFull { .. } => "queue_full",
@@ -859,26 +863,27 @@ impl Problem {
     }
 }
 
-/// What a newly attached reader needs for its greeting.
+/// What an encoder needs to greet a newly attached reader.
 #[derive(Debug, Clone)]
 pub struct Greeting {
     pub session: SessionId,
     pub view: View,
     pub epoch: Epoch,
-    /// Everything since the client's cursor follows; otherwise the history from its beginning (or as much as was asked).
+    /// Whether the replay continues at the client's cursor. Otherwise it covers the history from the beginning, or as
+    /// much as the client asked for.
     pub resumed: bool,
-    /// First input socket since the session came to life.
+    /// Whether this is the first input socket since the session was loaded.
     pub first_input: bool,
     pub controls: Controls,
     pub settings: Arc<Settings>,
     pub project: Arc<str>,
-    /// What the project says about itself.
+    /// The project's description of itself.
     pub overview: Option<String>,
-    /// For the chat alone.
+    /// Only for the chat.
     pub setup: Option<SetupHint>,
 }
 
-/// What a reader hands to its socket, in order.
+/// What a reader passes to its socket, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delivery {
     Logged(Arc<Entry>),

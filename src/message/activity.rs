@@ -1,24 +1,24 @@
-//! What an agent does while it works, as clients that know about it are told.
+//! What an agent does while it works, for clients that can show it.
 
 use super::RunId;
 
-/// One use of a tool; takes the place of what was told under the same id before.
+/// One tool call. A later note with the same id replaces this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolNote {
-    /// The agent's own name for this call.
+    /// The agent's own id for this call.
     pub id: String,
-    /// For people, such as "Write a.txt".
+    /// A title for people, such as "Write a.txt".
     pub name: String,
-    /// What sort of tool it is: `read`, `edit`, `execute` and so on.
+    /// Kind of tool: `read`, `edit`, `execute` and so on.
     pub kind: String,
     pub state: ToolState,
-    /// As the agent wrote it, mostly JSON; long ones lose their end.
+    /// As the agent sent it, mostly JSON; long inputs are cut off at the end.
     pub input: Option<String>,
     pub output: Option<String>,
     pub error: Option<String>,
-    /// The files that it touches, by the agent's own names for them.
+    /// Files that the call touches, with the agent's own paths.
     pub paths: Vec<String>,
-    /// The agent went ahead without asking anybody.
+    /// The agent did not ask for approval.
     pub ungated: bool,
 }
 
@@ -41,7 +41,7 @@ impl ToolState {
     }
 }
 
-/// One step of what an agent intends to do.
+/// One step of an agent's plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanStep {
     pub text: String,
@@ -67,7 +67,7 @@ impl PlanStepState {
     }
 }
 
-/// How full the model's context is, and what it has cost so far, as far as the agent tells.
+/// How full the model's context is and what the run has cost so far, as the agent reports it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
     pub used: u64,
@@ -78,18 +78,18 @@ pub struct Usage {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cost {
     pub amount: f64,
-    /// By its three letters.
+    /// ISO 4217 code, such as `USD`.
     pub currency: String,
 }
 
-/// What an agent does at the moment.
+/// What an agent is doing now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentState {
     Starting,
     Thinking,
     ExecutingTool,
     WaitingForConfirmation,
-    /// It was told to stop.
+    /// A cancel was sent to the agent.
     Stopping,
     WaitingForInput,
 }
@@ -107,7 +107,7 @@ impl AgentState {
     }
 }
 
-/// The state of an agent, and which run it is about, if there is one.
+/// The state of an agent, and its run if there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateNote {
     pub state: AgentState,

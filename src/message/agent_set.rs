@@ -1,8 +1,8 @@
-//! Some of the four code agents.
+//! A set of agent slots.
 
 use super::AgentSlot;
 
-/// Which of the four; each at most once, in their order.
+/// A set of the four slots, iterated in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct AgentSet(u8);
 

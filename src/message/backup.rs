@@ -1,8 +1,8 @@
-//! States of files that can be had again.
+//! Snapshots and file backups that can be restored.
 
 use super::{AgentSlot, RunId};
 
-/// Before what a backup was made.
+/// The operation that a backup was made before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackupReason {
     Run(RunId),
@@ -29,29 +29,29 @@ impl BackupReason {
     }
 }
 
-/// A backup as a list tells it.
+/// One entry in a list of backups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupNote {
-    /// Brings it back; see [`RestorePoint::Named`].
+    /// Used to restore it; see [`RestorePoint::Named`].
     pub name: String,
-    /// `None`: around some run, of whatever session. Projects without git are backed up so.
+    /// `None`: a file backup around some run, of any session. Projects without git have only those.
     pub reason: Option<BackupReason>,
-    /// Local time, as in lists of files.
+    /// Local time, in the format of the file lists.
     pub made: String,
-    /// Whose files; `None` for the project's own.
+    /// The agent whose workplace was backed up; `None` for the project.
     pub agent: Option<AgentSlot>,
 }
 
 /// The backups of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupList {
-    /// What can be brought back on this agent's channel; `None`: all of them.
+    /// Lists only what can be restored on this agent's channel; `None`: all backups.
     pub agent: Option<AgentSlot>,
     /// Newest first.
     pub backups: Vec<BackupNote>,
 }
 
-/// What is to come back.
+/// What to restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RestorePoint {
     /// The state before this run.

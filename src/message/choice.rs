@@ -1,20 +1,20 @@
-//! What has become of agents' work: what a run changed, how results compare, and which of them is kept.
+//! Results of agents: what a run changed, how results compare, and what the user decided about them.
 
 use super::{AgentSet, AgentSlot, RestorePoint, RunId, RunOutcome, Usage};
 use std::sync::Arc;
 
-/// So many paths that are in no result are named.
+/// At most this many left-out paths are listed.
 pub const MOST_LEFT_OUT: usize = 100;
 
-/// How one file differs.
+/// One changed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// Below the project, with forward slashes.
+    /// Relative to the project, with forward slashes.
     pub path: String,
-    /// What it was called before.
+    /// The path before a rename.
     pub old_path: Option<String>,
     pub status: ChangeStatus,
-    /// Lines; `None` for what has no lines.
+    /// Number of lines; `None` for binary files.
     pub added: Option<u32>,
     pub removed: Option<u32>,
 }
@@ -25,7 +25,7 @@ pub enum ChangeStatus {
     Modified,
     Deleted,
     Renamed,
-    /// A file became a link, or the other way round.
+    /// A file became a symlink, or a symlink became a file.
     TypeChanged,
 }
 
@@ -44,49 +44,49 @@ impl ChangeStatus {
     }
 }
 
-/// What one run of an agent has come to.
+/// The result of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
     pub run: RunId,
-    /// Whose work it is: the directory. `None`: told by an earlier version, which did not say so.
+    /// The directory of the project. `None`: stored by an earlier version, which did not record it.
     pub project: Option<String>,
-    /// `None`: told by an earlier version, which did not say so.
+    /// `None`: stored by an earlier version, which did not record it.
     pub place: Option<PlaceKind>,
     pub outcome: RunOutcome,
     pub seconds: f64,
-    /// As far as the agent tells.
+    /// As the agent reports it.
     pub usage: Option<Usage>,
     pub files: Vec<FileChange>,
-    /// There are more files than these.
+    /// The list of files was cut off.
     pub more: bool,
-    /// Files that other agents of the session have changed too.
+    /// Files that other agents of the session have changed as well.
     pub overlaps: Vec<Overlap>,
-    /// What is in the agent's own place and in no result: see [`ChosenOutcome::Done`].
+    /// Paths in the agent's workplace that no result contains; see [`ChosenOutcome::Done`].
     pub left_out: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
     pub path: String,
-    /// The others.
+    /// The other agents that changed it.
     pub agents: AgentSet,
 }
 
-/// What is to become of an agent's work.
+/// What the user decides about an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
-    /// It is taken over into the project, or onto a branch of its own.
+    /// Merge the work into the project, or commit it to a new branch.
     Accept(Option<Branch>),
-    /// The agent's place is as the project is.
+    /// Reset the agent's workplace to the project.
     Discard,
-    /// The agent's place or the project is as it was then, as a whole or one file of it.
+    /// Restore the agent's workplace or the project to an earlier state, all of it or one file.
     Restore { point: RestorePoint, path: Option<String> },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
     pub name: String,
-    /// Of the commit.
+    /// The commit message.
     pub message: Option<String>,
 }
 
@@ -119,18 +119,18 @@ impl Choice {
     }
 }
 
-/// What came of a choice.
+/// The outcome of a choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
     pub agent: AgentSlot,
-    /// Of whose work; as in [`RunSummary::project`].
+    /// As in [`RunSummary::project`].
     pub project: Option<String>,
     pub kind: ChoiceKind,
     pub outcome: ChosenOutcome,
 }
 
 impl Chosen {
-    /// Nothing is left to choose: the project has it, or nobody wants it.
+    /// Whether nothing is left to decide: the work is in the project, or was discarded.
     pub fn settles(&self) -> bool {
         match (self.kind, &self.outcome) {
             (ChoiceKind::Accept, ChosenOutcome::Done { branch, .. }) => branch.is_none(),
@@ -143,16 +143,16 @@ impl Chosen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChosenOutcome {
     Done {
-        /// What has changed, in the project or in the agent's place.
+        /// Files that were changed, in the project or in the agent's workplace.
         files: Vec<String>,
         branch: Option<String>,
-        /// What these files were right before, by its name; `None` if none of them was overwritten.
+        /// Name of the backup of these files, made right before; `None` if nothing was overwritten.
         backup: Option<String>,
-        /// What no result and no backup of the agent's place holds: repositories within it, files that are too large or
-        /// not to be read. It is still there. At most [`MOST_LEFT_OUT`] are named.
+        /// Paths in the agent's workplace that no result and no backup contains: nested repositories, and files that
+        /// are too large or unreadable. They are still there. At most [`MOST_LEFT_OUT`] are listed.
         left_out: Vec<String>,
     },
-    /// Nothing was changed: these files do not go together with the project.
+    /// Merge conflicts; nothing was changed.
     Conflicts(Vec<Conflict>),
     /// Nothing was changed.
     Failed { reason: String },
@@ -161,18 +161,18 @@ pub enum ChosenOutcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     pub path: String,
-    /// In git's words, such as `contents` or `modify/delete`.
+    /// git's name for the conflict, such as `contents` or `modify/delete`.
     pub kind: String,
 }
 
-/// One agent's work beside the others'.
+/// One agent's row in a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparisonRow {
     pub agent: AgentSlot,
-    /// Who works there, by its name in the settings.
+    /// The agent's name in the settings.
     pub name: String,
     pub place: PlaceKind,
-    /// The last run and what came of it; one that goes on has no outcome yet.
+    /// The agent's last run; a run that is still active has no outcome yet.
     pub run: Option<RunId>,
     pub outcome: Option<RunOutcome>,
     pub seconds: Option<f64>,
@@ -181,20 +181,20 @@ pub struct ComparisonRow {
     pub added: u64,
     pub removed: u64,
     pub check: Option<Check>,
-    /// Files that others have changed too.
+    /// Files that other agents have changed as well.
     pub overlaps: Vec<Overlap>,
-    /// What is in its place and in no result.
+    /// Paths in the agent's workplace that no result contains.
     pub left_out: Vec<String>,
-    /// Why there is nothing to compare.
+    /// Why this agent cannot be compared.
     pub problem: Option<String>,
 }
 
 /// Where an agent works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaceKind {
-    /// In a copy of its own.
+    /// In its own copy of the project.
     Worktree,
-    /// In the project itself.
+    /// In the shared project.
     Shared,
 }
 
@@ -209,24 +209,24 @@ impl PlaceKind {
     }
 }
 
-/// How the operator's check command ended in an agent's place.
+/// Result of the operator's check command in an agent's workplace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// `None`: it did not end in time, or was killed.
+    /// Exit code; `None`: the command timed out or was killed.
     pub code: Option<i32>,
-    /// The end of what it said.
+    /// The end of its output.
     pub output: String,
 }
 
-/// An agent's work against the state that it began with.
+/// An agent's changes since it began.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiffNote {
     pub agent: AgentSlot,
-    /// `None`: of all files.
+    /// `None`: all files.
     pub path: Option<String>,
     pub files: Arc<[FileChange]>,
-    /// Unified.
+    /// A unified diff.
     pub text: String,
-    /// There is more than this.
+    /// The diff was cut off.
     pub truncated: bool,
 }

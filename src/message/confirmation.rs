@@ -1,14 +1,14 @@
-//! Questions to the user about tool calls, their answers, and what is written down about them.
+//! Approval questions about tool calls, their answers, and the audit entries about them.
 
 use super::{AgentSlot, RunId};
 use std::fmt;
 
-/// One question; random, so that nobody answers what they have not seen.
+/// Id of an approval question. It is random, so that nobody can answer a question they have not seen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConfirmId(String);
 
 impl ConfirmId {
-    /// Without random numbers the id could be guessed, but still only by the session's own user.
+    /// If there is no randomness, the id can be guessed, but only the session's own user can use it.
     pub fn random() -> Self {
         let (high, low) = (getrandom::u64().unwrap_or(0), getrandom::u64().unwrap_or(0));
         Self(format!("{high:016x}{low:016x}"))
@@ -29,27 +29,27 @@ impl fmt::Display for ConfirmId {
     }
 }
 
-/// May this agent do this?
+/// A question to the user: may this agent make this tool call?
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confirmation {
     pub id: ConfirmId,
     pub agent: AgentSlot,
-    /// What people call it who answer in words; counts up on each channel.
+    /// Short number for answers in words; counts up on each channel.
     pub number: u32,
-    /// What the agent knows the call by; empty if it has no name.
+    /// The agent's own id for the call; empty if it has none.
     pub call: String,
     pub tool: String,
-    /// As the agent wrote it, mostly JSON; long ones lose their end.
+    /// As the agent sent it, mostly JSON; long inputs are cut off at the end.
     pub input: String,
-    /// What would change in files, as a unified diff, if the agent tells.
+    /// The file changes as a unified diff, if the agent provides them.
     pub diff: Option<String>,
     pub level: WarningLevel,
     pub reason: String,
-    /// After this long nobody answering means no.
+    /// Timeout in seconds; no answer means refused.
     pub seconds: u64,
 }
 
-/// How much a mistake would cost.
+/// How much damage a wrong approval could do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarningLevel {
     Info,
@@ -75,17 +75,17 @@ pub enum Confirmed {
     Refused,
 }
 
-/// Who or what decided.
+/// Who decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidedBy {
     User,
-    /// Nobody answered in time.
+    /// The question timed out.
     Time,
-    /// The run ended, or its agent died.
+    /// The run ended or its agent died before an answer.
     End,
-    /// The policy alone.
+    /// The rules decided without asking.
     Rule,
-    /// The agent did not ask.
+    /// The agent made the call without asking.
     Nobody,
 }
 
@@ -103,12 +103,12 @@ impl DecidedBy {
     }
 }
 
-/// One decision, as it is kept.
+/// One decision in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     pub agent: AgentSlot,
     pub run: RunId,
-    /// What the agent knows the call by; empty if it has no name.
+    /// The agent's own id for the call; empty if it has none.
     pub call: String,
     pub tool: String,
     pub input: String,

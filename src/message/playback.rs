@@ -1,48 +1,49 @@
-//! What becomes of a live model's sound at a client.
+//! Playback of a live model's audio at a client.
 
 use std::time::Duration;
 
-/// Names one reply of a live model; later ones are larger. Silence is one of these: everything up to it is stale.
+/// Numbers the replies of a live model; later replies are larger. A stop names a generation: audio up to and including
+/// it is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Generation(pub u64);
 
-/// What a client says about its speaker.
+/// A client's report about its speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlaybackAck {
     pub generation: Generation,
-    /// Samples of this reply, at 24 kHz, that left the speaker since this socket plays it.
+    /// Samples of this reply, at 24 kHz, that have been played since this socket plays it.
     pub samples: u64,
-    /// What it still has to play.
+    /// Audio that is buffered but not played yet.
     pub buffered: Duration,
     pub underruns: u64,
 }
 
-/// Who speaks by a key begins and ends with it.
+/// Push-to-talk: the user's turn lasts while the key is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TalkKey {
     Pressed,
     Released,
 }
 
-/// How long the parts of one spoken exchange took; what is not known is not there.
+/// Latencies of one spoken exchange; unknown ones are `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TurnTimes {
-    /// From the end of the user's speech until it was taken for the end of a turn.
+    /// From the end of the user's speech until it was detected as the end of the turn.
     pub end_of_turn: Option<Duration>,
-    /// From there to the first sound of the model.
+    /// From there to the first audio of the model.
     pub first_sound: Option<Duration>,
-    /// From there until it was on its way to the client.
+    /// From there until that audio was sent to the client.
     pub first_sent: Option<Duration>,
-    /// From there until the client has played it.
+    /// From there until the client played it.
     pub first_played: Option<Duration>,
-    /// From the user's interruption until the client was told to be silent.
+    /// From the user's interruption until the client was told to stop playback.
     pub stop: Option<Duration>,
     pub underruns: u64,
-    /// Chunks of the microphone that were lost before the model.
+    /// Microphone chunks that were dropped before the model received them.
     pub dropped: u64,
 }
 
-/// A reply that the user did not hear to its end.
+/// The user interrupted a reply; `heard` is how much of it was played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interruption {
     pub heard: Duration,

@@ -1,7 +1,7 @@
-//! Texts of others within a text for a model or an agent. What stands in a file, its name and an agent's report are
-//! data: named, fenced, and never to be taken for what the user says.
+//! Quotes foreign text inside a text for a model or an agent. File contents, file names and reports of agents are data:
+//! they are named and fenced, so that a model does not take them for words of the user.
 
-/// The text between two fences that none of its lines can close.
+/// The text in a code fence that is longer than any fence inside it, so that no line can close it.
 pub fn fenced(text: &str) -> String {
     let longest = text.split(|one| one != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -15,7 +15,7 @@ pub fn attached(name: &str, content: &str) -> String {
     format!("[attached file {name}; {about}]\n{}", fenced(content))
 }
 
-/// A name as one line, so that it cannot pass for anything else.
+/// Replaces line breaks and control characters, so that a name cannot pass for a new line of the prompt.
 pub fn one_line(name: &str) -> String {
     let is_break = |one: char| one.is_control() || matches!(one, '\u{2028}' | '\u{2029}');
     name.chars().map(|one| if is_break(one) { ' ' } else { one }).collect()

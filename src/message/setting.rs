@@ -1,4 +1,4 @@
-//! Model settings of a session: what they can be, why one stays as it is, and what there is to choose from.
+//! Model settings of a session: their values, why a change is refused, and what can be chosen.
 
 /// Model settings in the order in which they are shown.
 pub type Settings = Vec<(&'static str, SettingValue)>;
@@ -9,7 +9,7 @@ pub enum SettingValue {
     Number(i64),
 }
 
-/// Why a setting stays as it is.
+/// Why a change of a setting is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingProblem {
     #[error("there is no such setting")]
@@ -31,7 +31,7 @@ pub enum SettingProblem {
 }
 
 impl SettingProblem {
-    /// A word for programs; people get the text.
+    /// For programs; people get the text.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -53,37 +53,37 @@ pub struct ModelOffer {
     pub live: Vec<Offered>,
     pub voices: Vec<Offered>,
     pub code: Vec<Offered>,
-    /// Directories to work on: the value of the setting, and a name for people.
+    /// Projects that can be chosen: the value of the setting, and a label.
     pub projects: Vec<(String, String)>,
 }
 
-/// One provider with its models: what is sent, and what people read.
+/// One provider with its models, each a value and a label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offered {
     pub name: String,
     pub models: Vec<(String, String)>,
 }
 
-/// How people get other models than those that answer now.
+/// How to set up other models than the ones that answer now.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SetupHint {
-    /// The configuration file; it need not exist yet.
+    /// The configuration file, which may not exist yet.
     pub file: String,
-    /// A row to write into it, of several lines.
+    /// An example row for it, of several lines.
     pub chat_row: String,
     pub live_row: String,
-    /// Names of variables; a key in one of them offers a model without any row.
+    /// Names of environment variables; setting one to a key makes a model available without configuration.
     pub variables: String,
     pub offered: Vec<OfferedModel>,
 }
 
-/// A model that is there because its key is in the environment.
+/// A model that is available because its key is in the environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedModel {
-    /// What sessions choose it by.
+    /// Name in the settings.
     pub name: String,
-    /// What its vendor calls it.
+    /// The vendor's name for it.
     pub model: String,
-    /// The variable with its key.
+    /// The environment variable with its key.
     pub variable: String,
 }

@@ -1,4 +1,4 @@
-//! What one socket sees of a session: one channel by its own numbers, or every channel in the order of the session.
+//! What one socket sees of a session: one channel by its own numbers, or all channels by the session's order.
 
 use super::{Channel, Entry, Event, Notice, Order, Seq};
 
@@ -8,7 +8,7 @@ pub enum View {
     All,
 }
 
-/// How far a view has been read: a channel's number in a view of one channel, else the order in the session.
+/// How far a view has been read: the channel's number in a view of one channel, otherwise the session's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Position(pub u64);
 
@@ -31,8 +31,8 @@ impl View {
         }
     }
 
-    /// Whether an event is shown. Some are logged on two channels, so that a socket of either one has them; a view of both
-    /// shows them once, on the channel where they belong.
+    /// Whether the view shows an event. Some events are logged on two channels, so that a socket of either channel gets
+    /// them. A view of all channels shows them once, on their home channel.
     pub fn shows(self, entry: &Entry) -> bool {
         match self {
             Self::One(one) => one == entry.channel,
@@ -41,7 +41,7 @@ impl View {
     }
 }
 
-/// The channel to which an event belongs that may be logged on others, too.
+/// The home channel of an event that may be logged on several channels.
 fn home(entry: &Entry) -> Option<Channel> {
     match &entry.event {
         Event::ConfirmAsked(asked) => Some(Channel::Agent(asked.agent)),
@@ -49,7 +49,7 @@ fn home(entry: &Entry) -> Option<Channel> {
         Event::Chosen(chosen) => Some(Channel::Agent(chosen.agent)),
         Event::Notice(Notice::InCopy { agent, .. }) => Some(Channel::Agent(*agent)),
         Event::FilesChanged { by, .. } => by.map(Channel::Agent),
-        // Announced on the input channel for a live model.
+        // The copy on the input channel is an announcement for a live model.
         Event::FileMade(_) if entry.channel == Channel::Input => Some(Channel::Chat),
         Event::UserText { .. }
         | Event::UserRequest { .. }

@@ -1,38 +1,38 @@
-//! A code agent that is a program, as the operator wrote it down.
+//! An agent that is a program, as the operator configured it.
 
-/// One code agent of the configuration.
+/// One agent in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentRow {
-    /// What settings call it.
+    /// Name in the settings.
     pub name: String,
-    /// What people read.
+    /// Label for people.
     pub label: String,
     pub kind: AgentKind,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Other names of the program, for where the first is not installed.
+    /// Alternative names of the program, tried if the first is not installed.
     pub also: Vec<String>,
-    /// Variables that it sees besides the usual: `NAME` as the gateway has it, or `NAME=VALUE`.
+    /// Extra environment variables: `NAME` is copied from the gateway, `NAME=VALUE` is set.
     pub env: Vec<String>,
-    /// The mode in which it asks before it acts; `None`: it does so by itself.
+    /// The agent's mode in which it asks for approval; `None`: it asks without a mode being set.
     pub mode: Option<String>,
-    /// The option that sets the mode, for agents that have several; `None`: the one of that category.
+    /// The config option that sets the mode, for agents with several; `None`: the option of the category `mode`.
     pub mode_option: Option<String>,
-    /// The same for the model.
+    /// The config option that sets the model; `None`: the option of the category `model`.
     pub model_option: Option<String>,
-    /// Models that are offered besides its own choice; empty: any name may be tried.
+    /// Models offered besides the agent's default; if empty, any name is accepted.
     pub models: Vec<String>,
-    /// Whether it may reach the network from within its box.
+    /// Whether its sandbox has network access.
     pub network: bool,
-    /// What it may change besides its place of work and its own home: absolute, or `~/` and a path below our home,
-    /// which it then finds in its own.
+    /// Paths it may write to besides its workplace and its agent home: absolute, or `~/` and a path below our home,
+    /// which then appears in the agent home.
     pub writable: Vec<String>,
-    /// How to get it.
+    /// How to install it.
     pub install: String,
 }
 
 impl AgentRow {
-    /// An agent of which nothing else is known.
+    /// An agent with defaults for everything else.
     pub fn new(name: &str, kind: AgentKind) -> Self {
         Self {
             name: name.to_owned(),
@@ -51,41 +51,41 @@ impl AgentRow {
         }
     }
 
-    /// All names of its program, the usual one first.
+    /// All names of its program, the preferred one first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.command.first().into_iter().chain(&self.also).map(String::as_str)
     }
 }
 
-/// How the gateway talks to a code agent.
+/// How the gateway talks to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentKind {
     /// The Agent Client Protocol.
     Acp,
-    /// One process per prompt, which takes no questions and asks none.
+    /// One process per prompt, without approval questions.
     Command(CommandFormat),
 }
 
-/// What a command prints. What its lines mean is told by JSON pointers such as `/message/text`.
+/// What a command prints. JSON lines are read with JSON pointers such as `/message/text`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandFormat {
     Text,
     JsonLines(JsonMapping),
 }
 
-/// What the lines mean.
+/// JSON pointers into the lines that a command prints.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JsonMapping {
-    /// The next piece of the answer.
+    /// A piece of the answer.
     pub text: String,
-    /// The whole answer at the end, for programs that stream none.
+    /// The whole answer at the end, for programs that do not stream.
     pub done: Option<String>,
-    /// Why it failed; there if and only if it did.
+    /// The error message; present if and only if the run failed.
     pub error: Option<String>,
-    /// The name of a tool that was used.
+    /// The name of a tool that was called.
     pub tool: Option<String>,
-    /// Tokens of the run so far; all that are there are added up.
+    /// Tokens of the run so far; all pointers that match are added up.
     pub tokens: Vec<String>,
-    /// What the run has cost so far, in US dollars.
+    /// Cost of the run so far, in US dollars.
     pub cost: Option<String>,
 }

@@ -1,36 +1,36 @@
-//! A chat model as the operator wrote it down or as it was found: where it is, what it is called and what it can do.
+//! A chat model, configured by the operator or found by the gateway: its server, its name and its abilities.
 
 use std::fmt;
 use std::time::Duration;
 
-/// One model that can be asked.
+/// One chat model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatModel {
-    /// What sessions choose it by.
+    /// Name in the settings.
     pub name: String,
-    /// What people read.
+    /// Label for people.
     pub label: String,
     pub kind: ChatKind,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     pub base_url: String,
-    /// What its vendor calls it.
+    /// The vendor's name for it.
     pub model: String,
-    /// `None`: its server wants none.
+    /// `None`: the server needs no key.
     pub key: Option<ChatKey>,
-    /// How much it can read and write in one turn, if that is known.
+    /// Size of its context in tokens, if known.
     pub context_tokens: Option<u32>,
     pub max_output_tokens: Option<u32>,
-    /// It sees pictures.
+    /// Accepts images as input.
     pub images: bool,
-    /// It makes pictures.
+    /// Generates images.
     pub image_output: bool,
-    /// It calls tools.
+    /// Can call tools.
     pub tools: bool,
-    /// How long it may say nothing; `None`: as long as is usual.
+    /// Timeout while the model sends nothing; `None`: the default.
     pub patience: Option<Duration>,
 }
 
-/// The protocol that its server speaks.
+/// The protocol of the model's server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatKind {
     /// Chat completions: OpenAI, OpenRouter, Ollama, llama.cpp, vLLM and many others.
@@ -39,7 +39,7 @@ pub enum ChatKind {
     Gemini,
 }
 
-/// A key, by the name of the variable that holds it.
+/// An API key and the environment variable that holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatKey {
     pub variable: String,
@@ -47,7 +47,7 @@ pub struct ChatKey {
     pub secret: Option<Secret>,
 }
 
-/// A text that must not be seen: it shows itself to nobody, only to whom it is exposed by name.
+/// A text that is not printed by `Debug`; only `expose` returns it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

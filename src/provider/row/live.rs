@@ -1,66 +1,66 @@
-//! A live speech model as the operator wrote it down, and how people and models take turns.
+//! A live speech model, as the operator configured it, and the rules for turn taking.
 
 use super::ChatKey;
 use std::time::Duration;
 
-/// One model that can be talked with.
+/// One live model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveModel {
-    /// What sessions choose it by.
+    /// Name in the settings.
     pub name: String,
-    /// What people read.
+    /// Label for people.
     pub label: String,
     pub kind: LiveKind,
-    /// `ws://` or `wss://`, without a slash at its end.
+    /// `ws://` or `wss://`, without a trailing slash.
     pub base_url: String,
-    /// What its vendor calls it.
+    /// The vendor's name for it.
     pub model: String,
-    /// `None`: as the vendor likes.
+    /// `None`: the vendor's default.
     pub voice: Option<String>,
-    /// `None`: its server wants none.
+    /// `None`: the server needs no key.
     pub key: Option<ChatKey>,
-    /// What is spoken, such as `ja` or `ja-JP`; `None`: whatever the model hears.
+    /// Spoken language, such as `ja` or `ja-JP`; `None`: the model detects it.
     pub language: Option<String>,
-    /// Who writes down what the user says, by its vendor's name for it; `None`: the vendor's usual one.
+    /// The vendor's name of the model that transcribes the user; `None`: the default one.
     pub transcription: Option<String>,
 }
 
 impl LiveModel {
-    /// Whether it can be asked at all: it has its key, or needs none.
+    /// Whether it can be used: its key is set, or it needs none.
     pub fn has_key(&self) -> bool {
         self.key.as_ref().is_none_or(|key| key.secret.is_some())
     }
 }
 
-/// The protocol that its server speaks.
+/// The protocol of the model's server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LiveKind {
-    /// Realtime, as it is generally available.
+    /// The Realtime API in its generally available version.
     OpenAi,
     Gemini,
 }
 
-/// When the user has the word, and when a sound is nobody's word.
+/// When the user's turn begins and ends, and which sounds do not count as speech.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnRules {
-    /// How sure our own gate has to be that it hears a voice.
+    /// How certain our voice detection has to be that it hears speech.
     pub threshold_percent: u32,
-    /// Whoever speaks for so long while the model speaks interrupts it.
+    /// Speech of at least this length interrupts the model.
     pub min_speech: Duration,
-    /// So much silence ends what the user says.
+    /// Silence of this length ends the user's turn.
     pub silence: Duration,
-    /// Words that say no more than "go on", in lower case.
+    /// Words that only mean "go on", in lower case; they do not interrupt.
     pub backchannels: Vec<String>,
-    /// What is heard in this time after a reply begins does not interrupt it.
+    /// For this long after a reply begins, nothing interrupts it.
     pub guard: Duration,
-    /// The model hears nothing while it speaks: for speakers whose sound comes back into the microphone.
+    /// The model hears nothing while it speaks, for speakers that feed back into the microphone.
     pub half_duplex: bool,
     pub turns: Turns,
-    /// A model that says nothing for so long after the user's turn is asked again.
+    /// Timeout for a reply after the user's turn; then the model is asked again.
     pub patience: Duration,
 }
 
-/// Who decides that the user has finished.
+/// Who decides that the user's turn has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turns {
     Model,

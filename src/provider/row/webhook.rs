@@ -1,4 +1,4 @@
-//! An address of the operator's that is called when something waits for approval.
+//! A webhook of the operator that is called when a tool call waits for approval.
 
 use super::ChatKey;
 use std::time::SystemTime;
@@ -6,11 +6,11 @@ use std::time::SystemTime;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
     pub url: String,
-    /// What calls are signed with; `None`: they are not.
+    /// Signs the calls; `None`: calls are not signed.
     pub key: Option<ChatKey>,
 }
 
-/// What it is told: where something waits, and for how long. Nothing of what was said.
+/// What a call tells: which approval waits where, and until when. It contains nothing of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookCall {
     pub session: String,
