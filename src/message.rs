@@ -872,7 +872,7 @@ pub struct Greeting {
     /// Whether the replay continues at the client's cursor. Otherwise it covers the history from the beginning, or as
     /// much as the client asked for.
     pub resumed: bool,
-    /// Whether this is the first input socket since the session was loaded.
+    /// Whether this is the first socket that sees the input channel since the session was loaded.
     pub first_input: bool,
     pub controls: Controls,
     pub settings: Arc<Settings>,

@@ -1,11 +1,11 @@
-//! Decisions about tool calls. They stay when their session goes, without the inputs of the calls: who let what happen
-//! must remain readable. They go when they are too old.
+//! The audit log of decisions about tool calls. Entries outlive their session, but lose the inputs of the calls, so
+//! that it stays readable who approved what. Old entries are deleted by age.
 
 use super::{SessionKey, StoreError};
 use crate::message::{AuditEntry, Confirmed};
 use rusqlite::{Connection, params};
 
-/// One decision, as the operator reads it.
+/// One decision, as shown to the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRow {
     /// Milliseconds since 1970.
@@ -47,10 +47,10 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Decisions that go, or lose their input, in one turn of the writer; others write in between.
+/// Rows that one job of the writer deletes or blanks; other writes come in between.
 const PIECE: i64 = 200;
 
-/// Takes away a piece of what is older; false if there is nothing more.
+/// Deletes one batch of older entries; false if there are none left.
 pub(super) fn prune(connection: &Connection, before: i64) -> Result<bool, rusqlite::Error> {
     let gone = connection.execute(
         "DELETE FROM audit WHERE key IN (SELECT key FROM audit WHERE at < ?1 LIMIT ?2)",
@@ -59,7 +59,7 @@ pub(super) fn prune(connection: &Connection, before: i64) -> Result<bool, rusqli
     Ok(gone > 0)
 }
 
-/// Takes the inputs out of a piece of a session's decisions; false if there are no more.
+/// Blanks the inputs of one batch of a session's entries; false if there are none left.
 pub(super) fn blank(connection: &Connection, key: SessionKey) -> Result<bool, rusqlite::Error> {
     let blanked = connection.execute(
         "UPDATE audit SET input = '' WHERE key IN
@@ -69,7 +69,7 @@ pub(super) fn blank(connection: &Connection, key: SessionKey) -> Result<bool, ru
     Ok(blanked > 0)
 }
 
-/// The newest first.
+/// Newest first.
 pub(super) fn newest(connection: &Connection, most: usize) -> Result<Vec<AuditRow>, StoreError> {
     let mut query = connection.prepare(
         "SELECT at, session, principal, agent, run, tool, input, approved, decided_by, reason

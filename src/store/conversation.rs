@@ -1,4 +1,4 @@
-//! What agents call the conversations that a session has with them. With that name a later process goes on.
+//! The agents' own ids of their conversations with a session. A later process resumes a conversation by this id.
 
 use super::{SessionKey, StoreError};
 use crate::message::AgentSlot;
@@ -7,18 +7,18 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// One conversation. A slot has one with each agent in each directory, because agents remember by directory.
+/// One conversation. A slot has one per agent and directory, because agents keep their conversations by directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
     pub slot: AgentSlot,
     /// The agent's name in the configuration.
     pub agent: String,
     pub directory: PathBuf,
-    /// The agent's own name for it.
+    /// The agent's own id for the conversation.
     pub name: String,
 }
 
-/// Takes the place of the last one of the same slot, agent and directory.
+/// Replaces the conversation of the same slot, agent and directory.
 pub(super) fn write(
     connection: &Connection,
     key: SessionKey,

@@ -1,5 +1,5 @@
-//! Whether the database is damaged. Looked for at the start, and seen by every query afterwards. It stays damaged until
-//! the gateway starts with a sound one: what it says cannot be trusted, and what is written may be lost.
+//! Detects a damaged database: by a check at the start, and by the errors of every query. Damage is final until the
+//! gateway restarts with an intact database, because reads cannot be trusted and writes may be lost.
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tracing::error;
 
-/// What was seen, for all who use the database.
+/// The damage that was found, shared by everything that uses the database.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Damage(Arc<watch::Sender<Option<String>>>);
 
 impl Damage {
-    /// Whether this error says so; then everybody knows it.
+    /// Whether this error means damage; if so, everybody who watches is told.
     pub(super) fn see(&self, err: &rusqlite::Error) -> bool {
         let is_damage = is_damage(err);
         if is_damage {
@@ -42,7 +42,7 @@ pub(super) fn is_damage(err: &rusqlite::Error) -> bool {
     matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
-/// Reads every page; `None`: it is sound.
+/// Reads every page; `None`: the database is intact.
 pub(super) fn check(connection: &Connection) -> Result<Option<String>, rusqlite::Error> {
     let found: Result<Option<String>, _> =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).optional();
@@ -53,7 +53,7 @@ pub(super) fn check(connection: &Connection) -> Result<Option<String>, rusqlite:
     }
 }
 
-/// What an operator can do about it, to be pasted into a shell.
+/// Instructions for the operator, with commands to paste into a shell.
 pub fn repair(path: &Path) -> String {
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
     let directory = path.parent().unwrap_or(path);

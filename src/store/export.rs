@@ -1,4 +1,4 @@
-//! A session as text for people and programs, read in one transaction: what is written later is not in it.
+//! Exports a session as text for people and programs. One transaction reads everything, so later writes are not in it.
 
 use super::summary::{Scope, find, time};
 use super::{StoreError, mention, record};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::time::SystemTime;
 
-/// Raised when a reader of the former form could not read the new one.
+/// Format version; raised when a program that reads the previous one could not read the new one.
 const FORMAT: u32 = 2;
 
-/// What there is to know of an exported session besides its events.
+/// Data about an exported session apart from its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     pub principal: Principal,
@@ -22,7 +22,7 @@ pub struct Exported {
     pub about: String,
 }
 
-/// Writes one line of JSON for every event, channel by channel, and tells every file that one of them mentions.
+/// Writes one line of JSON per event, channel by channel, and reports every file of the user that an event mentions.
 /// `None`: there is no such session within this scope.
 pub(super) fn export(
     connection: &Connection,
@@ -69,7 +69,7 @@ fn write_line(
     kind: &str,
     body: &str,
 ) -> Result<(), StoreError> {
-    // Passed through as it is stored, also if a later version wrote it.
+    // The body is copied as stored, so rows of a later version are exported too.
     let stored: Option<&RawValue> = serde_json::from_str(body).ok();
     let line = Line {
         channel: channel_name(row.get(0)?),

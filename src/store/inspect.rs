@@ -1,4 +1,4 @@
-//! A look at a database that may be in use, without leaving a trace beside it.
+//! Reads a database that may be in use, without creating or changing any file beside it.
 
 use super::{StoreError, damage, schema};
 use rusqlite::{Connection, OpenFlags};
@@ -14,18 +14,18 @@ pub struct Inspection {
     pub known: i64,
     pub sessions: i64,
     pub kib: u64,
-    /// What SQLite says about it, if it is not well.
+    /// SQLite's message if the database is damaged.
     pub damage: Option<String>,
 }
 
-/// Reads only. What a running or killed gateway has not moved into the database yet counts.
+/// Read-only. Rows that are still in the WAL of a running or killed gateway are counted.
 pub fn inspect(path: &Path) -> Result<Inspection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(address(path), flags)?;
     let kib = path.metadata().map_or(0, |about| about.len() / 1024);
     let mut found =
         Inspection { schema: 0, known: schema::newest(), sessions: 0, kib, damage: None };
-    // What is damaged may answer anything, so it is asked nothing else.
+    // A damaged database may answer anything, so nothing else is read.
     found.damage = damage::check(&connection)?;
     if found.damage.is_none() {
         found.schema = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -34,13 +34,13 @@ pub fn inspect(path: &Path) -> Result<Inspection, StoreError> {
     Ok(found)
 }
 
-/// Without a log there is nothing to wait for, and SQLite must not make one; with a log it is read as it is.
+/// Without a WAL the file is opened as immutable, so that SQLite creates none. With a WAL it is read as it is.
 fn address(path: &Path) -> String {
     let log = beside(path, "-wal") && beside(path, "-shm");
     uri(path, if log { "readonly_shm=1" } else { "immutable=1" })
 }
 
-/// The same for a longer look, which takes part in SQLite's locking if there is a log.
+/// For longer reads: like `address`, but takes part in SQLite's locking if there is a WAL.
 pub(super) fn shared_address(path: &Path) -> String {
     uri(path, if beside(path, "-wal") { "cache=private" } else { "immutable=1" })
 }
@@ -54,7 +54,7 @@ fn beside(path: &Path, end: &str) -> bool {
 fn uri(path: &Path, manner: &str) -> String {
     let mut address = "file:".to_owned();
     for byte in path.as_os_str().as_bytes() {
-        // A path may hold any byte; an address may not.
+        // A path may contain any byte; a URI may not.
         let _ = match byte {
             b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
                 write!(address, "{}", char::from(*byte))

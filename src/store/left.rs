@@ -1,4 +1,4 @@
-//! Calls of tools that a run left without an end when it was cut off, and what had been decided about them.
+//! Tool calls that were still open when the gateway died during a run, and the decisions about them.
 
 use super::reader::SessionRecord;
 use super::{SessionKey, StoreError, record};
@@ -12,13 +12,13 @@ use std::collections::HashSet;
 pub struct LeftCall {
     pub agent: AgentSlot,
     pub run: RunId,
-    /// As it was told last.
+    /// The last note about the call.
     pub note: ToolNote,
-    /// `None`: as far as is known nobody was asked about it.
+    /// `None`: no decision about this call is known.
     pub decided: Option<(Confirmed, DecidedBy)>,
 }
 
-/// Of the runs and open questions that the session is known to have.
+/// The open calls of the session's interrupted runs.
 pub(super) fn calls(
     connection: &Connection,
     session: &SessionRecord,
@@ -42,7 +42,7 @@ pub(super) fn calls(
     Ok(left)
 }
 
-/// When the run began, and its calls that are open, in the order of their last news. Looks only at what came since.
+/// When the run began, and its open calls in the order of their last notes. Reads back only to the start of the run.
 fn open(
     connection: &Connection,
     key: SessionKey,
@@ -79,13 +79,13 @@ struct Decision {
 }
 
 impl Decision {
-    /// Nobody has answered, and who asked is gone.
+    /// A question without an answer counts as refused, because its run has ended.
     fn missing(asked: &Confirmation) -> Self {
         Self { call: asked.call.clone(), decided: (Confirmed::Refused, DecidedBy::End) }
     }
 }
 
-/// Those that somebody made, the oldest first.
+/// Decisions about calls for which the agent asked, oldest first.
 fn decisions(
     connection: &Connection,
     key: SessionKey,

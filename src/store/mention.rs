@@ -1,11 +1,11 @@
-//! Which of a user's own files a session's events mention: those are exported and deleted with it.
+//! Finds the user's own files that a session's events mention. They are exported and deleted with the session.
 
 use super::{SessionKey, StoreError};
 use rusqlite::{Connection, ToSql, params};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-/// How uploads and results are shown to their user.
+/// Prefix of uploads and results in the paths that users see.
 const OWN: &str = "temp/";
 
 #[derive(Deserialize)]
@@ -15,7 +15,7 @@ struct Body {
     files: Vec<String>,
 }
 
-/// Tells each of a user's own files that this event mentions.
+/// Calls `tell` for each of the user's own files that this event mentions.
 pub(super) fn paths(kind: &str, body: &str, mut tell: impl FnMut(&str)) {
     if !matches!(kind, "user_file" | "file_made" | "user_text" | "user_request") {
         return;
@@ -25,7 +25,7 @@ pub(super) fn paths(kind: &str, body: &str, mut tell: impl FnMut(&str)) {
     own.for_each(|path| tell(path));
 }
 
-/// Files that only this session's events mention, of those that are there.
+/// Existing files that only this session of its user mentions.
 pub(super) fn alone(
     connection: &Connection,
     key: SessionKey,
@@ -53,7 +53,7 @@ fn each(
     values: &[&dyn ToSql],
     mut tell: impl FnMut(&str),
 ) -> Result<(), StoreError> {
-    // The database leaves out nearly everything, so that a long history costs little.
+    // SQLite filters out nearly all rows, so that a long history costs little.
     let mut query = connection.prepare(&format!(
         "SELECT kind, body FROM events WHERE {whose} AND body LIKE '%\"{OWN}%'
          AND kind IN ('user_file', 'file_made', 'user_text', 'user_request')"

@@ -1,5 +1,5 @@
-//! SQLite: sessions, their switches, the log of every channel, work that is not finished, request numbers.
-//! One thread writes in batches; readers have connections of their own. Knows nothing of sockets or actors.
+//! SQLite storage: sessions, their switches, the log of every channel, unfinished runs, request numbers.
+//! One thread writes in batches; readers have their own connections. Knows nothing of sockets or actors.
 
 mod audit;
 mod conversation;
@@ -49,11 +49,11 @@ use writer::{Job, Jobs};
 /// Name of the database in the data directory.
 pub const FILE: &str = "kakehashi.db";
 
-/// Where a session's rows hang; small, so that it can be part of every key.
+/// Primary key of a session's rows; small, because it is part of every other key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionKey(pub(crate) i64);
 
-/// What the database refused to do.
+/// Why the database refused an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("database: {0}")]
@@ -68,7 +68,7 @@ pub enum StoreError {
     Stopped,
 }
 
-/// Queries at the same time; each holds a connection and some open files.
+/// Concurrent queries, not counting exports; each holds a connection and some file descriptors.
 const READERS: usize = 8;
 
 /// Cheap handle to one open database.
@@ -82,7 +82,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens or creates the database. Blocking; called once at start.
+    /// Opens or creates the database. Blocking; called once at startup.
     pub fn open(
         path: &Path,
         observe: impl Fn(usize, Duration) + Send + 'static,
@@ -96,7 +96,7 @@ impl Store {
         Ok(Self { jobs, places: Arc::new(Semaphore::new(READERS)), readers, health, damage })
     }
 
-    /// Why writing does not work at the moment, if it does not.
+    /// Why writing does not work at the moment; `None` if it works.
     pub fn trouble(&self) -> Option<String> {
         let damaged = |what: &String| {
             format!("the database is damaged: {what}; `kakehashi doctor` says what to do")
@@ -105,17 +105,17 @@ impl Store {
         damage.or_else(|| self.health.borrow().clone())
     }
 
-    /// Tells when the database is found to be damaged. That does not pass.
+    /// Changes when the database is found to be damaged, which is final.
     pub fn watch_damage(&self) -> watch::Receiver<Option<String>> {
         self.damage.clone()
     }
 
-    /// Tells when writing stops or starts working again.
+    /// Changes when writing stops working or works again.
     pub fn watch_trouble(&self) -> watch::Receiver<Option<String>> {
         self.health.clone()
     }
 
-    /// Makes a session; it is on disk when this returns.
+    /// Creates a session; it is committed when this returns.
     pub async fn create(
         &self,
         id: &SessionId,
@@ -128,7 +128,7 @@ impl Store {
         key.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
     }
 
-    /// The only way to change a session's rows afterwards.
+    /// The only way to change a session's rows after `create`, apart from `remove`.
     pub fn writer(&self, key: SessionKey) -> SessionWriter {
         SessionWriter::new(key, self.jobs.clone())
     }
@@ -138,7 +138,7 @@ impl Store {
         self.read(move |connection| reader::load(connection, &id)).await
     }
 
-    /// Sessions with work that was not finished when the process ended.
+    /// Sessions with runs that were unfinished when the process ended.
     pub async fn unfinished(&self) -> Result<Vec<(SessionId, Principal)>, StoreError> {
         self.read(reader::unfinished).await
     }
@@ -174,18 +174,18 @@ impl Store {
         self.read(move |connection| reader::knows_request(connection, key, &request)).await
     }
 
-    /// Forgets request numbers older than `age`.
+    /// Deletes request numbers older than `age`.
     pub async fn forget_requests(&self, age: Duration) -> Result<(), StoreError> {
         self.jobs.send(Job::ForgetRequests { age }).await.map_err(|_| StoreError::Stopped)
     }
 
-    /// What this person's chats have used since midnight UTC.
+    /// Tokens that this user's chats have used since midnight UTC.
     pub async fn tokens_today(&self, principal: &Principal) -> Result<u64, StoreError> {
         let principal = principal.clone();
         self.read(move |connection| usage::today_of(connection, &principal)).await
     }
 
-    /// Counts tokens; it is on disk when this returns.
+    /// Adds to the user's token count; it is committed when this returns.
     pub async fn add_tokens(&self, principal: &Principal, tokens: u64) -> Result<(), StoreError> {
         let (done, added) = oneshot::channel();
         let job = Job::AddTokens { principal: principal.clone(), tokens, done };
@@ -193,19 +193,19 @@ impl Store {
         added.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
     }
 
-    /// All logins that were kept.
+    /// All stored logins.
     pub async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
         self.read(token::all).await
     }
 
-    /// Keeps a login; it is on disk when this returns.
+    /// Stores a login; it is committed when this returns.
     pub async fn keep_token(&self, token: TokenRow) -> Result<(), StoreError> {
         let (done, kept) = oneshot::channel();
         self.jobs.send(Job::KeepToken { token, done }).await.map_err(|_| StoreError::Stopped)?;
         kept.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
     }
 
-    /// Forgets logins; they are off the disk when this returns.
+    /// Deletes logins; the deletion is committed when this returns.
     pub async fn drop_tokens(&self, digests: Vec<[u8; 32]>) -> Result<(), StoreError> {
         let (done, dropped) = oneshot::channel();
         let job = Job::DropTokens { digests, done };
@@ -213,7 +213,7 @@ impl Store {
         dropped.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
     }
 
-    /// One person's sessions, or all; the newest use first, at most so many.
+    /// Sessions within the scope, most recently used first, at most `most`.
     pub async fn list(
         &self,
         scope: Scope<'_>,
@@ -233,13 +233,13 @@ impl Store {
         self.read(move |connection| summary::find(connection, Scope::of(&principal), &id)).await
     }
 
-    /// Sessions without work that nobody has used since then.
+    /// Sessions without runs that were not used since then.
     pub async fn unused_since(&self, since: SystemTime) -> Result<Vec<SessionId>, StoreError> {
         self.read(move |connection| summary::unused_since(connection, since)).await
     }
 
-    /// Writes one line of JSON for every event, all as of one moment, and tells every file of the user that one of
-    /// them mentions. Blocking, as long as `lines` takes.
+    /// Writes one line of JSON per event, from one consistent read, and reports every file of the user that an event
+    /// mentions. Blocks for as long as `lines` does.
     pub fn export(
         &self,
         scope: Scope<'_>,
@@ -250,7 +250,7 @@ impl Store {
         self.readers.with(|connection| export::export(connection, scope, id, lines, mentioned))
     }
 
-    /// The user's files that only this session mentions, of those that are there.
+    /// Existing files of the user that only this session mentions.
     pub async fn mentioned_alone(
         &self,
         key: SessionKey,
@@ -259,7 +259,8 @@ impl Store {
         self.read(move |connection| mention::alone(connection, key, is_there)).await
     }
 
-    /// Nobody finds the session any more once this returns, nor what its agents asked for. Its writers have to be gone.
+    /// Once this returns, the session cannot be found any more, and the audit log no longer has the inputs of its
+    /// calls. The session's writers must be gone before.
     pub async fn remove(&self, key: SessionKey) -> Result<bool, StoreError> {
         self.in_pieces(|done| Job::BlankAudit { key, done }).await?;
         let (done, removed) = oneshot::channel();
@@ -267,12 +268,12 @@ impl Store {
         removed.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
     }
 
-    /// Takes away the rows of removed sessions, piece by piece.
+    /// Deletes the rows of removed sessions, in batches.
     pub async fn purge(&self) -> Result<(), StoreError> {
         self.in_pieces(|done| Job::Purge { done }).await
     }
 
-    /// Takes away decisions that are older, piece by piece.
+    /// Deletes audit entries older than `age`, in batches.
     pub async fn prune_audit(&self, age: Duration) -> Result<(), StoreError> {
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let before = writer::now_millis().saturating_sub(age);
@@ -292,28 +293,28 @@ impl Store {
         }
     }
 
-    /// Returns when everything handed in so far is committed.
+    /// Returns when everything submitted so far is committed.
     pub async fn settle(&self) -> Result<(), StoreError> {
         let (done, settled) = oneshot::channel();
         self.jobs.send(Job::Barrier { done }).await.map_err(|_| StoreError::Stopped)?;
         settled.await.map_err(|_| StoreError::Stopped)
     }
 
-    /// Commits what was handed in so far, marks the database as cleanly closed and stops writing.
+    /// Commits everything submitted so far, marks the database as cleanly closed and stops the writer.
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
         if self.jobs.send(Job::Close { done }).await.is_ok() {
-            // An error means that the writer is gone already, which is what was asked for.
+            // An error means that the writer has already stopped.
             let _ = closed.await;
         }
     }
 
-    /// Returns when writing has not worked for so long, with the reason.
+    /// Returns the reason once writing has failed for `patience` without a break.
     pub async fn stalled(&self, patience: Duration) -> String {
         let mut health = self.health.clone();
         loop {
             if health.wait_for(Option::is_some).await.is_err() {
-                // The writer is gone, and with it whoever would wait for it.
+                // The writer has stopped, so the trouble cannot pass.
                 return self.trouble().unwrap_or_default();
             }
             if timeout(patience, health.wait_for(Option::is_none)).await.is_err() {
@@ -344,7 +345,8 @@ fn damaged(err: StoreError, path: &Path) -> StoreError {
     err
 }
 
-/// A large database is looked at while the gateway works already; [`schema::open`] has looked at a smaller one.
+/// Checks a large database in the background while the gateway already runs; [`schema::open`] has checked a smaller
+/// one.
 fn check_later(path: &Path, readers: &Arc<Readers>) {
     if path.metadata().is_ok_and(|about| about.len() <= schema::CHECKED_AT_START) {
         return;

@@ -1,4 +1,4 @@
-//! The database for commands beside the gateway: read only, whether a gateway has it open or not.
+//! Read-only access for commands that run beside the gateway, whether or not a gateway has the database open.
 
 use super::audit::{self, AuditRow};
 use super::summary::{Scope, SessionSummary};
@@ -10,12 +10,12 @@ use std::path::Path;
 
 #[derive(Debug)]
 pub struct Outside {
-    /// `None`: nothing was ever stored.
+    /// `None`: there is no database yet, or it is empty.
     connection: Option<Connection>,
 }
 
 impl Outside {
-    /// Without a running gateway the caller has to hold the data directory, so that none starts meanwhile.
+    /// If no gateway is running, the caller must hold the lock on the data directory, so that none starts meanwhile.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if !path.exists() {
             return Ok(Self { connection: None });
@@ -31,19 +31,19 @@ impl Outside {
         }
     }
 
-    /// The newest use first.
+    /// Most recently used first.
     pub fn list(&self) -> Result<Vec<SessionSummary>, StoreError> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         summary::list(connection, Scope::Everybody, usize::MAX)
     }
 
-    /// The newest decisions about tool calls.
+    /// The newest decisions about tool calls, newest first.
     pub fn audit(&self, most: usize) -> Result<Vec<AuditRow>, StoreError> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         audit::newest(connection, most)
     }
 
-    /// As [`super::Store::export`].
+    /// See [`super::Store::export`].
     pub fn export(
         &self,
         id: &SessionId,

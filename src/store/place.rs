@@ -1,4 +1,4 @@
-//! Whether the database is still where it was opened. A removed file takes writes as before, and loses them all.
+//! Checks that the database file is still in its place. Writes to a deleted file succeed, but are lost.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ pub(super) struct Place {
     file: FileId,
 }
 
-/// Device and number of a file: what makes it that file and no other.
+/// Device and inode.
 type FileId = (u64, u64);
 
 impl Place {
@@ -19,7 +19,7 @@ impl Place {
         Ok(Self { path: path.to_owned(), file: file_id(path)? })
     }
 
-    /// The reason if the file is gone or another one.
+    /// The reason if the file was removed or replaced.
     pub(super) fn check(&self) -> Result<(), String> {
         match file_id(&self.path) {
             Ok(file) if file == self.file => Ok(()),

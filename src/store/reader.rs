@@ -1,4 +1,4 @@
-//! Queries. Each runs on a connection of its own, so that a long history never waits for the writer or holds it up.
+//! Queries. Each has its own connection, so that a long query never waits for the writer or delays it.
 
 use super::damage::{self, Damage};
 use super::writer::now_millis;
@@ -14,25 +14,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tracing::error;
 
-/// Rows in one page: enough to keep a socket busy, few enough to stay out of the way of others.
+/// Rows in one page: enough to keep a socket busy, few enough not to delay other queries.
 const PAGE_ROWS: i64 = 256;
 /// A page ends early when its payload passes this.
 const PAGE_BYTES: usize = 512 * 1024;
-/// How far back a file can belong to the next text.
+/// Files sent within this time belong to the next text.
 const RECENT_MILLIS: i64 = 60_000;
-/// Runs of one agent that are summed up; what is older is not counted any more.
+/// At most this many results of one agent are loaded; older ones are ignored.
 const MOST_SUMMARIES: i64 = 256;
 /// Idle connections kept for the next query.
 const SPARE_CONNECTIONS: usize = 4;
 
-/// All that is known of a session when it comes back to life.
+/// Everything that is loaded with a session.
 #[derive(Debug, Clone)]
 pub struct SessionRecord {
     pub key: SessionKey,
     pub principal: Principal,
     pub epoch: Epoch,
     pub controls: Controls,
-    /// In which it differs from the configuration.
+    /// Only settings that differ from the configuration.
     pub settings: Vec<(String, SettingValue)>,
     /// Newest event of each channel, by [`Channel::index`].
     pub tops: [Seq; Channel::COUNT],
@@ -40,27 +40,27 @@ pub struct SessionRecord {
     pub last_order: Order,
     pub last_run: u64,
     pub waiting: Vec<Run>,
-    /// Files sent so shortly before that the next text takes them along: channel, path, and how long ago.
+    /// Files sent so recently that the next text includes them: channel, path and age.
     pub recent_files: Vec<(Channel, String, Duration)>,
-    /// Work that was cut off.
+    /// Runs that were interrupted when the process ended.
     pub running: Vec<Run>,
-    /// Calls of that work which have no end.
+    /// Tool calls of the interrupted runs that were still open.
     pub left: Vec<LeftCall>,
-    /// With agents; their processes are gone.
+    /// Conversations with agents; the agents' processes are gone.
     pub conversations: Vec<Conversation>,
-    /// Of each agent's runs since its work in that project was last taken over or thrown away, the oldest first.
+    /// Results since the agent's work in that project was last accepted or discarded, oldest first.
     pub summaries: Vec<(AgentSlot, RunSummary)>,
-    /// That nobody has answered; who asked is gone.
+    /// Approval questions without an answer; the runs that asked are gone.
     pub questions: Vec<Confirmation>,
-    /// Of each agent that has asked, the number of its last question.
+    /// The number of the last question of each agent that has asked one.
     pub last_questions: Vec<(AgentSlot, u32)>,
 }
 
-/// A stretch of a view's history.
+/// A part of a view's history.
 #[derive(Debug)]
 pub struct Page {
     pub entries: Vec<Arc<Entry>>,
-    /// Everything up to here has been read; the next page starts after it.
+    /// Everything up to this position has been read; the next page starts after it.
     pub reached: Position,
 }
 
@@ -76,7 +76,7 @@ impl Readers {
         Self { path: path.to_owned(), damage, spare: Mutex::new(Vec::new()) }
     }
 
-    /// Reads the whole database, and tells if it is damaged. Takes as long as the disk does.
+    /// Reads the whole database and reports damage. Takes as long as the disk needs.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         if let Some(what) = damage::check(&self.open()?)? {
             self.damage.tell(what);
@@ -196,7 +196,7 @@ fn load_runs(connection: &Connection, session: &mut SessionRecord) -> Result<(),
     Ok(())
 }
 
-/// Looks at the newest events only: a session may have a million older ones.
+/// Reads only the newest events of each channel: a session may have a million older ones.
 fn load_recent_files(
     connection: &Connection,
     session: &mut SessionRecord,
@@ -223,8 +223,8 @@ fn load_recent_files(
     Ok(())
 }
 
-/// All questions pass through the input channel. They do not stay open for long, so only its newest events are
-/// looked at.
+/// Every approval question is also logged on the input channel. Questions do not stay open for long, so only the newest
+/// events of that channel are read.
 fn load_questions(connection: &Connection, session: &mut SessionRecord) -> Result<(), StoreError> {
     let mut query = connection.prepare_cached(
         "SELECT kind, body FROM
@@ -246,14 +246,14 @@ fn load_questions(connection: &Connection, session: &mut SessionRecord) -> Resul
     Ok(())
 }
 
-/// These two have an index each, which knows them by the very words of their condition. SQLite would rather go through
-/// all events of the channel: that costs the same where nothing else is there.
+/// Each of the next two queries has a partial index, which is only used if the condition is spelled as in the index.
+/// `INDEXED BY` is needed, because SQLite would otherwise scan all events of the channel.
 pub(super) const LAST_QUESTION: &str = "SELECT kind, body FROM events INDEXED BY questions
      WHERE session = ?1 AND channel = ?2 AND kind = 'confirm_asked' ORDER BY seq DESC LIMIT 1";
 pub(super) const LAST_RESULTS: &str = "SELECT kind, body FROM events INDEXED BY results
      WHERE session = ?1 AND channel = ?2 AND kind IN ('run_summed', 'chosen') ORDER BY seq DESC LIMIT ?3";
 
-/// Numbers rise, so the newest has the highest.
+/// Numbers rise, so the newest question has the highest.
 fn load_last_questions(
     connection: &Connection,
     session: &mut SessionRecord,
@@ -272,7 +272,7 @@ fn load_last_questions(
     Ok(())
 }
 
-/// Whatever came after the last choice that settled something in the same project is still to be compared.
+/// Loads the results since the last choice that settled the agent's work in the same project.
 fn load_summaries(connection: &Connection, session: &mut SessionRecord) -> Result<(), StoreError> {
     let mut query = connection.prepare_cached(LAST_RESULTS)?;
     for slot in AgentSlot::ALL {
@@ -283,7 +283,7 @@ fn load_summaries(connection: &Connection, session: &mut SessionRecord) -> Resul
             let (kind, body): (String, String) = (row.get(0)?, row.get(1)?);
             match record::read_event(&kind, &body, None) {
                 Some(Event::RunSummed(summary)) => {
-                    // Earlier versions did not say of which project a run or a choice was.
+                    // Earlier versions did not record the project of a run or a choice.
                     let is_settled = match &summary.project {
                         Some(_) => settled.contains(&summary.project),
                         None => !settled.is_empty(),
@@ -322,8 +322,8 @@ pub(super) fn unfinished(
     Ok(found)
 }
 
-/// What a view of one channel reads is found by the channel's own numbers, in which there are no gaps; a view of several
-/// is found by the order of the session.
+/// A view of one channel is read by the channel's own numbers, a view of several by the session's order. Both have
+/// gaps, because a file list deletes older ones.
 pub(super) fn page(
     connection: &Connection,
     key: SessionKey,
@@ -361,7 +361,7 @@ pub(super) fn page(
     Ok(page)
 }
 
-/// The column by which a view counts, and the condition for its channels.
+/// The column that a view counts by, and the condition for its channels.
 fn selection(view: View) -> (&'static str, String) {
     match view {
         View::One(channel) => ("seq", format!("channel = {}", record::channel_number(channel))),

@@ -1,4 +1,4 @@
-//! Events, runs and switches as rows. What is stored must be readable by every later version: names here are
+//! Events, runs, switches and settings as rows. Every later version must be able to read them, so the names here are
 //! part of the file format.
 
 use super::work_record;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// One event as its row has it.
+/// The columns of one event.
 pub(super) struct EventRow<'a> {
     pub(super) kind: &'static str,
     pub(super) body: String,
@@ -64,7 +64,7 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         Event::Transcript { speaker, text, interrupted: None } => {
             plain(speaker_kind(*speaker), json!(text))
         }
-        // Only a model is interrupted: whoever speaks over it is the user.
+        // Only the model can be interrupted, so the speaker is not stored.
         Event::Transcript { text, interrupted: Some(cut), .. } => {
             let millis = u64::try_from(cut.heard.as_millis()).unwrap_or(u64::MAX);
             plain("heard_cut", json!({"text": text, "millis": millis}))
@@ -76,7 +76,7 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
     }
 }
 
-/// `None`: a row of a kind or shape that this version does not know.
+/// `None`: this version does not know the kind or the format of the row.
 pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Option<Event> {
     let text = || serde_json::from_str::<String>(body).ok();
     let note = |blob| serde_json::from_str::<FileBody>(body).ok().map(|body| body.into_note(blob));
@@ -118,7 +118,7 @@ pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Optio
     })
 }
 
-/// A list replaces the one shown before it.
+/// A file list replaces the one stored before it.
 pub(super) fn replaces_older(event: &Event) -> bool {
     matches!(event, Event::Files { .. })
 }

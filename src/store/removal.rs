@@ -1,13 +1,13 @@
-//! How a session leaves the database. It vanishes in one step: its row loses the name and the owner. Its events go
-//! in pieces, so that nobody waits for a long history, and after a crash the next sweep goes on.
+//! Deletes sessions. A session disappears in one step: its row loses its id and owner. Its events are deleted in
+//! batches, so that a long history does not block the writer. After a crash the next sweep continues.
 
 use super::SessionKey;
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Events that go in one turn of the writer; others write in between, and wait no longer for it than for each other.
+/// Events that one job of the writer deletes; other writes come in between.
 const PIECE: i64 = 200;
 
-/// From here on nobody finds it, and another session may have its id.
+/// After this nobody finds the session, and a new session may have its id.
 pub(super) fn remove(
     connection: &mut Connection,
     key: SessionKey,
@@ -24,7 +24,7 @@ pub(super) fn remove(
     Ok(found > 0)
 }
 
-/// Takes away a piece of what removed sessions have left; false if there is nothing more.
+/// Deletes one batch of what removed sessions have left; false if nothing is left.
 pub(super) fn purge(connection: &mut Connection) -> Result<bool, rusqlite::Error> {
     let change = connection.transaction()?;
     let key: Option<i64> = change
@@ -41,7 +41,7 @@ pub(super) fn purge(connection: &mut Connection) -> Result<bool, rusqlite::Error
         params![key, PIECE],
     )?;
     if i64::try_from(gone).unwrap_or(PIECE) < PIECE {
-        // Noted, so that no later session gets this key: whoever still holds it must find nothing.
+        // The key is recorded, so that no later session gets it: code that still holds the key must find nothing.
         change.execute(
             "INSERT OR REPLACE INTO meta
              SELECT 'last_key', max(?1, coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'last_key'), 0))",
@@ -53,7 +53,7 @@ pub(super) fn purge(connection: &mut Connection) -> Result<bool, rusqlite::Error
     Ok(true)
 }
 
-/// A key that no session has or had.
+/// A key that no session has or ever had.
 pub(super) fn fresh_key(connection: &Connection) -> Result<SessionKey, rusqlite::Error> {
     let key = connection.query_row(
         "SELECT 1 + max(coalesce((SELECT max(key) FROM sessions), 0),
@@ -101,7 +101,7 @@ mod tests {
         assert!(remove(&mut connection, gone).unwrap());
         let named = "SELECT count(*) FROM sessions WHERE id = 'ws-gone'";
         assert_eq!(connection.query_row(named, [], |row| row.get::<_, i64>(0)), Ok(0));
-        // Those without pieces are gone with the name.
+        // Runs, requests and conversations are deleted together with the id.
         let left = ["runs", "requests", "conversations"].map(|table| count(&connection, table));
         assert_eq!(left, [1, 1, 1]);
         let mut turns = 0;
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(turns, 3);
         assert_eq!(["sessions", "events"].map(|table| count(&connection, table)), [1, 3]);
         assert!(!remove(&mut connection, gone).unwrap());
-        // The highest key was free again, but is not given twice.
+        // The highest key is unused again, but is not reused.
         assert_eq!(fresh_key(&connection).unwrap(), SessionKey(gone.0 + 1));
         assert!(remove(&mut connection, kept).unwrap());
         while purge(&mut connection).unwrap() {}

@@ -1,4 +1,4 @@
-//! Tables, migrations, and the decision whether handed-out cursors can still be trusted.
+//! Tables, migrations, and whether cursors from before an unclean shutdown are still valid.
 
 use super::{StoreError, damage};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -7,7 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use tracing::warn;
 
-/// One step per released schema; never edited afterwards, only appended to.
+/// One step per released schema. Steps are never edited, only appended.
 const MIGRATIONS: &[&str] = &[
     "
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -129,7 +129,7 @@ CREATE UNIQUE INDEX events_by_order ON events (session, ord);
 ",
 ];
 
-/// Up to this many bytes a database is read as a whole before it is used: about a second. A larger one is checked later.
+/// A database up to this size is checked before it is used, which takes about a second. A larger one is checked later.
 pub(super) const CHECKED_AT_START: u64 = 256 * 1024 * 1024;
 
 /// The schema that this version writes.
@@ -141,9 +141,8 @@ pub(super) fn newest() -> i64 {
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     keep_private(path);
     let mut connection = Connection::open(path)?;
-    // NORMAL keeps every commit through `kill -9`; only a power cut can take the last ones, and then
-    // `distrust_cursors` makes clients fetch the history anew. What is deleted is overwritten, because somebody wanted
-    // it gone; little is ever deleted otherwise.
+    // With NORMAL every commit survives `kill -9`. A power cut can lose the last commits; then `distrust_cursors` makes
+    // clients load the history again. Deleted data is overwritten, because a user wanted it gone; deletes are rare.
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
          PRAGMA busy_timeout = 5000; PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = ON;",
@@ -158,12 +157,12 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Conversations are nobody else's business; SQLite gives its other files the same rights.
+/// Conversations are private. SQLite gives its other files the same permissions.
 fn keep_private(path: &Path) {
     let made = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
     let closed = made.and_then(|file| file.set_permissions(Permissions::from_mode(0o600)));
     if let Err(err) = closed {
-        // Opening the database tells what is really wrong.
+        // Opening the database reports the actual problem.
         warn!(%err, "the database could not be made private");
     }
 }
@@ -184,15 +183,15 @@ fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// After a power cut the newest commits may be missing although clients have seen them: give every session a new
-/// epoch, so that no cursor from before is taken as a position in what is left.
+/// After a power cut the newest commits may be lost although clients have seen them. A new epoch for every session
+/// makes cursors from before invalid.
 fn distrust_cursors(connection: &mut Connection) -> Result<(), StoreError> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let change = connection.transaction()?;
     let last: Option<String> = change
         .query_row("SELECT value FROM meta WHERE name = 'open_since_boot'", [], |row| row.get(0))
         .optional()?;
-    // An empty value: this system does not tell its boots apart, so any unclean end counts.
+    // Empty: this system has no boot id, so every unclean shutdown counts as a power cut.
     if last.is_some_and(|last| last.is_empty() || last != boot) {
         let sessions = change.execute("UPDATE sessions SET epoch = random()", [])?;
         warn!(
@@ -205,7 +204,7 @@ fn distrust_cursors(connection: &mut Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Nothing is on its way any more: every cursor handed out can be trusted.
+/// Everything is committed, so every cursor stays valid.
 pub(super) fn mark_closed(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.execute("DELETE FROM meta WHERE name = 'open_since_boot'", []).map(|_| ())
 }

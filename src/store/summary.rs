@@ -1,11 +1,11 @@
-//! Sessions as a list shows them: whose they are, when they were used, and how much there is of them.
+//! Sessions as a list shows them: owner, last use and size.
 
 use super::{SessionKey, StoreError};
 use crate::message::{Principal, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// One session among others.
+/// One session in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSummary {
     pub id: SessionId,
@@ -13,22 +13,22 @@ pub struct SessionSummary {
     pub created: SystemTime,
     pub used: SystemTime,
     pub events: u64,
-    /// Pieces of work that go on, and those that wait for them.
+    /// Runs that are active, and runs that wait in a queue.
     pub running: u64,
     pub waiting: u64,
 }
 
-/// Whose sessions somebody may see.
+/// Which sessions a caller may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope<'a> {
-    /// One person's own; all others are as if they did not exist.
+    /// The user's own; all others are treated as unknown.
     Own(&'a Principal),
-    /// The operator's view.
+    /// The operator sees all sessions.
     Everybody,
 }
 
 impl<'a> Scope<'a> {
-    /// For a query on another thread.
+    /// The principal as an owned value, for a query on another thread; `of` turns it back.
     pub fn owned(self) -> Option<Principal> {
         match self {
             Self::Own(principal) => Some(principal.clone()),
@@ -55,7 +55,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Where a session's rows hang, and what decides whether it may go.
+/// A session's key, and what decides whether it may be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub key: SessionKey,
@@ -64,7 +64,7 @@ pub struct Found {
     pub has_work: bool,
 }
 
-/// The newest use first, at most so many.
+/// Most recently used first.
 pub(super) fn list(
     connection: &Connection,
     scope: Scope<'_>,
@@ -108,7 +108,7 @@ pub(super) fn find(
     Ok(found.optional()?)
 }
 
-/// Sessions without work that nobody has used since then.
+/// Sessions without runs that were not used since then.
 pub(super) fn unused_since(
     connection: &Connection,
     since: SystemTime,
@@ -125,7 +125,7 @@ pub(super) fn unused_since(
     Ok(found)
 }
 
-/// A removed session keeps a row without a proper id until its last event is gone.
+/// `None` for a removed session: it keeps a row without a valid id until its last event is deleted.
 fn read(row: &Row<'_>) -> Result<Option<SessionSummary>, StoreError> {
     let Some(id) = SessionId::parse(&row.get::<_, String>(0)?) else { return Ok(None) };
     let count = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);

@@ -1,4 +1,4 @@
-//! Rows of logins. Only digests of their secrets are stored.
+//! Stored logins. Only digests of their secrets are stored.
 
 use super::StoreError;
 use crate::message::Principal;
@@ -9,9 +9,9 @@ use rusqlite::{Connection, params};
 pub struct TokenRow {
     pub digest: [u8; 32],
     pub principal: Principal,
-    /// Digest of what the principal had to show for it.
+    /// Digest of the credential that the user logged in with; after a change of the password it no longer matches.
     pub shown: [u8; 32],
-    /// Milliseconds since 1970, as is the other one.
+    /// Milliseconds since 1970, like `expires_at`.
     pub created_at: i64,
     pub expires_at: i64,
 }

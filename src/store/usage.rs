@@ -1,10 +1,10 @@
-//! Tokens that each person's chats have used, by day.
+//! Tokens that each user's chats have used, by day.
 
 use super::StoreError;
 use crate::message::Principal;
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Days since 1970, in UTC: everybody's day begins at the same moment.
+/// Days since 1970 in UTC, so the day begins at the same moment for everybody.
 fn today() -> i64 {
     super::writer::now_millis() / 86_400_000
 }

@@ -1,4 +1,4 @@
-//! What agents do and what becomes of it, as rows. As in `record`, names here are part of the file format.
+//! Agents' activity and results as rows. As in `record`, the names here are part of the file format.
 
 use crate::message::{
     AgentSet, AgentSlot, ChangeStatus, ChoiceKind, Chosen, ChosenOutcome, Conflict, Cost, Event,
@@ -87,12 +87,13 @@ pub(super) fn changed_body(
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ChangedBody {
-    /// On the agent's own channel, and from earlier versions everywhere.
+    /// Only paths: the channel names the agent, and the files are in the project itself. Also all rows of early
+    /// versions.
     Here(Vec<String>),
     Elsewhere {
         paths: Vec<String>,
         agent: Option<u8>,
-        /// In whose copy they are; earlier versions did not say so.
+        /// The agent in whose copy the files are; absent in rows of earlier versions.
         #[serde(default)]
         copy: Option<u8>,
     },
@@ -118,7 +119,7 @@ pub(super) fn answered_body(text: &str, by: Option<AgentSlot>) -> Value {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum AnsweredBody {
-    /// From earlier versions.
+    /// Rows of earlier versions.
     Plain(String),
     Signed {
         text: String,
@@ -272,7 +273,7 @@ struct ChosenBody {
     #[serde(default)]
     files: Vec<String>,
     branch: Option<String>,
-    /// Not there in rows of earlier versions.
+    /// Absent in rows of earlier versions.
     #[serde(default)]
     backup: Option<String>,
     #[serde(default)]

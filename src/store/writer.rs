@@ -1,5 +1,5 @@
-//! The one thread that writes. It takes whatever has piled up, commits it in one transaction, and tells each
-//! session how far it got. A disk that does not take the batch is asked again until it does: nothing is dropped.
+//! The only thread that writes. It commits all waiting writes in one transaction and tells each session how far it got.
+//! If the disk refuses a batch, it retries until the disk accepts it; nothing is dropped.
 
 use super::conversation::{self, Conversation};
 use super::damage::Damage;
@@ -18,11 +18,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, warn};
 
-/// Batches waiting for the thread. Full: sessions keep their writes and stop reading from their providers.
+/// Jobs waiting for the thread. Full: sessions keep their writes and stop reading from their providers.
 const QUEUE_CAPACITY: usize = 1024;
 /// Writes in one transaction; bounds how long the first of them waits for its commit.
 const BATCH_LIMIT: usize = 512;
-/// How long a refusing disk is left alone before the next try.
+/// Pause between retries while the disk refuses writes.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
 pub(super) type Jobs = mpsc::Sender<Job>;
@@ -52,22 +52,22 @@ pub(super) enum Job {
         digests: Vec<[u8; 32]>,
         done: oneshot::Sender<Result<(), rusqlite::Error>>,
     },
-    /// One piece of what is older, in milliseconds since 1970; answered with whether there may be more.
+    /// Deletes one batch of entries before this time, in milliseconds since 1970; answers whether there may be more.
     PruneAudit {
         before: i64,
         done: oneshot::Sender<Result<bool, rusqlite::Error>>,
     },
-    /// One piece; answered with whether there may be more.
+    /// Blanks one batch; answers whether there may be more.
     BlankAudit {
         key: SessionKey,
         done: oneshot::Sender<Result<bool, rusqlite::Error>>,
     },
-    /// Answered with whether there was such a session.
+    /// Answers whether the session existed.
     Remove {
         key: SessionKey,
         done: oneshot::Sender<Result<bool, rusqlite::Error>>,
     },
-    /// One piece; answered with whether there may be more.
+    /// Deletes one batch; answers whether there may be more.
     Purge {
         done: oneshot::Sender<Result<bool, rusqlite::Error>>,
     },
@@ -80,7 +80,7 @@ pub(super) enum Job {
     },
 }
 
-/// Changes of one session that become visible together or not at all.
+/// Changes of one session that are committed together or not at all.
 #[derive(Debug)]
 pub(super) struct Write {
     key: SessionKey,
@@ -89,12 +89,12 @@ pub(super) struct Write {
     progress: Arc<watch::Sender<Progress>>,
 }
 
-/// How far one session's writes have come.
+/// How far one session's writes are committed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
     /// The newest committed ticket.
     pub committed: u64,
-    /// A write was refused for good: what follows it in memory is not what is on disk.
+    /// A write failed for good, so the session's memory no longer matches the disk.
     pub failed: bool,
 }
 
@@ -109,7 +109,7 @@ impl Write {
 pub enum Change {
     Append(Arc<Entry>),
     Controls(Controls),
-    /// In which the session differs from the configuration.
+    /// Only settings that differ from the configuration.
     Settings(Settings),
     Request(RequestNo),
     Audit(AuditEntry),
@@ -125,7 +125,7 @@ pub enum RunState {
     Running,
 }
 
-/// One session's way to the writer thread. Tickets rise by one; progress tells the newest committed one.
+/// One session's access to the writer thread. Tickets rise by one; `Progress` names the newest committed ticket.
 #[derive(Debug)]
 pub struct SessionWriter {
     key: SessionKey,
@@ -139,7 +139,7 @@ impl SessionWriter {
         Self { key, jobs, last_ticket: 0, progress: Arc::default() }
     }
 
-    /// Hands changes over without waiting; gives them back if the writer's queue is full.
+    /// Submits changes without waiting; returns them if the writer's queue is full.
     pub fn try_write(&mut self, changes: Vec<Change>) -> Result<u64, Vec<Change>> {
         match self.jobs.try_reserve() {
             Ok(permit) => {
@@ -157,7 +157,7 @@ impl SessionWriter {
         }
     }
 
-    /// Waits until the queue has room again; for ever, if the writer is gone.
+    /// Waits until the queue has room; forever, if the writer has stopped.
     pub async fn room(&self) {
         if self.jobs.reserve().await.is_err() {
             std::future::pending::<()>().await;
@@ -169,7 +169,7 @@ impl SessionWriter {
     }
 }
 
-/// Starts the thread; it ends with [`Job::Close`] or when every handle is gone.
+/// Starts the thread; it ends with [`Job::Close`] or when every handle is dropped.
 pub(super) fn start(
     connection: Connection,
     place: Place,
@@ -209,7 +209,7 @@ impl Writer {
             }
             for job in batch.drain(..) {
                 match job {
-                    // `take_writes` has taken them all.
+                    // `take_writes` has removed all of them.
                     Job::Write(_) => {}
                     Job::Create { id, principal, epoch, done } => {
                         let result = self.create(&id, &principal, epoch);
@@ -251,8 +251,8 @@ impl Writer {
         }
     }
 
-    /// Writes first: a session is only written to after its creation was answered, and removed after its last writer
-    /// has ended, so the order of the rest is free.
+    /// Takes the writes out of the batch; they are committed before the other jobs. That order is safe: a session is
+    /// written to only after its creation was answered, and removed only after its last writer has ended.
     fn take_writes(&self, batch: &mut Vec<Job>) -> Vec<Write> {
         let mut writes = Vec::with_capacity(batch.len());
         let mut others = Vec::new();
@@ -307,13 +307,13 @@ impl Writer {
         result
     }
 
-    /// A damaged database does not become whole by another try. Nothing can be written to it nor dropped, and everybody
-    /// is told to stop.
+    /// Whether to retry. Retrying does not repair a damaged database, but it keeps the batch from being dropped while
+    /// everybody is told to stop.
     fn may_pass(&self, err: &rusqlite::Error) -> bool {
         may_pass(err) || self.damage.see(err)
     }
 
-    /// One session's bad write must not take the others with it.
+    /// One session's bad write must not make the other sessions' writes fail.
     fn commit_one_by_one(&mut self, writes: &[Write]) {
         for write in writes {
             if write.progress.borrow().failed {
@@ -329,7 +329,7 @@ impl Writer {
         }
     }
 
-    /// The session ends without having shown the write, and its clients fetch what is really stored.
+    /// The session ends without having shown the write, and its clients reload what is really stored.
     fn give_up(&self, write: &Write, err: &rusqlite::Error) {
         error!(?err, "a write was refused for good; its session starts again from what is stored");
         let renewed = self
@@ -346,7 +346,7 @@ impl Writer {
     }
 
     fn stall(&self, reason: String) {
-        // Told once, not at every try.
+        // Logged once per reason, not at every retry.
         self.trouble.send_if_modified(|trouble| {
             let news = trouble.as_ref() != Some(&reason);
             if news {
@@ -484,7 +484,7 @@ fn save_run(
     Ok(())
 }
 
-/// Trouble that an operator can end (space, permissions, a lock) as opposed to a statement that can never work.
+/// Problems that an operator can solve (space, permissions, a lock), as opposed to a statement that can never work.
 fn may_pass(err: &rusqlite::Error) -> bool {
     matches!(
         err.sqlite_error_code(),
