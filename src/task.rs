@@ -1,4 +1,4 @@
-//! Tasks with a name, an owner and an end: every spawn of the gateway goes through here.
+//! Named, tracked tasks: the gateway spawns every task through this module.
 
 mod doorbell;
 mod fair_queue;
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use tracing::error;
 
-/// Counts the tasks that must be over before the process ends.
+/// Tracks the tasks that must end before the process does.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks {
     tracker: TaskTracker,
@@ -30,14 +30,14 @@ impl Tasks {
         self.tracker.spawn(guarded(name, future))
     }
 
-    /// Waits until every task has ended; whoever owns the stop token has to cancel it first.
+    /// Waits until every task has ended; the owner of the stop token must cancel it first.
     pub async fn finish(&self) {
         self.tracker.close();
         self.tracker.wait().await;
     }
 }
 
-/// Starts a task that ends by itself when the queues it serves are dropped.
+/// Starts an untracked task, which ends by itself when the queues it serves are dropped.
 pub fn spawn<F>(name: &'static str, future: F) -> JoinHandle<()>
 where
     F: Future<Output = ()> + Send + 'static,
@@ -45,7 +45,7 @@ where
     tokio::spawn(guarded(name, future))
 }
 
-/// A panic ends its own task only; here it is also told to the operator, under the task's name.
+/// A panic ends only its own task; it is logged with the task's name.
 async fn guarded<F>(name: &'static str, future: F)
 where
     F: Future<Output = ()> + Send + 'static,

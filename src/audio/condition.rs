@@ -1,8 +1,8 @@
-//! What can be wrong with a piece of PCM16 by itself: there is nothing in it, or more than fits.
+//! Detects PCM16 chunks that are silent or clipped.
 
-/// Nobody hears this: 60 dB below what fits.
+/// Levels up to this count as silence: 60 dB below full scale.
 const SILENCE: u16 = 32;
-/// A voice may touch the limit; cut off is what stays there.
+/// So many samples in a row at the limit count as clipping; a loud voice may touch the limit for less.
 const STAYS: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Condition {
     Clipped,
 }
 
-/// One pass without a branch over the samples; only what reaches the limit is looked at again, and that seldom to its
+/// One pass without branches over the samples. Only chunks that reach the limit are scanned again, and rarely to the
 /// end.
 pub fn condition(pcm: &[u8]) -> Condition {
     let (samples, _) = pcm.as_chunks::<2>();
@@ -27,8 +27,8 @@ pub fn condition(pcm: &[u8]) -> Condition {
     }
 }
 
-/// Silence is within it. Lowest and highest are each one instruction for many samples on every machine, the distance
-/// from zero is not.
+/// Minimum and maximum, including zero. Both compile to one SIMD instruction for many samples on every machine; the
+/// absolute value does not.
 fn range(samples: &[[u8; 2]]) -> (i16, i16) {
     samples
         .iter()

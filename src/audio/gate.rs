@@ -1,19 +1,19 @@
-//! Tells where speech begins and ends in a stream of PCM16, by level alone. Counts audio time, so it is
-//! indifferent to how fast chunks arrive and how long they are.
+//! Detects the start and end of speech in a PCM16 stream by its level alone. It counts audio time, so the speed and the
+//! size of chunks do not matter.
 
 use crate::message::AudioChunk;
 use std::time::Duration;
 
-/// Levels that make up the background, about three seconds of microphone.
+/// Number of levels in the background, about three seconds of microphone audio.
 const BACKGROUND: usize = 50;
-/// Shorter chunks share one place in the background, so that it does not shrink to a moment.
+/// Shorter chunks are merged into one level, so that the background always covers enough time.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(40);
-/// How much louder than the background speech is.
+/// How much louder than the background speech has to be.
 const MARGIN: u32 = 2_500;
-/// So much audio without voice ends an utterance.
+/// A pause of this length ends an utterance.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Hears one stream.
+/// Detects speech in one stream.
 #[derive(Debug, Default)]
 pub struct SpeechGate {
     background: Background,
@@ -24,7 +24,7 @@ pub struct SpeechGate {
 pub enum Edge {
     Started,
     Ended {
-        /// From the first to the last voice, without the pause after it.
+        /// From the start to the end of the voice, without the pause after it.
         speech: Duration,
     },
 }
@@ -63,18 +63,18 @@ impl SpeechGate {
 
 #[derive(Debug)]
 struct Utterance {
-    /// Since the first voice, the silence at its end included.
+    /// Since the voice began, including the silence at the end.
     length: Duration,
     silence: Duration,
 }
 
-/// The levels heard last. Begins as silence, so a stream may begin in the middle of a word.
+/// The most recent levels. Starts as silence, so speech is detected even at the very beginning of a stream.
 #[derive(Debug)]
 struct Background {
     ring: [u16; BACKGROUND],
     next: usize,
     sum: u32,
-    /// Collects short chunks for the next place in the ring.
+    /// Highest level of the short chunks that are being merged.
     level: u16,
     length: Duration,
 }
@@ -104,15 +104,15 @@ impl Background {
     }
 }
 
-/// `None` for a chunk that takes no time.
+/// `None` for an empty chunk or a rate of zero.
 fn length(chunk: &AudioChunk) -> Option<Duration> {
     let samples = (chunk.pcm.len() / 2) as u64;
     let nanos = (samples * 1_000_000_000).checked_div(u64::from(chunk.rate))?;
     (nanos > 0).then(|| Duration::from_nanos(nanos))
 }
 
-/// Largest distance from zero; unsigned, because -32768 has no positive twin. Arrays instead of slices of two bytes
-/// let the compiler take many samples at once.
+/// Peak level; unsigned, because -32768 has no positive counterpart. Arrays of two bytes instead of slices let the
+/// compiler use SIMD.
 fn level(pcm: &[u8]) -> u16 {
     let (samples, _) = pcm.as_chunks::<2>();
     samples.iter().map(|sample| i16::from_le_bytes(*sample).unsigned_abs()).fold(0, u16::max)

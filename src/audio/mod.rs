@@ -1,4 +1,4 @@
-//! Pure PCM16: resampling, levels, condition, speech gate, voices. No sockets, no tasks.
+//! PCM16 processing: resampling, levels, clipping, speech and voice detection. No sockets, no tasks.
 
 pub mod condition;
 pub mod gate;

@@ -1,44 +1,44 @@
-//! From a lower rate to a higher one of a small ratio, such as 16 to 24 kHz, sample by sample: a few times cheaper than
-//! by FFT, because every output sample is a short sum. It is a sum of products of 16-bit numbers, which every machine
-//! makes eight at a time, so that nothing has to be converted or put into another order.
+//! Upsamples by a small ratio, such as 16 to 24 kHz, with a polyphase filter. It is a few times cheaper than FFT: every
+//! output sample is a short sum of products of 16-bit integers, which every machine computes eight at a time without
+//! conversions or shuffles.
 
 use std::f64::consts::PI;
 
-/// Input samples that make up one output sample.
+/// Input samples used for one output sample.
 const TAPS: usize = 32;
-/// Half of them come after it.
+/// How many of the input samples come after the output sample.
 const AHEAD: usize = TAPS / 2;
-/// Of the Kaiser window: what does not belong there is 70 dB below what does.
+/// Shape of the Kaiser window: aliases are 70 dB below the signal.
 const BETA: f64 = 6.76;
-/// Bits of a weight behind the point. With more of them the sum of the loudest samples would not fit into 32 bits.
+/// Fraction bits of a weight. With more bits the sum of the loudest samples could overflow 32 bits.
 const FRACTION: u32 = 14;
-/// More samples than this in one round of the ratio are not worth it.
+/// Limits of the ratio; for larger ones this filter is not worth it.
 const MOST_UP: u32 = 6;
 const MOST_DOWN: u32 = 2;
 
-/// Turns one stream of one rate into a higher one.
+/// Converts one stream to a higher rate.
 #[derive(Debug)]
 pub(super) struct Polyphase {
-    /// So many output samples for so many of the input.
+    /// One round makes `up` output samples from `down` input samples.
     up: usize,
     down: usize,
-    /// Of each output sample in a round.
+    /// One phase for each output sample of a round.
     phases: Vec<Phase>,
-    /// Input that is still needed, or does not fill a round yet.
+    /// Input that later outputs still need, or that does not fill a round yet.
     waiting: Vec<i16>,
 }
 
-/// How one output sample of a round is made.
+/// How one output sample of a round is computed.
 #[derive(Debug)]
 struct Phase {
-    /// The first input sample that counts, from the beginning of the round.
+    /// Index of the first input sample it uses, relative to the start of the round.
     first: usize,
-    /// `None`: that sample is the output.
+    /// `None`: the output falls on that input sample and is copied.
     weights: Option<[i16; TAPS]>,
 }
 
 impl Polyphase {
-    /// `None`: not for such rates.
+    /// `None`: this filter does not support the ratio.
     pub(super) fn new(from: u32, to: u32, divisor: u32) -> Option<Self> {
         let (up, down) = (to / divisor, from / divisor);
         if up <= down || up > MOST_UP || down > MOST_DOWN {
@@ -51,12 +51,12 @@ impl Polyphase {
         Some(resampler)
     }
 
-    /// What can be made of the stream so far, as PCM16.
+    /// Converts all complete rounds to PCM16.
     pub(super) fn push(&mut self, samples: impl Iterator<Item = i16>) -> Vec<u8> {
         self.waiting.extend(samples);
         let rounds = (self.waiting.len() + 1).saturating_sub(TAPS + self.down - 1) / self.down;
         let mut made = vec![0; 2 * rounds * self.up];
-        // The number of phases is known to the compiler in each of them.
+        // A constant round length in each call lets the compiler unroll the loop over the phases.
         match self.up {
             2 => self.make::<4>(&mut made),
             3 => self.make::<6>(&mut made),
@@ -68,7 +68,7 @@ impl Polyphase {
         made
     }
 
-    /// So many samples of silence make everything come out that was put in.
+    /// Samples of silence that flush all remaining input.
     pub(super) fn tail(&self) -> usize {
         AHEAD + self.down
     }
@@ -78,7 +78,7 @@ impl Polyphase {
         self.waiting.resize(AHEAD - 1, 0);
     }
 
-    /// `ROUND` is the length of a round of output in bytes.
+    /// `ROUND` is the number of output bytes in one round.
     fn make<const ROUND: usize>(&self, made: &mut [u8]) {
         let (rounds, _) = made.as_chunks_mut::<ROUND>();
         for (round, place) in rounds.iter_mut().enumerate() {
@@ -92,7 +92,7 @@ impl Polyphase {
 }
 
 impl Phase {
-    /// As if the input were continuous, and looked at between its samples.
+    /// Windowed sinc interpolation at the position between two input samples.
     fn new(number: usize, up: usize, down: usize) -> Self {
         let (first, rest) = (number * down / up, number * down % up);
         if rest == 0 {

@@ -1,5 +1,5 @@
-//! Streaming sample-rate conversion of PCM16 mono. Chunks of any size go in, the filter's state is kept
-//! between them, so borders are inaudible; equal rates cost nothing.
+//! Streaming sample-rate conversion of PCM16 mono. Chunks may have any size: the filter keeps its state between them,
+//! so their borders are inaudible. Equal rates cost nothing.
 
 use super::polyphase::Polyphase;
 use audioadapter_buffers::direct::InterleavedSlice;
@@ -11,20 +11,20 @@ use std::ops::RangeInclusive;
 
 /// Rates that microphones, speakers and speech models use.
 const RATES: RangeInclusive<u32> = 8_000..=48_000;
-/// Input samples per step: at most 16 ms are held back, and the browser's 1024 samples leave no rest.
+/// Input samples per step: adds at most 16 ms of latency, and the browser's chunks of 1024 samples leave no remainder.
 const BLOCK: usize = 128;
-/// Rates whose smallest common block is longer than this would hold back too much in the FFT.
+/// For rates with a longer common block the FFT would add too much latency.
 const LONGEST_BLOCK: u32 = 512;
-/// Short enough for speech, long enough to keep most of the band below half the rate.
+/// Short enough for speech, long enough to keep most of the band below the Nyquist frequency.
 const WINDOW: WindowFunction = WindowFunction::Blackman2;
 
-/// Turns one stream of one rate into another rate.
+/// Converts one stream from one rate to another.
 #[derive(Debug)]
 pub struct Resampler {
     work: Option<Work>,
 }
 
-/// How it is done.
+/// The method of conversion.
 #[derive(Debug)]
 enum Work {
     Samples(Samples),
@@ -48,7 +48,7 @@ impl Resampler {
         Ok(Self { work })
     }
 
-    /// Converts the next piece of the stream; a few milliseconds stay inside until more comes or [`Self::finish`].
+    /// Converts the next chunk; a few milliseconds stay in the filter until the next chunk or [`Self::finish`].
     pub fn push(&mut self, pcm: &Bytes) -> Bytes {
         match &mut self.work {
             Some(work) => work.push(pcm),
@@ -56,7 +56,7 @@ impl Resampler {
         }
     }
 
-    /// Returns what is still inside and makes the resampler ready for a new stream.
+    /// Returns what is left in the filter and resets it for a new stream.
     pub fn finish(&mut self) -> Bytes {
         match &mut self.work {
             Some(work) => work.finish(),
@@ -88,7 +88,7 @@ impl Work {
     }
 }
 
-/// To a higher rate of a small ratio.
+/// Sample by sample, for upsampling by a small ratio.
 #[derive(Debug)]
 struct Samples {
     engine: Polyphase,
@@ -126,7 +126,7 @@ impl Samples {
     }
 }
 
-/// By a filter that takes blocks.
+/// With a filter that works on blocks.
 #[derive(Debug)]
 struct Blocks {
     engine: Engine,
@@ -135,7 +135,7 @@ struct Blocks {
     /// Input that does not fill a step yet.
     waiting: Vec<f32>,
     step: Vec<f32>,
-    /// Leading output that is only the filter's delay.
+    /// Output still to be skipped at the start, because it is only the filter's delay.
     delay_left: usize,
     taken: u64,
     given: u64,
@@ -176,11 +176,11 @@ impl Blocks {
         out.into()
     }
 
-    /// Converts one step that begins at `start` and returns how much input it used; only `present` samples are
-    /// real if given, silence follows them.
+    /// Converts one step that begins at `start` and returns how much input it used. With `present`, only that many
+    /// samples are real, and silence follows them.
     fn step(&mut self, start: usize, present: Option<usize>, out: &mut Vec<u8>) -> usize {
         let used = self.engine.inner().input_frames_next();
-        // The buffers always have the size that was asked for; should rubato disagree, silence keeps the time.
+        // The buffers have the sizes that rubato asked for. If it fails all the same, silence keeps the timing.
         let made = self.process(start, present).unwrap_or_else(|| {
             self.step.fill(0.0);
             self.step.len()
@@ -227,7 +227,7 @@ impl Engine {
         let divisor = greatest_common_divisor(from, to);
         let engine = if from.max(to) / divisor <= LONGEST_BLOCK {
             let unit = (from / divisor) as usize;
-            // An even number of units, because half a block is the filter's delay and has to be whole samples.
+            // An even number of units: the filter's delay is half a block and has to be whole samples.
             let block = BLOCK.div_ceil(unit).next_multiple_of(2) * unit;
             Fft::new_custom(rate_in, rate_out, block, 1, 1, WINDOW, FixedSync::Both)
                 .map(|fft| Self::Fft(Box::new(fft)))
@@ -255,10 +255,10 @@ impl Engine {
     }
 }
 
-/// A number of this size has no room for fractions, and the last bits of what is added to it are a whole number.
+/// Floats of this size have no fraction bits, so adding it rounds, and the low bits of the sum are the integer.
 const ROUNDING: f32 = 12_582_912.0;
 
-/// Rounds and clips, in a way that every machine does for many samples at once.
+/// Rounds and clips in a way that compiles to SIMD on every machine.
 fn write_pcm(samples: &[f32], out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + 2 * samples.len(), 0);
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn voices_keep_their_band() {
         for (from, to) in [(16_000, 24_000), (8_000, 24_000), (16_000, 48_000), (24_000, 48_000)] {
-            // Four fifths of what the lower rate can hold.
+            // 80 % of the Nyquist frequency of the lower rate.
             let hertz = f64::from(from) * 0.4;
             let out = samples(&convert(from, to, &sine(from, hertz, from as usize), 640));
             let wave = |n: usize| AMPLITUDE * (TAU * hertz * n as f64 / f64::from(to)).sin();
@@ -369,7 +369,7 @@ mod tests {
             .flat_map(|n| if high(n) { i16::MAX } else { i16::MIN }.to_le_bytes())
             .collect();
         let out = samples(&convert(16_000, 24_000, &square, 640));
-        // Thirty samples per half wave; its flanks are left out.
+        // A half wave has thirty samples; its flanks are not checked.
         let plateaus = (30..5_900).filter(|n| (5..25).contains(&(n % 30)));
         for n in plateaus {
             assert_eq!(out[n] > 0.0, high(n * 2 / 3), "sample {n} is {}", out[n]);
@@ -388,7 +388,7 @@ mod tests {
     fn check(from: u32, to: u32, chunk: usize) {
         let out = samples(&convert(from, to, &sine(from, 440.0, from as usize), 2 * chunk));
         assert_eq!(out.len(), to as usize, "{from} -> {to}: one second must stay one second");
-        // The filter's edges at the very beginning and end are not the sine; everything between must be.
+        // At the very beginning and end the filter is settling; everything between must be the sine.
         let inner = to as usize / 20..to as usize * 19 / 20;
         let turn = |n: usize| TAU * 440.0 * n as f64 / f64::from(to);
         let mean = |wave: fn(f64) -> f64| {

@@ -1,38 +1,38 @@
-//! Tells where a human voice begins and ends in 16 kHz PCM16, by a small neural network. Counts audio time, so it is
-//! indifferent to how fast chunks arrive and how long they are.
+//! Detects where a human voice begins and ends in 16 kHz PCM16, with a small neural network. It counts audio time, so
+//! the speed and the size of chunks do not matter.
 
 use earshot::Detector;
 use std::fmt;
 use std::time::Duration;
 
-/// What [`VoiceGate::push`] wants.
+/// The sample rate that [`VoiceGate::push`] expects.
 pub const VOICE_RATE: u32 = 16_000;
-/// Samples that are judged at once.
+/// Samples per detection.
 const FRAME: usize = 256;
 const FRAME_TIME: Duration = Duration::from_millis(16);
-/// So many frames of voice in a row are a beginning; a click is shorter.
+/// Voiced frames in a row that count as the start of speech; a click is shorter.
 const ONSET: u32 = 3;
 
-/// Judges one frame, from 0 to 1.
+/// Returns the probability, from 0 to 1, that a frame is voice.
 type Judge = Box<dyn FnMut(&[i16]) -> f32 + Send>;
 
-/// Hears one stream.
+/// Detects the voice in one stream.
 pub struct VoiceGate {
     judge: Judge,
     threshold: f32,
-    /// So much without voice ends what was said.
+    /// Silence of this length ends an utterance.
     silence: Duration,
     rest: Vec<i16>,
     run: u32,
     voice: Option<Voice>,
 }
 
-/// Somebody speaks, or has just spoken.
+/// An utterance that is going on, or a pause that has not ended it yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Voice {
-    /// How much voice there was so far, pauses not counted.
+    /// Total voiced time so far, without pauses.
     pub voiced: Duration,
-    /// Since there was any.
+    /// Time since the last voiced frame.
     pub quiet: Duration,
 }
 
@@ -46,13 +46,13 @@ impl VoiceGate {
         )
     }
 
-    /// With another judge, for whoever knows better what a voice is.
+    /// Uses another detector, for example in tests.
     pub fn judged_by(judge: Judge, threshold_percent: u32, silence: Duration) -> Self {
         let threshold = threshold_percent as f32 / 100.0;
         Self { judge, threshold, silence, rest: Vec::new(), run: 0, voice: None }
     }
 
-    /// What is known after the next piece; `None` while nobody speaks.
+    /// The state after this chunk; `None` while nobody speaks.
     pub fn push(&mut self, pcm: &[u8]) -> Option<Voice> {
         let (samples, _) = pcm.as_chunks::<2>();
         self.rest.extend(samples.iter().map(|pair| i16::from_le_bytes(*pair)));
@@ -66,7 +66,7 @@ impl VoiceGate {
         self.voice
     }
 
-    /// The stream is interrupted for so long.
+    /// Reports a gap of this length in the stream, which counts as silence.
     pub fn pause(&mut self, time: Duration) -> Option<Voice> {
         self.run = 0;
         if let Some(voice) = &mut self.voice {

@@ -1,17 +1,16 @@
-//! Lets a task that waits for several things ask only those that have something to say. Whatever else wakes the task,
-//! the others need not be asked in vain.
+//! For a task that waits for several sources: polls only those sources that were woken, whatever else woke the task.
 
 use futures_util::task::AtomicWaker;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// For one thing that is waited for. It must keep the waker that it was asked with, as sockets, timers and pinned
-/// futures do; a future that is dropped between two questions would forget whom to wake.
+/// Guards the polls of one source. The source must keep the waker from its last poll, as sockets, timers and pinned
+/// futures do. A future that is dropped between two polls would lose the waker.
 #[derive(Debug)]
 pub struct Doorbell {
     bell: Arc<Bell>,
-    /// Rings it.
+    /// Rings the bell.
     waker: Waker,
 }
 
@@ -33,7 +32,7 @@ impl Wake for Bell {
 }
 
 impl Default for Doorbell {
-    /// Has rung: nobody has been asked yet.
+    /// Starts rung, because the source was not polled yet.
     fn default() -> Self {
         let bell = Arc::new(Bell { rung: AtomicBool::new(true), task: AtomicWaker::new() });
         Self { waker: Waker::from(Arc::clone(&bell)), bell }
@@ -41,20 +40,20 @@ impl Default for Doorbell {
 }
 
 impl Doorbell {
-    /// Asks, if there can be another answer than the last time.
+    /// Polls the source if it was woken since the last poll, or was ready then.
     pub fn poll<T>(
         &self,
         context: &mut Context<'_>,
         ask: impl FnOnce(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
-        // Before the look at the bell, so that no ring falls between the two.
+        // Registered before the bell is checked, so that no ring is lost between the two.
         self.bell.task.register(context.waker());
         if !self.bell.rung.swap(false, Ordering::AcqRel) {
             return Poll::Pending;
         }
         let answer = ask(&mut Context::from_waker(&self.waker));
         if answer.is_ready() {
-            // There may be more, and nobody rings for that.
+            // The source may have more, and it does not wake the task for that.
             self.bell.rung.store(true, Ordering::Release);
         }
         answer

@@ -1,25 +1,25 @@
-//! A bounded number of permits for expensive work. Owners that wait take turns, so that one that asks a thousand times
-//! delays another by one piece of work and not by a thousand.
+//! A limited number of permits for expensive work. Waiting owners take turns: an owner with a thousand requests delays
+//! another owner by one piece of work, not by a thousand.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
-/// Cheap to clone; a clone is another handle to the same queue. `O` names an owner, `G` what the work is about.
+/// A cheap handle; clones share the queue. `O` identifies an owner, `G` the group of the work, such as its project.
 #[derive(Debug)]
 pub struct FairQueue<O: Hash + Eq + Clone, G: Hash + Eq + Clone>(Arc<Shared<O, G>>);
 
-/// How many permits there are at the same time.
+/// How many permits may be held at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FairLimits {
     pub total: usize,
-    /// One slow group, as a project on a slow disk, does not take all permits.
+    /// Keeps one slow group, such as a project on a slow disk, from taking all permits.
     pub per_group: usize,
     pub per_owner: usize,
 }
 
-/// The right to work, until it is dropped.
+/// Permission to work; dropping it gives it back.
 #[derive(Debug)]
 #[must_use]
 pub struct FairPermit<O: Hash + Eq + Clone, G: Hash + Eq + Clone> {
@@ -40,7 +40,7 @@ struct State<O, G> {
     working: usize,
     groups: HashMap<G, usize>,
     owners: HashMap<O, Owner<G>>,
-    /// Owners with something that waits; the one whose turn is next comes first.
+    /// Owners with waiting requests, next turn first.
     round: VecDeque<O>,
 }
 
@@ -48,7 +48,7 @@ struct State<O, G> {
 struct Owner<G> {
     working: usize,
     waiting: VecDeque<Waiting<G>>,
-    /// Dropped with the next permit that is given back.
+    /// Senders for `idle`; dropped when the owner releases a permit.
     watched: Vec<oneshot::Sender<()>>,
 }
 
@@ -59,7 +59,7 @@ struct Waiting<G> {
     granted: oneshot::Sender<()>,
 }
 
-/// A place in the queue. Dropping it leaves the queue, also when the permit was granted but not taken.
+/// A place in the queue. Dropping it leaves the queue, even if the permit was granted but not taken.
 #[derive(Debug)]
 struct Place<O: Hash + Eq + Clone, G: Hash + Eq + Clone> {
     queue: FairQueue<O, G>,
@@ -88,16 +88,16 @@ impl<O: Hash + Eq + Clone, G: Hash + Eq + Clone> FairQueue<O, G> {
         Self(Arc::new(Shared { limits, state: Mutex::new(state) }))
     }
 
-    /// Waits for a permit. Whoever does not wait any more has left the queue.
+    /// Waits for a permit. Dropping the future leaves the queue.
     pub async fn enter(&self, owner: O, group: G) -> FairPermit<O, G> {
         let mut place = self.join(owner, group);
-        // The sender lives in the queue as long as the place does, and goes only by granting.
+        // The sender stays in the queue for as long as the place exists, and is removed only by granting.
         let _ = (&mut place.granted).await;
         place.taken = true;
         FairPermit { queue: self.clone(), owner: place.owner.clone(), group: place.group.clone() }
     }
 
-    /// Waits until this owner has no permit.
+    /// Waits until this owner holds no permit.
     pub async fn idle(&self, owner: &O) {
         loop {
             let (released, release) = oneshot::channel();
@@ -137,7 +137,7 @@ impl<O: Hash + Eq + Clone, G: Hash + Eq + Clone> FairQueue<O, G> {
 }
 
 impl<O: Hash + Eq + Clone, G: Hash + Eq + Clone> State<O, G> {
-    /// Gives permits to those who wait, one owner after the other, as long as there are any.
+    /// Grants permits to waiting owners in turn, until the limits are reached.
     fn hand_out(&mut self, limits: FairLimits) {
         while self.working < limits.total
             && let Some(turn) = self.round.iter().position(|owner| self.may_work(owner, limits))
@@ -151,7 +151,7 @@ impl<O: Hash + Eq + Clone, G: Hash + Eq + Clone> State<O, G> {
             if !waiting.waiting.is_empty() {
                 self.round.push_back(owner);
             }
-            // Cannot fail: whoever gives its place up takes it out of the queue first.
+            // Cannot fail: a place that is dropped is removed from the queue first.
             let _ = next.granted.send(());
         }
     }
@@ -163,7 +163,7 @@ impl<O: Hash + Eq + Clone, G: Hash + Eq + Clone> State<O, G> {
             && owner.waiting.front().is_some_and(|next| of_group(next) < limits.per_group)
     }
 
-    /// False: it does not wait there any more, because it was granted.
+    /// False: the request is not waiting any more, because it was granted.
     fn give_up(&mut self, owner: &O, ticket: u64) -> bool {
         let Some(waiting) = self.owners.get_mut(owner) else { return false };
         let Some(place) = waiting.waiting.iter().position(|one| one.ticket == ticket) else {
@@ -209,7 +209,7 @@ impl<O: Hash + Eq + Clone, G: Hash + Eq + Clone> Drop for Place<O, G> {
         if !state.give_up(&self.owner, self.ticket) {
             state.release(&self.owner, &self.group);
         }
-        // The one behind it may be about another group, which has room.
+        // The next request of this owner may be for another group, which has a free permit.
         state.hand_out(self.queue.0.limits);
     }
 }
@@ -233,7 +233,7 @@ mod tests {
         FairQueue::new(FairLimits { total, per_group, per_owner })
     }
 
-    /// Joins the queue at once, as a task that was polled has.
+    /// Joins the queue at once, like a task that was polled.
     fn waiting(queue: &Queue, owner: &'static str) -> BoxFuture<'static, Permit> {
         let queue = queue.clone();
         let mut waiting = async move { queue.enter(owner, "project").await }.boxed();
@@ -259,7 +259,7 @@ mod tests {
         let mut working = granted(&queue, "greedy");
         let mut greedy: Vec<_> = (0..100).map(|_| waiting(&queue, "greedy")).collect();
         let mut others = [waiting(&queue, "one"), waiting(&queue, "two")];
-        // One of the greedy owner's was there before; then everybody else has a turn.
+        // One request of the greedy owner is first in the round; then every other owner gets a turn.
         drop(working);
         working = (&mut greedy[0]).now_or_never().unwrap();
         for other in &mut others {
@@ -313,7 +313,7 @@ mod tests {
         let mut last = waiting(&queue, "three");
         drop(gone);
         drop(working);
-        // Its permit was granted, and nobody took it.
+        // Its permit was granted but not taken.
         drop(unlucky);
         drop((&mut last).now_or_never().unwrap());
         drop(last);

@@ -1,4 +1,4 @@
-//! What agents do and what becomes of it, as packets for clients that know them and as lines for all others.
+//! Agents' activity and results, as packets for clients that know them and as lines of text for all others.
 
 use super::value::channel_name;
 use super::wire::{
@@ -78,8 +78,8 @@ pub(super) fn summary(summary: &RunSummary) -> SummaryBody<'_> {
     }
 }
 
-/// `[files] 2 changed, +10 -3`, or else what it has used; and a line for every file that somebody else has changed too,
-/// or that is no part of the result.
+/// `[files] 2 changed, +10 -3`, or the used tokens if nothing changed. Adds a line for every file that another agent
+/// changed too, and for every path that the result does not contain.
 pub(super) fn summary_lines(locale: Locale, summary: &RunSummary) -> String {
     let left_out = |path: &String| locale.say("summary", "left_out", &[("path", path)]);
     let mut lines = changed_lines(locale, summary);
@@ -115,7 +115,7 @@ pub(super) fn compared(locale: Locale, rows: &[ComparisonRow]) -> ComparedBody<'
     ComparedBody { rows: rows.iter().map(|row| compared_row(locale, row)).collect() }
 }
 
-/// A check that could not run says so in our words; what a command prints stays as it is.
+/// If a check has no exit code, its output is our own text and is translated. Output of a command stays as it is.
 fn checked(locale: Locale, check: &Check) -> CheckRow<'_> {
     let output = match check.code {
         Some(_) => Cow::Borrowed(check.output.as_str()),
@@ -212,7 +212,7 @@ fn cost(cost: &Cost) -> CostBody<'_> {
     CostBody { amount: cost.amount, currency: &cost.currency }
 }
 
-/// Nobody compares by the microsecond.
+/// Rounds to tenths of a second.
 fn rounded(seconds: f64) -> f64 {
     (seconds * 10.0).round() / 10.0
 }

@@ -1,4 +1,4 @@
-//! Client packets about the work of agents: compare it, look at it, and decide what becomes of it.
+//! Packets about agents' results: compare, diff, backups, accept, discard, restore.
 
 use super::decode::{destination, named_agents, optional_object, wrong_channel};
 use super::error::DecodeError;
@@ -8,7 +8,7 @@ use crate::message::{
     AgentSet, AgentSlot, Branch, Channel, CheckWish, Choice, Command, RestorePoint, RunId,
 };
 
-/// Names of branches and files, and messages of commits; nobody types longer ones.
+/// Limit for names of branches and files and for commit messages, in bytes.
 const LONGEST_NAME: usize = 4096;
 
 pub(super) fn read_compare(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
@@ -55,7 +55,7 @@ pub(super) fn read_restore(packet: &CommandPacket<'_>) -> Result<Command, Decode
     Ok(Command::Choose { agent: agent(packet)?, choice })
 }
 
-/// Without an agent all of them, told in the chat.
+/// Without an agent all backups are listed, in the chat.
 pub(super) fn read_backups(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     match destination(packet)? {
         Some(Channel::Agent(slot)) => Ok(Command::ListBackups { agent: Some(slot) }),
@@ -73,7 +73,7 @@ fn agent(packet: &CommandPacket<'_>) -> Result<AgentSlot, DecodeError> {
     }
 }
 
-/// Empty is the same as none: pages fill these in from fields that may be empty.
+/// An empty text counts as absent: pages fill these in from fields that may be empty.
 fn short(text: Option<String>) -> Result<Option<String>, DecodeError> {
     match text {
         Some(text) if text.len() > LONGEST_NAME => Err(DecodeError::BadField {

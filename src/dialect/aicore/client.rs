@@ -1,4 +1,4 @@
-//! The other end of the wire, for a client of our own: what it says on `audio` and `0`, and what it hears there.
+//! The client's side of the wire, for our own voice client: what it sends and receives on `audio` and `0`.
 
 mod wire;
 
@@ -8,7 +8,7 @@ use crate::message::Channel;
 use bytes::Bytes;
 use wire::{HeardPacket, HelloPacket, PlaybackBody, PressBody, SoundPacket};
 
-/// What the gateway sends unless it says otherwise.
+/// Sample rate assumed when an audio packet names none.
 const OUTPUT_RATE: u32 = 24_000;
 
 /// The first packet of a socket.
@@ -19,15 +19,15 @@ pub struct Hello<'a> {
     pub channel: Channel,
     /// Language of the gateway's own texts.
     pub language: Option<&'a str>,
-    /// What the client can do besides.
+    /// Optional features that the client supports.
     pub features: &'a [&'a str],
-    /// How much of the past is wanted if it cannot go on where it was.
+    /// How many past packets are wanted if the client cannot resume.
     pub history: usize,
-    /// Where it was: the epoch that it was told, and the number of the last packet it has seen.
+    /// Where to resume: the epoch from the gateway, and the number of the last packet seen.
     pub cursor: Option<(&'a str, u64)>,
 }
 
-/// How far an answer was played.
+/// The playback position in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Playback {
     pub generation: u64,
@@ -36,17 +36,17 @@ pub struct Playback {
     pub gaps: u64,
 }
 
-/// The key that is held down while one speaks.
+/// The push-to-talk key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Press {
     Start,
     End,
 }
 
-/// One packet of the gateway.
+/// One packet from the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heard {
-    /// Its number, if the channel remembers it.
+    /// The packet's number, if the channel stores it.
     pub seq: Option<u64>,
     pub what: What,
 }
@@ -58,13 +58,13 @@ pub enum What {
         epoch: String,
         resumed: bool,
     },
-    /// Sound to play; its generation, if the gateway counts them.
+    /// Audio to play, with its generation if the gateway sends one.
     Audio {
         generation: Option<u64>,
         rate: u32,
         pcm: Bytes,
     },
-    /// Everything up to this generation is stale, or everything.
+    /// Stop playback. Audio up to this generation is stale; `None`: all audio is.
     Stop {
         generation: Option<u64>,
     },
@@ -76,7 +76,7 @@ pub enum What {
         code: String,
         text: String,
     },
-    /// Something for other clients.
+    /// A packet that this client does not use.
     Other,
 }
 
@@ -87,12 +87,12 @@ pub enum Side {
     Gateway,
 }
 
-/// A packet that is none.
+/// Not a packet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the gateway sent a packet that cannot be read: {0}")]
 pub struct Unreadable(String);
 
-/// Where the socket is, as it is written in an address.
+/// The percent-encoded path of the socket.
 pub fn socket_path() -> String {
     let encoded = SOCKET_PATH.bytes().map(|byte| match byte {
         0x21..=0x7e => char::from(byte).to_string(),
@@ -116,7 +116,7 @@ impl Hello<'_> {
     }
 }
 
-/// A piece of the microphone.
+/// A chunk of microphone audio.
 pub fn write_audio(session: &str, rate: u32, pcm: &[u8]) -> String {
     let body = format!("audio/pcm;rate={rate}");
     let pcm = Some(base64_simd::STANDARD.encode_to_string(pcm));
@@ -138,12 +138,12 @@ pub fn write_press(session: &str, press: Press) -> String {
     write(&SoundPacket { session, channel: "audio", kind: "push_to_talk", body, pcm: None })
 }
 
-/// The packets above have nothing that could not be written.
+/// Cannot fail for the packets above.
 fn write(packet: &impl serde::Serialize) -> String {
     serde_json::to_string(packet).unwrap_or_default()
 }
 
-/// Reads what a gateway sent.
+/// Reads a packet from the gateway.
 pub fn read(frame: &str) -> Result<Heard, Unreadable> {
     let packet: HeardPacket<'_> =
         serde_json::from_str(frame).map_err(|err| Unreadable(err.to_string()))?;

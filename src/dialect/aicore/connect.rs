@@ -1,4 +1,4 @@
-//! The first packet of a client: which session, which channel, and what it already has.
+//! The first packet of a client: which session, which channel, and what the client already has.
 
 use super::error::DecodeError;
 use super::reject::Rejection;
@@ -60,7 +60,7 @@ fn read_session(raw: Option<&RawValue>) -> Result<Option<SessionName>, Rejection
     SessionName::parse(&text).map(Some).ok_or(Rejection::SessionRefused)
 }
 
-/// Names that we do not know are somebody else's business.
+/// Unknown feature names are ignored.
 fn read_features(raw: Option<&RawValue>) -> Result<Features, DecodeError> {
     let Some(raw) = raw else { return Ok(Features::default()) };
     let expected = DecodeError::BadField { field: field::FEATURES, expected: "a list of texts" };
@@ -74,7 +74,7 @@ fn read_features(raw: Option<&RawValue>) -> Result<Features, DecodeError> {
     })
 }
 
-/// Empty is the same as none: pages fill it in from a field that may be empty.
+/// An empty token counts as absent: pages fill it in from a field that may be empty.
 fn read_token(raw: Option<&RawValue>) -> Result<Option<String>, DecodeError> {
     let Some(raw) = raw else { return Ok(None) };
     let expected = DecodeError::BadField { field: field::TOKEN, expected: "a string" };
@@ -82,12 +82,12 @@ fn read_token(raw: Option<&RawValue>) -> Result<Option<String>, DecodeError> {
     Ok(Some(token.into_owned()).filter(|token| !token.is_empty()))
 }
 
-/// A language that we do not speak is not an error: the configured one is used.
+/// An unknown language is not an error: the configured one is used.
 fn read_locale(raw: Option<&RawValue>) -> Option<Locale> {
     Locale::parse(&value::string(raw?)?)
 }
 
-/// An epoch that is not ours is not an error: it only means that nothing can be resumed.
+/// An epoch that cannot be read is not an error: it only means that nothing can be resumed.
 fn read_cursor(packet: &wire::ConnectPacket<'_>) -> Result<Option<(Epoch, Seq)>, DecodeError> {
     let (Some(epoch), Some(seq)) = (packet.epoch, read_count(packet.last_seq, field::LAST_SEQ)?)
     else {

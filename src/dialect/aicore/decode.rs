@@ -1,4 +1,4 @@
-//! Client packets into commands: the rules of each socket, and both ways of naming a destination.
+//! Decodes packets of clients into commands: which packets each socket accepts, and both ways of naming a destination.
 
 use super::choice;
 use super::error::DecodeError;
@@ -15,14 +15,14 @@ use bytes::Bytes;
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// Longer texts are files.
+/// Longer texts have to be sent as files.
 const LONGEST_TEXT: usize = 1024 * 1024;
 const LONGEST_REQUEST_NO: usize = 128;
 const AUDIO_MIME: &str = "audio/pcm";
-/// Rates that microphones have.
+/// Sample rates of microphones.
 const RATES: std::ops::RangeInclusive<u32> = 8_000..=48_000;
 
-/// Reads a JSON object; anything else names what it is not.
+/// Parses a JSON object; other JSON and invalid JSON are separate errors.
 pub(super) fn parse<'a, T: Deserialize<'a>>(frame: &'a str) -> Result<T, DecodeError> {
     if !frame.trim_start().starts_with('{') {
         let valid = serde_json::from_str::<serde::de::IgnoredAny>(frame);
@@ -34,7 +34,7 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(frame: &'a str) -> Result<T, DecodeE
     serde_json::from_str(frame).map_err(|err| DecodeError::Malformed(err.to_string()))
 }
 
-/// Reads one packet that came in on the socket of `own`.
+/// Decodes one packet from the socket of channel `own`.
 pub(super) fn read(own: Channel, frame: &str) -> Result<Inbound, Refusal<DecodeError>> {
     let packet: CommandPacket<'_> = parse(frame)?;
     let request = read_request(&packet)?;
@@ -156,7 +156,7 @@ impl Kind {
     }
 }
 
-/// Section 5 of the seed: what may be sent where.
+/// Which packets each socket accepts.
 fn check_socket(own: Channel, kind: Kind) -> Result<(), DecodeError> {
     let is_audio =
         matches!(kind, Kind::InputAudio | Kind::CancelAudio | Kind::PlaybackAck | Kind::PushToTalk);
@@ -209,7 +209,7 @@ fn read_run_request(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> 
     if let Some(agents) = several_agents(packet)? {
         return Ok(Command::RequestRun { agents, text });
     }
-    // Unlike a text, a request is sent from one place for another: the target goes before the channel.
+    // Unlike a text, a request is sent from one channel to another, so the target takes precedence over the channel.
     let destination = match named_channel(packet.target)? {
         Some(target) => Some(target),
         None => named_channel(packet.channel)?,
@@ -242,14 +242,14 @@ fn message_text(packet: &CommandPacket<'_>) -> Result<String, DecodeError> {
     Ok(text.into_owned())
 }
 
-/// Who is to answer, as far as the client says so.
+/// Who should answer, if the client says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Chat,
     Live,
-    /// With the agent's number, or leaving it to the destination.
+    /// One agent, by its number or by the packet's destination.
     Code(Option<AgentSlot>),
-    /// All four at once.
+    /// All four agents.
     CodeAll,
 }
 
@@ -269,8 +269,8 @@ impl Mode {
     }
 }
 
-/// The existing client's mode wins over the seed's; only the former may be wrong, because the seed's field is
-/// also the name of a file.
+/// The mode field of existing clients takes precedence over the one of the original protocol. Only the former can be
+/// invalid: the latter is also the field for file names, so any text is possible there.
 fn mode(packet: &CommandPacket<'_>) -> Result<Option<Mode>, DecodeError> {
     if let Some(raw) = packet.mode {
         let expected = DecodeError::BadField {
@@ -283,7 +283,7 @@ fn mode(packet: &CommandPacket<'_>) -> Result<Option<Mode>, DecodeError> {
     Ok(packet.file_name.and_then(value::string).and_then(|text| Mode::parse(&text)))
 }
 
-/// Where the existing client says `0` to `4` in the channel, the seed names the target.
+/// Existing clients put `0` to `4` into the channel; the original protocol names the target.
 pub(super) fn destination(packet: &CommandPacket<'_>) -> Result<Option<Channel>, DecodeError> {
     let channel = named_channel(packet.channel)?;
     if matches!(channel, Some(Channel::Chat | Channel::Agent(_))) {
@@ -306,7 +306,7 @@ fn named_channel(
     }
 }
 
-/// More than one agent, by the mode or by a target like `1,2,4`; `None`: the packet is for one place.
+/// Several agents, by the mode or by a target like `1,2,4`; `None`: the packet has a single destination.
 fn several_agents(packet: &CommandPacket<'_>) -> Result<Option<AgentSet>, DecodeError> {
     if mode(packet)? == Some(Mode::CodeAll) {
         return Ok(Some(AgentSet::ALL));
@@ -318,7 +318,7 @@ fn several_agents(packet: &CommandPacket<'_>) -> Result<Option<AgentSet>, Decode
     named_agents(&names).map(Some)
 }
 
-/// Agents by their numbers, such as `1,2,4`.
+/// Agents by number, such as `1,2,4`.
 pub(super) fn named_agents(names: &str) -> Result<AgentSet, DecodeError> {
     let slot = |name: &str| name.trim().parse().ok().and_then(AgentSlot::new);
     let agents: Option<AgentSet> = names.split(',').map(slot).collect();
@@ -335,7 +335,7 @@ fn read_route(packet: &CommandPacket<'_>) -> Result<Route, DecodeError> {
     let mode = mode(packet)?;
     match destination(packet)? {
         Some(Channel::Audio | Channel::File) => Err(wrong_channel(packet, "input, 0, 1, 2, 3, 4")),
-        // An agent's own pane: only an explicit Live sends the text past the agent.
+        // The agent's own pane: only an explicit Live sends the text to the live model instead.
         Some(Channel::Agent(slot)) => Ok(match mode {
             Some(Mode::Live) => Route::Live { echo: Some(Channel::Agent(slot)) },
             Some(Mode::Chat | Mode::Code(_) | Mode::CodeAll) | None => Route::Agent(slot),
@@ -346,7 +346,7 @@ fn read_route(packet: &CommandPacket<'_>) -> Result<Route, DecodeError> {
             Some(Mode::Code(slot)) => from_chat(slot),
             Some(Mode::CodeAll) => Route::AgentsFromChat(AgentSet::ALL),
         }),
-        // No pane at all: the picture pane talks to the live model and shows nothing.
+        // The camera pane has no channel: its texts go to the live model and are not shown anywhere.
         Some(Channel::Input) | None => Ok(match mode {
             Some(Mode::Chat) => Route::Chat,
             Some(Mode::Live) | None => Route::Live { echo: None },
@@ -356,7 +356,7 @@ fn read_route(packet: &CommandPacket<'_>) -> Result<Route, DecodeError> {
     }
 }
 
-/// Who leaves the choice to us gets the first.
+/// Without a number, agent 1 gets the request.
 fn from_chat(slot: Option<AgentSlot>) -> Route {
     Route::AgentsFromChat(slot.unwrap_or(AgentSlot::ALL[0]).into())
 }
@@ -399,7 +399,7 @@ fn read_audio(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     Ok(Command::SendAudio(Recorded { rate, pcm: Bytes::from(pcm) }))
 }
 
-/// An escape is no base64, so samples without one are found without looking for it first.
+/// Fast path: base64 has no escapes, so the raw text between the quotes usually decodes as it is.
 fn read_samples(packet: &CommandPacket<'_>) -> Result<Vec<u8>, DecodeError> {
     let plain = packet.file_name.and_then(value::unquoted);
     if let Some(Ok(pcm)) = plain.map(|text| base64_simd::STANDARD.decode_to_vec(text)) {
@@ -454,7 +454,7 @@ fn read_list(packet: &CommandPacket<'_>, kind: ListKind) -> Result<Command, Deco
         ListKind::Backup => body.backup_newest,
         ListKind::Temp => body.temp_newest,
     };
-    // An empty list has no newest time, and is told with an empty one.
+    // An empty list has no newest time; clients send an empty text for it.
     let newest = newest.filter(|newest| !newest.is_empty());
     let known = body.count.map(|count| KnownList { newest, count });
     Ok(Command::ListFiles { kind, scope, answer_on, known })
@@ -477,7 +477,7 @@ fn read_watch(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     Ok(Command::WatchFiles { target, wish })
 }
 
-/// Only a clear yes allows anything.
+/// A missing or unclear decision is an error, never an approval.
 fn read_confirm(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     let expected =
         DecodeError::BadField { field: field::BODY, expected: "an object of an id and a decision" };
@@ -487,8 +487,8 @@ fn read_confirm(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     Ok(Command::Confirm { id: ConfirmId::new(&id), confirmed, always, twice })
 }
 
-/// Existing clients send an empty text where an object may be: texts, numbers and null count as no content. A list is
-/// refused, because it says something that would not be done.
+/// Existing clients send an empty text where an object is optional, so texts, numbers and null count as absent. An
+/// array is refused, because ignoring it would ignore something that the client asked for.
 pub(super) fn optional_object<T: Default + serde::de::DeserializeOwned>(
     packet: &CommandPacket<'_>,
     expected: &'static str,
@@ -501,7 +501,7 @@ pub(super) fn optional_object<T: Default + serde::de::DeserializeOwned>(
     }
 }
 
-/// A packet that stays on its own socket may leave the channel out, but must not name another.
+/// These packets may leave the channel out, but must not name another one than the socket's own.
 pub(super) fn own_channel(
     packet: &CommandPacket<'_>,
     own: &'static str,

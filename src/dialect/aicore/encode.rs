@@ -1,4 +1,4 @@
-//! Deliveries into server packets: one logged event is one packet with its number.
+//! Encodes deliveries as packets: one logged event is one packet with its number.
 
 use super::value::channel_name;
 use super::wire::{
@@ -28,7 +28,7 @@ pub(super) fn entry(dialect: &AicoreDialect, entry: &Entry, frames: &mut Vec<Fra
     push(frames, &packet);
 }
 
-/// Whether it is only for frontends that need it in words, and this one has it as a packet on another channel.
+/// Whether the event is only for clients that need it as text, and this client gets it as a packet on another channel.
 fn is_told_elsewhere(dialect: &AicoreDialect, entry: &Entry) -> bool {
     let Features { confirm, agents, .. } = dialect.features;
     let in_chat = entry.channel == Channel::Chat;
@@ -119,7 +119,7 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
     }
 }
 
-/// A frontend that does not know these packets gets lines of text instead.
+/// Clients without the `agents` feature get lines of text instead.
 fn agent_event<'a>(
     dialect: &'a AicoreDialect,
     channel: Channel,
@@ -142,12 +142,12 @@ fn chosen<'a>(dialect: &'a AicoreDialect, channel: Channel, chosen: &'a Chosen) 
     dialect.packet(channel, "output_text", Body::Owned(text))
 }
 
-/// Cancels and lists have never carried the file keys.
+/// Packets of these kinds have never carried the file keys.
 fn without_file(packet: Packet<'_>) -> Packet<'_> {
     Packet { file_name: None, thumbnail: None, ..packet }
 }
 
-/// A frontend that knows no such packet shows a text, which its user answers with another.
+/// Clients without the `confirm` feature show the question as text, and the user answers in words.
 fn confirm_asked<'a>(
     dialect: &'a AicoreDialect,
     channel: Channel,
@@ -229,7 +229,7 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
     }
 }
 
-/// A list that could not be made again is shown as empty.
+/// A list that could not be made for a replay is shown as empty.
 fn files(kind: ListKind, list: Option<&Arc<FileList>>) -> Body<'_> {
     let newest = list.and_then(|list| list.newest.as_deref());
     let files = list.map_or_else(|| Rows::Few(Vec::new()), rows::of);
@@ -253,7 +253,7 @@ fn unchanged(kind: ListKind, list: &KnownList) -> UnchangedBody<'_> {
     UnchangedBody { unchanged: true, backup_newest, temp_newest, count: list.count }
 }
 
-/// Appends the packet of something that is not logged.
+/// Appends the packet of a signal.
 #[expect(clippy::too_many_lines, reason = "one arm for each")]
 pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<Frame>) {
     let session = dialect.session.as_str();
@@ -350,7 +350,7 @@ pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<
     }
 }
 
-/// Built by hand: see [`wire::audio_prefix`].
+/// Built by hand for speed; see [`wire::audio_prefix`].
 fn audio(dialect: &AicoreDialect, generation: Generation, chunk: &AudioChunk) -> String {
     let encoded = STANDARD.encoded_length(chunk.pcm.len());
     let mut frame =
@@ -381,7 +381,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Our own structs always serialise; a frame that did not would be our bug and is left out.
+/// Our own structs always serialize; a packet that did not would be our bug and is left out.
 pub(super) fn push<T: Serialize>(frames: &mut Vec<Frame>, packet: &T) {
     frames.extend(serde_json::to_string(packet).map(Frame::Text));
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a packet; always the mistake of the client.
+//! Why a packet is refused; always the client's mistake.
 
 use crate::dialect::FrameError;
 

@@ -1,5 +1,5 @@
-//! HTTP beside the socket: which path means what, and what requests and answers look like. Every answer but a
-//! mistake in the request itself is an envelope of `status`, `message`, `data` and `error`.
+//! The HTTP API beside the socket: its paths, and the format of requests and answers. Answers are envelopes of
+//! `status`, `message`, `data` and `error`, except for invalid requests.
 
 use super::value;
 use super::wire::{self, key, path};
@@ -12,12 +12,12 @@ use crate::message::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Before the number of the agent whose copy a file is in.
+/// Prefix of file names in an agent's copy, followed by the agent's number.
 const COPY: &str = "agent-";
-/// Everybody who may log in may do the same here.
+/// All users have the same role here.
 const ROLE: &str = "1";
 
-/// What can be asked.
+/// What can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endpoint {
     Login,
@@ -44,7 +44,7 @@ impl Endpoint {
         Self::State,
     ];
 
-    /// `path` is what follows `/core/`, decoded.
+    /// `path` is the decoded part after `/core/`.
     pub fn at(path: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|endpoint| endpoint.path() == path)
     }
@@ -68,7 +68,7 @@ impl Endpoint {
     }
 }
 
-/// What goes back: always JSON.
+/// An HTTP answer; the body is always JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
@@ -81,14 +81,14 @@ impl Answer {
         Self { status: 200, body: body.to_string() }
     }
 
-    /// Existing clients look at `status` in the envelope, not at HTTP's.
+    /// Existing clients check `status` in the envelope, not the HTTP status.
     fn refused(status: u16, code: &str, message: String) -> Self {
         let error = json!({"code": code, "message": message});
         let body = json!({"status": "NG", "message": message, "data": null, "error": error});
         Self { status, body: body.to_string() }
     }
 
-    /// What is wrong with the request itself, and where.
+    /// The request itself is invalid; names the field and the mistake.
     fn invalid(locale: Locale, error: &BodyError) -> Self {
         let place: Vec<_> = std::iter::once("body").chain(error.field()).collect();
         let row = json!({"type": "value_error", "loc": place, "msg": error.say(locale)});
@@ -96,7 +96,7 @@ impl Answer {
     }
 }
 
-/// A page or a name that may not ask at all. Some clients show `detail`, others `message`.
+/// The answer to a request that the guard refuses. Some clients show `detail`, others `message`.
 pub fn foreign(code: &str, message: String) -> Answer {
     let error = json!({"code": code, "message": message});
     let body = json!({
@@ -105,7 +105,7 @@ pub fn foreign(code: &str, message: String) -> Answer {
     Answer { status: 403, body: body.to_string() }
 }
 
-/// Name and password.
+/// Credentials of a login request.
 #[derive(Debug)]
 pub struct Login {
     pub name: String,
@@ -119,7 +119,7 @@ pub fn read_login(locale: Locale, body: &[u8]) -> Result<Login, Answer> {
     })
 }
 
-/// The session that is asked about; `None`: a new one, or none in particular.
+/// The session of the request; `None`: a new session, or no particular one.
 pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionName>, Answer> {
     if body.is_empty() {
         return Ok(None);
@@ -127,7 +127,7 @@ pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionName>, 
     session(locale, read(locale, body, |fields| fields.optional_text(key::SESSION))?)
 }
 
-/// Settings by name. A value that no setting can have is `None`.
+/// Changes by the names of the settings. A value of a type that no setting has is `None`.
 #[derive(Debug)]
 pub struct SettingsRequest {
     pub session: Option<SessionName>,
@@ -135,7 +135,7 @@ pub struct SettingsRequest {
     pub restart: Restart,
 }
 
-/// Existing clients ask for a restart together with every change of settings. Nobody gets one over HTTP.
+/// Existing clients ask for a restart with every change of settings. A restart over HTTP is always refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restart {
     Asked,
@@ -161,19 +161,19 @@ pub fn read_settings(locale: Locale, body: &[u8]) -> Result<SettingsRequest, Ans
     })
 }
 
-/// The file that is asked for, as lists show it, and the session whose lists these are.
+/// The requested file, by its name in the lists, and the session of those lists.
 #[derive(Debug)]
 pub struct ContentRequest {
     pub name: String,
     pub session: Option<SessionName>,
-    /// In whose place; that of the session's project without one.
+    /// The agent in whose workplace the file is; `None`: in the session's project.
     pub agent: Option<AgentSlot>,
-    /// What the name means if it is one of [`copy_path`].
+    /// The agent and path, if the name was made by [`copy_path`].
     pub in_copy: Option<(AgentSlot, String)>,
 }
 
-/// How a file of an agent's own copy of the project is named for clients that know nothing of copies. By this name
-/// they find the file as the agent has it, whatever is in the project.
+/// The name of a file in an agent's own copy of the project, for clients that do not know about copies. It leads to the
+/// agent's version of the file, whatever is in the project.
 pub fn copy_path(agent: AgentSlot, path: &str) -> String {
     format!("{COPY}{}:{path}", agent.number())
 }
@@ -230,7 +230,7 @@ pub fn logged_out(locale: Locale) -> Answer {
     Answer::ok(locale.say("http", "logged_out", &[]), Value::Null)
 }
 
-/// Somebody showed the gateway's own token, which only its file can end.
+/// The caller used the gateway's own token, which cannot be logged out; only its file can end it.
 pub fn not_a_login(locale: Locale) -> Answer {
     Answer::refused(200, "NOT_A_LOGIN", locale.say("http", "not_a_login", &[]))
 }
@@ -260,8 +260,8 @@ pub fn models(locale: Locale, offer: &ModelOffer, settings: &Settings) -> Answer
     Answer::ok(locale.say("http", "models", &[]), data)
 }
 
-/// A client that also asked for a restart is told that there is none. The answer is `OK` all the same, because existing
-/// clients take anything else as "not saved".
+/// If a restart was requested too, the text says that there is none. The status is still `OK`, because existing clients
+/// treat anything else as "not saved".
 pub fn settings_changed(locale: Locale, count: usize, restart: Restart) -> Answer {
     let text = locale.say("http", "settings_changed", &[("count", &count.to_string())]);
     match restart {
@@ -291,7 +291,7 @@ fn setting_problem(locale: Locale, problem: &SettingProblem) -> String {
     }
 }
 
-/// Nothing was changed: one line for each setting that cannot be as asked.
+/// Nothing was changed; one line for each refused setting.
 pub fn settings_refused(locale: Locale, problems: &[(String, SettingProblem)]) -> Answer {
     let line = |(name, problem): &(String, SettingProblem)| {
         format!("{name}: {}", setting_problem(locale, problem))
@@ -309,7 +309,7 @@ pub fn restart_refused(locale: Locale) -> Answer {
 #[derive(Debug)]
 pub struct OwnSession {
     pub id: SessionId,
-    /// As people read them.
+    /// Formatted for people.
     pub created: String,
     pub used: String,
     pub events: u64,
@@ -328,20 +328,20 @@ pub fn sessions(locale: Locale, own: Vec<OwnSession>) -> Answer {
     Answer::ok(locale.say("http", "sessions", &[]), data)
 }
 
-/// In base64, so that no browser takes it for something to run.
+/// Sent as base64, so that no browser runs it.
 pub fn content(locale: Locale, name: &str, bytes: &[u8]) -> Answer {
     let base64_data = base64_simd::STANDARD.encode_to_string(bytes);
     let data = wire::ContentData { name, path: name, base64_data };
     Answer::ok(locale.say("http", "content", &[]), data)
 }
 
-/// `code` is a word in capitals; the text of the same name says it to people.
+/// `code` is in capitals; the text for people has the same name in lower case.
 pub fn content_refused(locale: Locale, code: &str, limit: u64) -> Answer {
     let text = locale.say("content", &code.to_ascii_lowercase(), &[("limit", &limit.to_string())]);
     Answer::refused(200, code, text)
 }
 
-/// Existing clients read the numbers without the envelope, so they are there both ways.
+/// Existing clients read the numbers outside of the envelope, so they appear in both places.
 pub fn state(locale: Locale, ready: bool, busy: usize) -> Answer {
     let counts = wire::ServerState { ready_count: u8::from(ready), busy_count: busy };
     let message = locale.say("http", "state", &[]);
@@ -364,7 +364,7 @@ fn offered(rows: &[Offered]) -> wire::OrderedMap<'_> {
     wire::OrderedMap(rows.iter().map(|row| (row.name.as_str(), models(row))).collect())
 }
 
-/// Other keys than those that are asked for do not matter: existing clients send some.
+/// Other keys are ignored, because existing clients send some.
 fn read<T>(
     locale: Locale,
     body: &[u8],

@@ -1,4 +1,4 @@
-//! The packet dialect (seed 002): Japanese-keyed JSON objects on one socket per channel.
+//! The AIcore dialect: JSON objects with Japanese keys, on one socket per channel.
 //! `docs/aicore.md` is its page for people who write frontends.
 
 mod activity;
@@ -32,7 +32,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use wire::{Body, ConnectionPacket, InitBody, InitPacket, OrderedMap, Packet};
 
-/// Speaks the packet dialect on one socket.
+/// The AIcore dialect on one socket.
 #[derive(Debug, Clone)]
 pub struct AicoreDialect {
     session: SessionId,
@@ -48,12 +48,13 @@ impl AicoreDialect {
         Self { session, channel, locale, features: Features::default(), audio_prefix }
     }
 
-    /// For a client that can show more than every client can.
+    /// Sets the optional features that the client supports.
     pub fn with(self, features: Features) -> Self {
         Self { features, ..self }
     }
 
-    /// Where people type, questions are texts unless the client knows better; elsewhere nobody would answer them.
+    /// Clients without the `confirm` feature get questions as text on the chat and agent channels, where users can type
+    /// an answer. On other channels text could not be answered.
     fn asks_in_text(&self, channel: Channel) -> bool {
         matches!(channel, Channel::Agent(_) | Channel::Chat) && !self.features.confirm
     }
@@ -102,7 +103,7 @@ impl Dialect for AicoreDialect {
         }
     }
 
-    /// A packet depends on nothing that was sent before, so nothing has to be kept.
+    /// Packets do not depend on earlier ones, so the encoder has no state.
     fn encoder(&self) -> Self {
         self.clone()
     }
@@ -113,7 +114,7 @@ impl Encoder for AicoreDialect {
 
     fn greet(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>) {
         encode::push(frames, &self.init(greeting));
-        // A client that resumes has been welcomed before and wants exactly what it missed.
+        // A client that resumes was welcomed before and needs only what it missed.
         if greeting.resumed {
             return;
         }

@@ -1,4 +1,4 @@
-//! What the gateway itself says, worded in the client's language.
+//! Texts of the gateway itself, in the client's language.
 
 use super::error::DecodeError;
 use crate::dialect::FrameError;
@@ -8,7 +8,7 @@ use crate::message::{
     SettingValue, SetupHint, StopReason, SystemNotice, View,
 };
 
-/// Of an input that is shown together with a difference.
+/// Longest input shown together with a diff, in bytes.
 const LONGEST_BEGINNING: usize = 2 * 1024;
 
 pub(super) fn with_attachments(locale: Locale, text: &str, attachments: &[String]) -> String {
@@ -106,12 +106,12 @@ pub(in crate::dialect) fn problem(locale: Locale, problem: &Problem) -> String {
     }
 }
 
-/// What is asked of a user whose frontend has no dialog for it: as much as a dialog would show.
+/// An approval question for clients without a dialog. The text contains as much as a dialog would show.
 pub(super) fn question(locale: Locale, channel: Channel, asked: &Confirmation) -> String {
     let (seconds, number) = (asked.seconds.to_string(), asked.number.to_string());
     let agent = asked.agent.number().to_string();
     let input = match &asked.diff {
-        // What would be written is mostly in both; what is only in the input is seldom long.
+        // Most of the input is usually in the diff as well; the rest of the input is rarely long.
         Some(diff) => format!("{}\n{diff}", beginning(locale, &asked.input)),
         None => asked.input.clone(),
     };
@@ -128,7 +128,7 @@ pub(super) fn question(locale: Locale, channel: Channel, asked: &Confirmation) -
     locale.say("confirm", name, &values)
 }
 
-/// A text, or how it begins and how much more there is.
+/// The beginning of a text, with a note about how much was cut off.
 fn beginning(locale: Locale, text: &str) -> String {
     let mut end = text.len().min(LONGEST_BEGINNING);
     while !text.is_char_boundary(end) {
@@ -159,7 +159,7 @@ pub(super) fn settled(
     locale.say("confirm", name, &[("agent", &agent), ("number", &number)])
 }
 
-/// What became of an agent's work, for frontends that only show texts.
+/// The outcome of a choice, for clients that only show text.
 pub(super) fn chosen(locale: Locale, chosen: &Chosen) -> String {
     let agent = chosen.agent.number().to_string();
     let (name, details) = match &chosen.outcome {
@@ -206,7 +206,7 @@ pub(super) fn decode_error(locale: Locale, error: &DecodeError) -> String {
     }
 }
 
-/// Who is on the other end of this channel; `None` where nobody introduces themselves.
+/// Which model or agent answers on this channel; `None` for channels without an introduction.
 pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String> {
     let setting = |name: &str| setting(greeting, name);
     let View::One(channel) = greeting.view else { return None };
@@ -241,7 +241,7 @@ pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String
     }
 }
 
-/// Why this model answers, where that may surprise, and how another comes into its place.
+/// Explains why the scripted or an automatically found model answers, and how to configure another one.
 fn model_hint(
     locale: Locale,
     setup: &SetupHint,

@@ -1,4 +1,4 @@
-//! What a client says about its speaker and its talk key.
+//! Packets about a client's playback position and its push-to-talk key.
 
 use super::decode::own_channel;
 use super::error::DecodeError;
@@ -7,7 +7,7 @@ use super::wire::{AckBody, CommandPacket, TalkKeyBody, TalkKeyState, field};
 use crate::message::{Command, Generation, PlaybackAck, TalkKey};
 use std::time::Duration;
 
-/// Nobody buffers longer; larger numbers are a mistake, not a reason to fail.
+/// Clients do not buffer more. A larger number is a mistake, but no reason to fail, so it is clamped.
 const LONGEST_BUFFER_MS: f64 = 600_000.0;
 
 pub(super) fn read_ack(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {

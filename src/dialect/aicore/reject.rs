@@ -1,4 +1,4 @@
-//! Connections that cannot begin: what the client is told, and the close code that says whether to come back.
+//! Refused connections: the error packet, and the close code that says whether the client should retry.
 
 use super::error::DecodeError;
 use super::wire::ConnectionPacket;
@@ -6,7 +6,7 @@ use super::{encode, phrase};
 use crate::dialect::FrameError;
 use crate::locale::Locale;
 
-/// Why a connection ends before it became part of a session.
+/// Why a connection is closed before it is attached to a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     #[error("no connect packet within {seconds} s")]
@@ -15,10 +15,10 @@ pub enum Rejection {
     Malformed(#[from] DecodeError),
     #[error("unknown socket number `{0}`")]
     UnknownSocket(String),
-    /// Not one of our ids, or somebody else's session; the client is not told which.
+    /// Not a valid id, or another user's session; the client is not told which.
     #[error("session id cannot be used")]
     SessionRefused,
-    /// No token, no cookie, or one that is no good (any more).
+    /// No token or cookie, or one that is unknown, expired or revoked.
     #[error("not logged in")]
     Unauthorized,
     #[error("{scope} takes at most {limit} sockets")]
@@ -34,7 +34,7 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// 3000 to 3499 ask the client to come back, 3500 to 3999 tell it not to try the same again.
+    /// 3000 to 3499 ask the client to retry, 3500 to 3999 tell it not to repeat the same attempt.
     pub fn close_code(&self) -> u16 {
         match self {
             Self::Silent { .. } => 3501,
@@ -43,7 +43,7 @@ impl Rejection {
             Self::SessionRefused => 3504,
             Self::Unauthorized => 3506,
             Self::Damaged => 3507,
-            // Half-open sockets of the same client may hold the places; they go by themselves.
+            // Dead sockets of the same client may still occupy the places; they time out by themselves.
             Self::TooManySockets { .. } => 3005,
             Self::Stalled { .. } => 3006,
             Self::Stopping => 3001,
@@ -66,7 +66,7 @@ impl Rejection {
         }
     }
 
-    /// The `error` packet that goes out before the close.
+    /// The `error` packet that is sent before the close.
     pub fn frame(&self, locale: Locale) -> String {
         let packet = ConnectionPacket {
             kind: "error",

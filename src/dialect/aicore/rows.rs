@@ -1,19 +1,19 @@
-//! Rows of file lists. A long list is written once for all who are shown it: many observers cost one list.
+//! Serializes the rows of file lists. A long list is serialized once and shared by all sockets that show it.
 
 use super::wire::{FileRow, Rows};
 use crate::message::{FileList, ListedFile};
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// Shorter lists are written as fast as they are found.
+/// Serializing a shorter list is as fast as looking it up.
 const LONG: usize = 64;
-/// Lists that are remembered, of all projects and users together. More: the oldest is written again.
+/// Number of cached lists, for all projects and users together. When it is exceeded, the oldest is dropped.
 const REMEMBERED: usize = 32;
 
 static WRITTEN: Mutex<Vec<Written>> = Mutex::new(Vec::new());
 
 struct Written {
-    /// Keeps the address from being given to another list.
+    /// Keeps the allocation alive, so that no other list can get the same address.
     list: Weak<FileList>,
     text: Arc<OnceLock<Box<RawValue>>>,
 }
@@ -23,7 +23,7 @@ pub(super) fn of(list: &Arc<FileList>) -> Rows<'_> {
         return Rows::Few(rows(&list.files));
     }
     let text = remembered(list);
-    // Whoever comes second waits for the first, outside of the lock.
+    // A second caller waits here for the first, outside of the lock.
     text.get_or_init(|| to_raw_value(&rows(&list.files)).unwrap_or_default());
     Rows::Written(text)
 }
@@ -70,7 +70,7 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &again));
         let plain = serde_json::to_string(&rows(&long.files)).unwrap();
         assert_eq!(text(&long), plain);
-        // The same rows in another list are another list.
+        // Equal rows in another list are cached separately.
         let Rows::Written(other) = of(&list(LONG)) else { panic!("not remembered") };
         assert!(!Arc::ptr_eq(&first, &other));
         drop((again, other));

@@ -1,4 +1,4 @@
-//! Reading raw JSON values as leniently as existing clients need, and no further.
+//! Reads raw JSON values, only as leniently as existing clients need.
 
 use super::error::DecodeError;
 use crate::message::Channel;
@@ -16,12 +16,12 @@ pub(super) fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// What stands between the quotes of a string, with its escapes as they are; `None` for anything else.
+/// The text between the quotes of a string, with escapes left as they are; `None` for anything else.
 pub(super) fn unquoted(raw: &RawValue) -> Option<&str> {
     raw.get().strip_prefix('"')?.strip_suffix('"')
 }
 
-/// A string, or a number written as one: clients send socket and request numbers both ways.
+/// A string or a whole number, as text: clients send socket and request numbers both ways.
 pub(super) fn string_or_number(raw: &RawValue) -> Option<Cow<'_, str>> {
     string(raw).or_else(|| {
         serde_json::from_str::<u64>(raw.get()).ok().map(|number| Cow::Owned(number.to_string()))
@@ -35,13 +35,13 @@ pub(super) fn required_string<'a>(
     raw.and_then(string).ok_or(DecodeError::BadField { field, expected: "a string" })
 }
 
-/// An object as a struct. A list of its values, which serde would take as well, is none.
+/// An object as a struct. An array is refused, although serde would accept one with the values in order.
 pub(super) fn object<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
     let is_object = raw.get().starts_with('{');
     is_object.then(|| serde_json::from_str(raw.get()).ok()).flatten()
 }
 
-/// The channel under its name on the wire.
+/// The channel with this name on the wire.
 pub(super) fn channel(name: &str) -> Option<Channel> {
     Channel::ALL.into_iter().find(|channel| channel_name(*channel) == name)
 }
@@ -61,7 +61,7 @@ pub(super) fn channel_name(channel: Channel) -> &'static str {
     }
 }
 
-/// Both the bare form and `data:...;base64,...`.
+/// Accepts plain base64 and `data:...;base64,...`.
 pub(super) fn base64(text: &str, field: &'static str) -> Result<Vec<u8>, DecodeError> {
     let payload = match text.strip_prefix("data:") {
         Some(url) => url.split_once(";base64,").ok_or(DecodeError::BadBase64 { field })?.1,
@@ -71,7 +71,7 @@ pub(super) fn base64(text: &str, field: &'static str) -> Result<Vec<u8>, DecodeE
         .map_err(|_| DecodeError::BadBase64 { field })
 }
 
-/// Quotes a peer's word without letting it fill the answer.
+/// Shortens a text of the client, so that it cannot fill the error message.
 pub(super) fn excerpt(text: &str) -> String {
     const LONGEST: usize = 64;
     match text.char_indices().nth(LONGEST) {

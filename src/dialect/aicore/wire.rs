@@ -1,5 +1,5 @@
-//! The wire of the packet dialect: every Japanese key, value and path, and the shapes they make.
-//! The only Rust file of this dialect with Japanese in it; the rest of the dialect speaks in these names.
+//! The wire format of the AIcore dialect: all Japanese keys, values and paths, and the structs made of them.
+//! Only this file and `client/wire.rs` contain Japanese; the rest of the dialect uses these names.
 #![expect(clippy::non_ascii_literal, reason = "wire keys of the packet dialect")]
 
 use crate::message::RequestNo;
@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
-/// Where the WebSocket is found.
+/// Path of the WebSocket.
 pub const SOCKET_PATH: &str = "/core/ws/AIコア";
 
-/// HTTP beside the socket, below `/core/`.
+/// HTTP paths below `/core/`.
 pub(super) mod path {
     pub(in super::super) const LOGIN: &str = "auth/ログイン";
     pub(in super::super) const WHO: &str = "auth/現在利用者";
@@ -37,7 +37,7 @@ pub(super) const STREAM_CANCELLED: &str = "<<< 処理中断 >>>";
 pub(super) const STREAM_FAILED: &str = "!";
 pub(super) const CANCEL_TAKEN: &str = "処理中断！";
 
-/// Keys of what is asked over HTTP.
+/// Keys of HTTP request bodies.
 pub(super) mod key {
     pub(in super::super) const USER: &str = "利用者ID";
     pub(in super::super) const PASSWORD: &str = "パスワード";
@@ -45,7 +45,7 @@ pub(super) mod key {
     pub(in super::super) const SETTINGS: &str = "モデル設定";
     pub(in super::super) const RESTART: &str = "再起動要求";
     pub(in super::super) const FILE_NAME: &str = "ファイル名";
-    /// In whose place a file is; in the project itself without one.
+    /// The agent in whose workplace the file is; absent: the project itself.
     pub(in super::super) const CHANNEL: &str = "チャンネル";
 }
 
@@ -68,7 +68,7 @@ pub(super) mod field {
     pub(in super::super) const RESTORE: &str = "メッセージ内容.実行番号 / メッセージ内容.控え";
 }
 
-/// What this server adds to the seed's protocol; told in `init`.
+/// Features that this server adds to the original protocol; listed in `init`.
 pub(super) const FEATURES: &[&str] = &[
     "resume",
     "ack",
@@ -84,11 +84,11 @@ pub(super) const FEATURES: &[&str] = &[
     "playback",
 ];
 
-/// The switches as existing clients expect them before anything was stored.
+/// The switches that existing clients expect before any were stored.
 pub(super) const DEFAULT_CONTROLS: &[(&str, bool)] =
     &[("スピーカー", true), ("マイク", false), ("カメラ", false)];
 
-/// The first packet of a client. Values stay raw because clients send numbers where strings belong.
+/// The first packet of a client. Values stay raw, because some clients send numbers instead of strings.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct ConnectPacket<'a> {
     #[serde(rename = "セッションID", borrow, default)]
@@ -113,8 +113,8 @@ pub(super) struct ConnectPacket<'a> {
     pub(super) token: Option<&'a RawValue>,
 }
 
-/// Any later packet of a client. Raw values are slices of the frame: the payload of an audio packet is neither
-/// copied nor unescaped on its way to the base64 decoder.
+/// Any later packet of a client. Raw values are slices of the frame, so the payload of an audio packet is neither
+/// copied nor unescaped before the base64 decoder.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct CommandPacket<'a> {
     #[serde(rename = "メッセージ識別", borrow, default)]
@@ -144,7 +144,7 @@ pub(super) struct OperationsBody {
     pub(super) controls: BTreeMap<String, serde_json::Value>,
 }
 
-/// Content of a request for a list, if it has any.
+/// Content of a list request; optional.
 #[derive(Debug, Default, serde::Deserialize)]
 pub(super) struct ListBody {
     #[serde(rename = "最終ファイル日時", default)]
@@ -212,7 +212,7 @@ pub(super) struct RestoreBody {
     pub(super) path: Option<String>,
 }
 
-/// The common form of what a server sends. Keys that old clients do not know are left out when empty.
+/// The common shape of packets from the server. Keys that old clients do not know are left out when empty.
 #[derive(Debug, Serialize)]
 pub(super) struct Packet<'a> {
     #[serde(rename = "セッションID")]
@@ -223,7 +223,7 @@ pub(super) struct Packet<'a> {
     pub(super) kind: &'a str,
     #[serde(rename = "メッセージ内容")]
     pub(super) body: Body<'a>,
-    /// `Some(None)` is written as null, `None` is left out: kinds differ in this on the wire.
+    /// `Some(None)` is written as null, `None` is left out: the packet kinds differ in this.
     #[serde(rename = "ファイル名", skip_serializing_if = "Option::is_none")]
     pub(super) file_name: Option<Option<&'a str>>,
     #[serde(rename = "サムネイル画像", skip_serializing_if = "Option::is_none")]
@@ -234,7 +234,7 @@ pub(super) struct Packet<'a> {
     pub(super) run: Option<u64>,
     #[serde(rename = "待ち順", skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<usize>,
-    /// Whose words they are, where the channel does not say it.
+    /// The agent who wrote the text, where the packet's channel does not say it.
     #[serde(rename = "出力元チャンネル", skip_serializing_if = "Option::is_none")]
     pub(super) source: Option<&'a str>,
     #[serde(rename = "世代番号", skip_serializing_if = "Option::is_none")]
@@ -447,7 +447,7 @@ pub(super) struct BackupRow<'a> {
     pub(super) run: Option<u64>,
     #[serde(rename = "日時")]
     pub(super) made: &'a str,
-    /// The project's own without one.
+    /// The agent whose workplace was backed up; null: the project.
     #[serde(rename = "チャンネル")]
     pub(super) channel: Option<&'a str>,
 }
@@ -481,7 +481,7 @@ pub(super) struct ConflictRow<'a> {
 #[derive(Debug, Serialize)]
 pub(super) struct ChangedBody<'a> {
     pub(super) update_files: Cow<'a, [String]>,
-    /// Whose run it was, on `0`.
+    /// The agent of the run, on channel `0`.
     #[serde(rename = "チャンネル", skip_serializing_if = "Option::is_none")]
     pub(super) channel: Option<&'a str>,
 }
@@ -540,7 +540,7 @@ pub(super) struct TempBody<'a> {
     pub(super) files: Rows<'a>,
 }
 
-/// Rows of a list, to be written or as they are written already.
+/// Rows of a list, either still to be serialized or already serialized.
 #[derive(Debug)]
 pub(super) enum Rows<'a> {
     Few(Vec<FileRow<'a>>),
@@ -556,7 +556,7 @@ impl Serialize for Rows<'_> {
     }
 }
 
-/// One of the two times is there.
+/// Only one of the two times is set, depending on the list.
 #[derive(Debug, Serialize)]
 pub(super) struct UnchangedBody<'a> {
     #[serde(rename = "変化なし")]
@@ -605,7 +605,7 @@ pub(super) struct InitBody<'a> {
     pub(super) settings: Option<OrderedMap<'a>>,
 }
 
-/// A JSON object that keeps the order of its rows.
+/// A JSON object that keeps the order of its keys.
 #[derive(Debug)]
 pub(super) struct OrderedMap<'a>(pub(super) Vec<(&'a str, serde_json::Value)>);
 
@@ -619,7 +619,7 @@ impl Serialize for OrderedMap<'_> {
     }
 }
 
-/// `streaming_started`, `heartbeat`, `error`, `system_info`: packets of the connection, without a channel.
+/// `streaming_started`, `heartbeat`, `error`, `system_info`: packets about the connection, without a channel.
 #[derive(Debug, Serialize)]
 pub(super) struct ConnectionPacket<'a, B> {
     #[serde(rename = "メッセージ識別")]
@@ -673,8 +673,8 @@ pub(super) struct AckPacket<'a> {
     pub(super) repeated: bool,
 }
 
-/// An `output_audio` packet is this text, the base64 and [`AUDIO_SUFFIX`]: building it by hand instead of through
-/// serde saves scanning the payload for characters that base64 cannot contain.
+/// An `output_audio` packet is this text, the base64 and [`AUDIO_SUFFIX`]. It is built by hand, because serde would
+/// scan the payload for characters to escape, which base64 never contains.
 pub(super) fn audio_prefix(session: &str) -> String {
     format!(
         r#"{{"セッションID":"{session}","チャンネル":"audio","メッセージ識別":"output_audio","メッセージ内容":"audio/pcm","ファイル名":""#
@@ -682,16 +682,16 @@ pub(super) fn audio_prefix(session: &str) -> String {
 }
 
 pub(super) const AUDIO_SUFFIX: &str = r#"","サムネイル画像":null}"#;
-/// With a generation of all digits.
+/// Upper bound for the suffix with the longest generation number.
 pub(super) const LONGEST_AUDIO_SUFFIX: usize = 80;
 
-/// The same end for clients that know generations.
+/// Ends the packet for clients with the `playback` feature: the suffix includes the generation.
 pub(super) fn end_audio_of(generation: u64, frame: &mut String) {
-    // Writing to a text does not fail.
+    // Writing to a String cannot fail.
     let _ = write!(frame, r#"","サムネイル画像":null,"世代番号":{generation}}}"#);
 }
 
-/// What a client says about its speaker.
+/// Content of `playback_ack`.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct AckBody {
     #[serde(rename = "世代番号")]
@@ -704,7 +704,7 @@ pub(super) struct AckBody {
     pub(super) underruns: u64,
 }
 
-/// Who speaks by a key.
+/// Content of `push_to_talk`.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct TalkKeyBody {
     #[serde(rename = "状態")]
@@ -718,7 +718,7 @@ pub(super) enum TalkKeyState {
     End,
 }
 
-/// How long the last spoken exchange took; what is not known is left out.
+/// Content of `metrics`: latencies of the last spoken exchange; unknown ones are left out.
 #[derive(Debug, Serialize)]
 pub(super) struct TimesBody {
     #[serde(rename = "発話終了からターン終了", skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The `data` of events and signals that have parts of their own.
+//! The `data` objects of events and signals with several fields.
 
 use super::name;
 use crate::locale::Locale;

@@ -1,5 +1,5 @@
-//! Frames of clients into commands. Each has a `type`; `request` is the client's own number for a command, which is then
-//! carried out once and acknowledged.
+//! Decodes frames of clients into commands. Each frame has a `type`. `request` is the client's own id for a command,
+//! which is then carried out once and acknowledged.
 
 use super::{ApiError, name};
 use crate::dialect::{Fields, Refusal};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 const LONGEST_REQUEST: usize = 128;
-/// Clients do not buffer more; a larger number is a mistake, but no reason to refuse the report.
+/// Clients do not buffer more. A larger number is a mistake, but the report is still useful, so it is clamped.
 const LONGEST_BUFFER_MS: u64 = 600_000;
 const RECEIVER: &str = "chat, live, or agent1 to agent4";
 const AGENT: &str = "agent1 to agent4";
@@ -27,7 +27,7 @@ pub(super) fn read(frame: &str) -> Result<Inbound, Refusal<ApiError>> {
     }
 }
 
-/// Sound of the client's microphone.
+/// Microphone audio from a binary frame.
 pub(super) fn read_sound(rate: Option<u32>, pcm: &Bytes) -> Result<Inbound, Refusal<ApiError>> {
     let rate = rate.ok_or(ApiError::NoAudio)?;
     if pcm.is_empty() || !pcm.len().is_multiple_of(2) {
@@ -238,7 +238,7 @@ fn talk_key(fields: &mut Fields) -> Result<Command, ApiError> {
     Ok(Command::PressTalkKey(if pressed { TalkKey::Pressed } else { TalkKey::Released }))
 }
 
-/// `null` is the same as nothing.
+/// `null` counts as absent.
 pub(super) fn flag(fields: &mut Fields, field: &'static str) -> Result<Option<bool>, ApiError> {
     match fields.take(field) {
         None | Some(Value::Null) => Ok(None),
@@ -247,7 +247,7 @@ pub(super) fn flag(fields: &mut Fields, field: &'static str) -> Result<Option<bo
     }
 }
 
-/// `null` is the same as nothing.
+/// `null` counts as absent.
 pub(super) fn texts(
     fields: &mut Fields,
     field: &'static str,

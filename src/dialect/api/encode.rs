@@ -1,5 +1,5 @@
-//! Deliveries into frames: an event has `order`, `at`, `channel`, `type` and `data`; a signal has no order, because it is
-//! not part of the history.
+//! Encodes deliveries as frames. An event has `order`, `at`, `channel`, `type` and `data`. A signal has no order,
+//! because it is not part of the history.
 
 use super::{ApiEncoder, data, name, push};
 use crate::dialect::Frame;
@@ -68,7 +68,7 @@ fn event(locale: Locale, event: &Event) -> (&'static str, Value) {
     }
 }
 
-/// Appends the frames of something that is not part of the history.
+/// Appends the frames of a signal.
 pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec<Frame>) {
     let locale = encoder.locale;
     let told = match signal {

@@ -1,4 +1,4 @@
-//! What can be wrong with a frame of the session API; always the mistake of the client.
+//! Why a frame of the session API is refused; always the client's mistake.
 
 use crate::dialect::{BodyError, FrameError};
 use crate::locale::Locale;

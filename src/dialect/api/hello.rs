@@ -1,4 +1,4 @@
-//! The first frame of a connection: which session, what the client has seen of it, and what it can do.
+//! The first frame of a connection: which session, how much of it the client has seen, and what the client supports.
 
 use super::ApiError;
 use super::decode::{flag, texts};
@@ -6,24 +6,24 @@ use crate::dialect::Fields;
 use crate::locale::Locale;
 use crate::message::{Epoch, Features, Order, SessionName};
 
-/// Sample rate of sound for which the hello names none; the gateway's own.
+/// Sample rate assumed when the hello names none.
 const DEFAULT_RATE: u64 = 24_000;
 const RATES: std::ops::RangeInclusive<u32> = 8_000..=48_000;
 
-/// What a client asks for when it comes.
+/// What a client asks for when it connects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
     /// `None`: a new session.
     pub session: Option<SessionName>,
-    /// The order of the last event that the client has seen.
+    /// The order of the last event the client has seen; the replay starts after it.
     pub after: Option<Order>,
-    /// From the last hello's reply; without it `after` is taken as it is.
+    /// From the reply to an earlier hello; without it `after` is not checked against an epoch.
     pub epoch: Option<Epoch>,
-    /// How many of the newest events are wanted without `after`; `None`: all.
+    /// How many of the newest events to replay if the client cannot resume; `None`: all.
     pub history: Option<usize>,
     pub read_only: bool,
     pub features: Features,
-    /// Of the sound that it will send; `None`: it has neither microphone nor speaker.
+    /// Sample rate of the client's microphone; `None`: the client uses no audio.
     pub rate: Option<u32>,
     pub language: Option<Locale>,
     /// For clients that can send neither a header nor a cookie.

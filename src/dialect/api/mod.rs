@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 pub struct ApiDialect {
     session: SessionId,
     locale: Locale,
-    /// Of the sound that the client sends; `None`: it sends none.
+    /// Sample rate of the client's microphone; `None`: the client sends no audio.
     rate: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ impl Dialect for ApiDialect {
     }
 }
 
-/// Remembers which reply the client plays, so that each is announced once before its sound.
+/// Remembers the reply that is being sent, so that each reply is announced once before its audio.
 #[derive(Debug)]
 pub struct ApiEncoder {
     session: SessionId,
@@ -89,7 +89,7 @@ impl Encoder for ApiEncoder {
     }
 }
 
-/// What a client is told that does not come in.
+/// The error frame for a client that is not let in.
 pub fn refusal(code: &str, text: &str) -> String {
     encode::error(code, text, None).to_string()
 }

@@ -1,4 +1,4 @@
-//! Names of the session API for channels, receivers and lists.
+//! Names of channels, receivers and lists in the session API.
 
 use crate::message::{AgentSlot, Channel, ListKind};
 

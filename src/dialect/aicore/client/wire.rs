@@ -1,4 +1,4 @@
-//! The same wire from a client's side: what it writes and what it reads.
+//! The wire structs of the client's side: the packets that it writes and reads.
 #![expect(clippy::non_ascii_literal, reason = "wire keys of the packet dialect")]
 
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ pub(super) struct PressBody {
     pub(super) state: &'static str,
 }
 
-/// Whatever a gateway sends; a client looks at what it knows.
+/// Any packet from the gateway; only the fields that the client uses.
 #[derive(Debug, Deserialize)]
 pub(super) struct HeardPacket<'a> {
     #[serde(rename = "メッセージ識別", borrow, default)]
