@@ -309,7 +309,7 @@ pub enum Command {
     Confirm {
         id: ConfirmId,
         confirmed: Confirmed,
-        /// Approve this tool for the rest of the session without asking.
+        /// Approve such calls of this agent without asking from now on; ignored for dangerous calls.
         always: bool,
         /// The user confirmed twice, which a dangerous call requires.
         twice: bool,
@@ -410,7 +410,7 @@ pub enum ListKind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListScope {
-    /// Uploads and results of the last hour only.
+    /// Only uploads and results of the last hour; the project's list is always complete.
     Usual,
     All,
 }
@@ -771,7 +771,7 @@ pub enum Signal {
         agent: AgentSlot,
         note: StateNote,
     },
-    /// Tokens and cost of an agent's run so far.
+    /// Tokens and cost that an agent reports during a run.
     Usage {
         agent: AgentSlot,
         run: RunId,

@@ -67,7 +67,7 @@ impl PlanStepState {
     }
 }
 
-/// How full the model's context is and what the run has cost so far, as the agent reports it.
+/// How full the model's context is and the cost so far, as the agent reports them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
     pub used: u64,

@@ -212,7 +212,7 @@ impl PlaceKind {
 /// Result of the operator's check command in an agent's workplace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// Exit code; `None`: the command timed out or was killed.
+    /// Exit code; `None`: the command timed out, was killed, or could not be run.
     pub code: Option<i32>,
     /// The end of its output.
     pub output: String,

@@ -143,7 +143,7 @@ pub(super) async fn enter(
         Some(token) => state.auth.recognise(token),
         None => visitor,
     };
-    // The login may have ended since the upgrade request.
+    // The login may have ended since the request arrived.
     let visitor = visitor.filter(|grant| !grant.over.is_cancelled());
     let Grant { principal, over, .. } = visitor.ok_or(Refused::Unauthorized)?;
     let limits = &state.config.limits;

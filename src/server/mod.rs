@@ -125,7 +125,7 @@ pub async fn run(
     let registry = Registry::start(&config, &metrics, tasks.clone())
         .map_err(|err| RunError::of(err, &config.data))?;
     let sockets_stop = CancellationToken::new();
-    // Every login ends with the gateway, or when the database is damaged.
+    // Connections may stay until the gateway stops or the database is damaged.
     let grants_stop = sockets_stop.child_token();
     let auth = Auth::open(&config, registry.store(), &grants_stop)
         .await
@@ -189,7 +189,7 @@ async fn tidy_logins(state: AppState) {
     }
 }
 
-/// Ends all logins on damage, so that clients do not reconnect again and again to a database that cannot be read.
+/// Closes all connections on damage, so that clients do not keep reconnecting to a database that cannot be read.
 async fn close_when_damaged(state: AppState, grants_stop: CancellationToken) {
     let mut damage = state.damage.clone();
     let damaged = async { damage.wait_for(Option::is_some).await.is_ok() };

@@ -233,7 +233,7 @@ impl Store {
         self.read(move |connection| summary::find(connection, Scope::of(&principal), &id)).await
     }
 
-    /// Sessions without runs that were not used since then.
+    /// Sessions that have no unfinished runs and were not used since then.
     pub async fn unused_since(&self, since: SystemTime) -> Result<Vec<SessionId>, StoreError> {
         self.read(move |connection| summary::unused_since(connection, since)).await
     }

@@ -108,7 +108,7 @@ pub(super) fn find(
     Ok(found.optional()?)
 }
 
-/// Sessions without runs that were not used since then.
+/// Sessions that have no unfinished runs and were not used since then.
 pub(super) fn unused_since(
     connection: &Connection,
     since: SystemTime,

@@ -115,7 +115,7 @@ pub(super) fn compared(locale: Locale, rows: &[ComparisonRow]) -> ComparedBody<'
     ComparedBody { rows: rows.iter().map(|row| compared_row(locale, row)).collect() }
 }
 
-/// If a check has no exit code, its output is our own text and is translated. Output of a command stays as it is.
+/// Without an exit code the output may be our own text, which is translated. Output of the command stays as it is.
 fn checked(locale: Locale, check: &Check) -> CheckRow<'_> {
     let output = match check.code {
         Some(_) => Cow::Borrowed(check.output.as_str()),

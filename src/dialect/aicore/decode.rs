@@ -156,7 +156,7 @@ impl Kind {
     }
 }
 
-/// Which packets each socket accepts.
+/// Which packets each socket accepts, as in the specification.
 fn check_socket(own: Channel, kind: Kind) -> Result<(), DecodeError> {
     let is_audio =
         matches!(kind, Kind::InputAudio | Kind::CancelAudio | Kind::PlaybackAck | Kind::PushToTalk);
@@ -269,7 +269,7 @@ impl Mode {
     }
 }
 
-/// The mode field of existing clients takes precedence over the one of the original protocol. Only the former can be
+/// The mode field of existing clients takes precedence over the one of the specification. Only the former can be
 /// invalid: the latter is also the field for file names, so any text is possible there.
 fn mode(packet: &CommandPacket<'_>) -> Result<Option<Mode>, DecodeError> {
     if let Some(raw) = packet.mode {
@@ -283,7 +283,7 @@ fn mode(packet: &CommandPacket<'_>) -> Result<Option<Mode>, DecodeError> {
     Ok(packet.file_name.and_then(value::string).and_then(|text| Mode::parse(&text)))
 }
 
-/// Existing clients put `0` to `4` into the channel; the original protocol names the target.
+/// Existing clients name the pane, `0` to `4`, in the channel; the specification names it in the target.
 pub(super) fn destination(packet: &CommandPacket<'_>) -> Result<Option<Channel>, DecodeError> {
     let channel = named_channel(packet.channel)?;
     if matches!(channel, Some(Channel::Chat | Channel::Agent(_))) {
@@ -346,7 +346,7 @@ fn read_route(packet: &CommandPacket<'_>) -> Result<Route, DecodeError> {
             Some(Mode::Code(slot)) => from_chat(slot),
             Some(Mode::CodeAll) => Route::AgentsFromChat(AgentSet::ALL),
         }),
-        // The camera pane has no channel: its texts go to the live model and are not shown anywhere.
+        // No pane: texts from the image pane go to the live model and are not echoed.
         Some(Channel::Input) | None => Ok(match mode {
             Some(Mode::Chat) => Route::Chat,
             Some(Mode::Live) | None => Route::Live { echo: None },

@@ -68,7 +68,7 @@ pub(super) mod field {
     pub(in super::super) const RESTORE: &str = "メッセージ内容.実行番号 / メッセージ内容.控え";
 }
 
-/// Features that this server adds to the original protocol; listed in `init`.
+/// Features that this server adds to the specification; listed in `init`.
 pub(super) const FEATURES: &[&str] = &[
     "resume",
     "ack",

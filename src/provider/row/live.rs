@@ -51,7 +51,7 @@ pub struct TurnRules {
     pub silence: Duration,
     /// Words that only mean "go on", in lower case; they do not interrupt.
     pub backchannels: Vec<String>,
-    /// For this long after a reply begins, nothing interrupts it.
+    /// For this long after a reply begins, speech does not interrupt it.
     pub guard: Duration,
     /// The model hears nothing while it speaks, for speakers that feed back into the microphone.
     pub half_duplex: bool,
