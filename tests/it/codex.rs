@@ -126,6 +126,19 @@ fn with_model(entry: &str, model: &ModelServer) -> String {
     format!("CODEX_CONFIG={config}")
 }
 
+/// Codex sometimes cannot open its own database when the machine is busy, says that it may be started again, and then
+/// works.
+async fn greet(front: &mut Panes) {
+    let mut said = String::new();
+    for _ in 0..3 {
+        said = front.ask(1, "good morning").await.answer;
+        if !said.contains("sqlite state runtime") {
+            break;
+        }
+    }
+    assert_eq!(said, "you said: good morning");
+}
+
 async fn decided(front: &mut Panes, approved: bool) -> Told {
     let question = front.question(1).await;
     front.decide(&question, approved).await;
@@ -142,7 +155,7 @@ fn printed(told: &Told, mark: &str) -> String {
 async fn it_asks_about_commands_and_edits_and_then_does_them() {
     let shop = Workshop::new().await;
     let mut front = Panes::open(shop.process.addr, None).await;
-    assert_eq!(front.ask(1, "good morning").await.answer, "you said: good morning");
+    greet(&mut front).await;
     // The model knows how commands are run here.
     let config =
         shipped().env.iter().find_map(|one| one.strip_prefix("CODEX_CONFIG=").map(str::to_owned));
@@ -170,6 +183,7 @@ async fn it_asks_about_commands_and_edits_and_then_does_them() {
 async fn what_is_not_asked_or_is_refused_does_not_happen() {
     let shop = Workshop::new().await;
     let mut front = Panes::open(shop.process.addr, None).await;
+    greet(&mut front).await;
     front.type_in(1, "ESCALATED echo at=$(pwd -P)").await;
     let place = PathBuf::from(printed(&decided(&mut front, true).await, "at="));
     let more = json!({"履歴件数": 0, "機能": ["agents", "confirm"]});
@@ -198,6 +212,7 @@ async fn what_is_not_asked_or_is_refused_does_not_happen() {
 async fn it_works_in_a_box() {
     let shop = Workshop::new().await;
     let mut front = Panes::open(shop.process.addr, None).await;
+    greet(&mut front).await;
     let (data, project) = (shop.home.data.path(), shop.home.project.path());
     let own = data.join("settings.toml");
     assert!(std::fs::read_to_string(&own).unwrap().contains("loopback"));

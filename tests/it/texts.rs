@@ -138,6 +138,7 @@ const AS_IT_IS: &[(&str, &str, &str)] = &[
     ("session/workplace/agent_home.rs", "[box] enabled", "a line of the configuration file"),
     ("store/reader.rs", "channel = {}", "SQL"),
     ("talk/dial.rs", "Bearer", "a header"),
+    ("provider/agent/acp/tools.rs", "bwrap: ", "looked for in what agents say"),
     ("workplace/index.rs", "Ignoring path ", "looked for in what git says"),
     ("workplace/private.rs", "* -text", "attributes of git"),
     ("talk/line.rs", "retry in", "looked for in what the gateway says"),

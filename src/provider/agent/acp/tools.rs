@@ -21,6 +21,9 @@ const LARGEST_DIFFED: usize = 256 * 1024;
 const KEPT_WHOLE: usize = 16 * 1024 * 1024;
 /// Where agents put the exit code of a command.
 const EXIT_CODES: [&str; 3] = ["exit_code", "exitCode", "code"];
+/// How bubblewrap says that it could not start a command. Codex has a sandbox of its own, which cannot work in
+/// our box, and tells the exit code of bubblewrap as that of the command.
+const NOT_STARTED: &str = "bwrap: No permissions to create new namespace";
 /// So much new output of a tool that still runs is worth telling.
 const WORTH_TELLING: usize = 4 * 1024;
 
@@ -133,6 +136,12 @@ impl Tools {
         if let Some(more) = meta.and_then(|meta| meta.get("terminal_output_delta")).and_then(delta)
         {
             entry.lengthen(more);
+        }
+        let output = entry.tool.output.as_ref();
+        if entry.tool.status == ToolStatus::Failed
+            && output.is_some_and(|said| said.contains(NOT_STARTED))
+        {
+            entry.tool.ran = false;
         }
         entry
     }
