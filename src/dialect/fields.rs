@@ -201,7 +201,7 @@ impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        let left = self.left.get().checked_sub(1).ok_or_else(|| D::Error::custom("too many"))?;
+        let left = self.left.get().checked_sub(1).ok_or_else(|| D::Error::custom("many"))?;
         self.left.set(left);
         deserializer.deserialize_any(self)
     }

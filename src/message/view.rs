@@ -73,8 +73,8 @@ fn home(entry: &Entry) -> Option<Channel> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{AgentSlot, ChoiceKind, Chosen, ChosenOutcome, EventTime};
     use super::*;
-    use crate::message::{AgentSlot, ChoiceKind, Chosen, ChosenOutcome, EventTime};
 
     #[test]
     fn what_is_logged_on_two_channels_is_shown_once() {

@@ -102,6 +102,7 @@ impl Acceptor {
             debug!(%err, "a connection was gone before it was served");
             return;
         }
+        give_up_on_vanished(&stream, self.state.config.limits.ping * 2);
         let connection = Connection::new(stream, permit, self.state.config.limits.write);
         let (http, heard) = (self.http.clone(), connection.heard());
         // Two kinds of tasks, so that the task of a plain connection does not reserve memory for TLS.
@@ -196,6 +197,19 @@ impl Trouble {
         pause.min(LONGEST_PAUSE)
     }
 }
+
+/// A peer that vanished without a word acknowledges nothing. The kernel would go on for a quarter of an hour, and a stream
+/// of events, on which the peer never has to say anything, would keep its place so long.
+#[cfg(target_os = "linux")]
+fn give_up_on_vanished(stream: &TcpStream, patience: Duration) {
+    let millis = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
+    if let Err(err) = rustix::net::sockopt::set_tcp_user_timeout(stream, millis) {
+        debug!(%err, "a vanished peer will be noticed late");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_up_on_vanished(_stream: &TcpStream, _patience: Duration) {}
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 /// The answer to a preflight; browsers cache it for ten minutes.
 const PREFLIGHT: [(axum::http::HeaderName, &str); 3] = [
     (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
-    (ACCESS_CONTROL_ALLOW_HEADERS, "content-type, authorization"),
+    (ACCESS_CONTROL_ALLOW_HEADERS, "content-type, authorization, last-event-id"),
     (ACCESS_CONTROL_MAX_AGE, "600"),
 ];
 

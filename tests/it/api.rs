@@ -416,3 +416,57 @@ async fn the_order_survives_a_restart() {
     assert!(all.iter().all(|order| *order > last), "{last}: {all:?}");
     gateway.stop().await;
 }
+
+#[tokio::test]
+async fn sound_has_a_limit_of_its_own() {
+    let gateway = Gateway::start_with(|config| config.limits.audio_frame = 1000).await;
+    let mut client = ApiClient::open(gateway.addr, json!({"features": ["audio"]})).await;
+    client.until("ready").await;
+    client.ws.send(Message::binary(vec![0; 1002])).await.unwrap();
+    assert_eq!(client.until("error").await["code"], "too_large");
+    client.send(&json!({"type": "send", "to": "chat", "text": "still there"})).await;
+    client.until("reply").await;
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn each_client_watches_for_itself() {
+    let gateway = Gateway::start().await;
+    let mut first = ApiClient::open(gateway.addr, json!({})).await;
+    let session = json!({"session": first.session()});
+    let mut second = ApiClient::open(gateway.addr, session).await;
+    for client in [&mut first, &mut second] {
+        client.send(&json!({"type": "watch", "list": "project"})).await;
+        client.until("files").await;
+    }
+    // The one who leaves takes nothing from the other.
+    first.send(&json!({"type": "unwatch", "request": "a"})).await;
+    first.until("ack").await;
+    std::fs::write(gateway.project().join("new.txt"), "x").unwrap();
+    let has_new = |frame: &Value| {
+        frame["type"] == "files" && frame["data"]["files"].to_string().contains("new.txt")
+    };
+    second.collect_until(has_new).await;
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_reader_cannot_send() {
+    let gateway = Gateway::start().await;
+    let writer = ApiClient::open(gateway.addr, json!({})).await;
+    let more = json!({"session": writer.session(), "read_only": true});
+    let mut reader = ApiClient::open(gateway.addr, more).await;
+    reader.send(&json!({"type": "send", "to": "chat", "text": "hello"})).await;
+    assert_eq!(reader.until("error").await["code"], "read_only");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_page_is_greeted_as_ever_beside_a_client_of_the_whole_session() {
+    let gateway = Gateway::start().await;
+    let client = ApiClient::open(gateway.addr, json!({})).await;
+    let session = client.session();
+    let mut input = crate::support::Client::open(gateway.addr, "input", Some(&session)).await;
+    input.until("streaming_started").await;
+    gateway.stop().await;
+}

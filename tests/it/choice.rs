@@ -289,7 +289,7 @@ async fn what_is_in_no_result_is_told_and_stays() {
     let mut old = Client::open(scene.gateway.addr, "1", Some(scene.front.session())).await;
     let texts = old.collect_until(|packet| packet[KIND] == "welcome_text").await;
     let texts: Vec<_> = texts.iter().filter_map(|packet| packet[BODY].as_str()).collect();
-    for line in ["nested/: not in the result", "エージェントの複製には残っています: nested/"]
+    for line in ["nested/: 結果に含まれません", "エージェントの複製には残っています: nested/"]
     {
         assert!(texts.iter().any(|text| text.contains(line)), "{line}: {texts:?}");
     }

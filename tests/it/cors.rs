@@ -57,7 +57,7 @@ async fn a_listed_origin_asks_first_and_is_answered() {
             "access-control-allow-origin: http://localhost:8090\r\n",
             "access-control-allow-credentials: true\r\n",
             "access-control-allow-methods: GET, POST, DELETE\r\n",
-            "access-control-allow-headers: content-type, authorization\r\n",
+            "access-control-allow-headers: content-type, authorization, last-event-id\r\n",
             "vary: Origin\r\n",
         ] {
             assert!(answer.contains(line), "{line}: {answer}");

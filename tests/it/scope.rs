@@ -62,9 +62,9 @@ async fn what_the_user_has_sent_may_be_read_and_not_changed() {
 
 #[tokio::test]
 async fn a_refusal_says_why_in_the_language_of_its_user() {
-    for (language, why) in [
-        ("en", "agents do not get more rights than the gateway has"),
-        ("ja", "エージェントにサーバー以上の権限は与えられません"),
+    for (language, expected) in [
+        ("en", "[tool] Call: agents do not get more rights than the gateway has"),
+        ("ja", "[ツール] Call: エージェントにサーバー以上の権限は与えられません"),
     ] {
         let home = Home::new();
         let process = gateway_in(language, &home, "");
@@ -72,7 +72,6 @@ async fn a_refusal_says_why_in_the_language_of_its_user() {
         let call = json!({"kind": "execute", "rawInput": {"command": "sudo"}});
         let told = front.ask(1, &format!("ask-call {call}")).await;
         assert_eq!(told.answer, REFUSED);
-        let expected = format!("[tool] Call: {why}");
-        assert!(told.lines.contains(&expected), "{:?}", told.lines);
+        assert!(told.lines.iter().any(|line| line == expected), "{:?}", told.lines);
     }
 }

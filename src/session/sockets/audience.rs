@@ -310,7 +310,7 @@ impl Audience {
     /// up from the store.
     pub(in crate::session) fn publish(&mut self, entry: &Arc<Entry>) {
         self.channels[entry.channel.index()].published = entry.seq;
-        debug_assert!(entry.order > self.published, "events are published in their order");
+        debug_assert!(entry.order > self.published);
         self.published = entry.order;
         for peer in self.peers.iter_mut().filter(|peer| peer.view.shows(entry)) {
             let item = || Item::Logged(Arc::clone(entry));
