@@ -102,7 +102,9 @@ impl Acceptor {
             debug!(%err, "a connection was gone before it was served");
             return;
         }
-        give_up_on_vanished(&stream, self.state.config.limits.ping * 2);
+        // A peer that is only slow to read acknowledges nothing either, and has its own deadline.
+        let limits = &self.state.config.limits;
+        give_up_on_vanished(&stream, limits.write.max(limits.ping * 2));
         let connection = Connection::new(stream, permit, self.state.config.limits.write);
         let (http, heard) = (self.http.clone(), connection.heard());
         // Two kinds of tasks, so that the task of a plain connection does not reserve memory for TLS.
