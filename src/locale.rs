@@ -60,7 +60,7 @@ impl Locale {
             return known.clone();
         }
         let Some(words) = self.texts().get("words") else { return english.to_owned() };
-        // Of several that fit, the one with the most text of its own leaves the least to guess.
+        // If several phrases fit, the one with the most fixed text is the safest match.
         let fitting = words.iter().filter_map(|(phrase, known)| {
             let parts = parts_of(english, phrase)?;
             Some((own(&parts, english), parts, known))
@@ -75,7 +75,7 @@ impl Locale {
 
     /// Several phrases in a row, such as a file, the place in it and what is wrong there.
     fn word_by_word(self, english: &str) -> String {
-        // What is longer is no row of phrases, and would take long.
+        // Longer texts are not split: they are not made of phrases, and searching them is slow.
         let short = english.len() <= LONGEST_ROW;
         let mark = ["; ", ": ", "\n"].into_iter().find(|mark| english.contains(*mark));
         let Some(mark) = mark.filter(|_| short) else { return english.to_owned() };

@@ -246,7 +246,7 @@ fn say(overrides: Overrides, text: &str, locale: Locale) -> Result<()> {
 
 /// Scripts tell by the code whether there is no sound, and people by the sentence.
 fn talk(command: TalkCommand, overrides: Overrides, locale: Locale) -> Result<ExitCode> {
-    // Who says so here means it for mistakes, too.
+    // `--lang` also applies to the error message.
     let locale = command.language().unwrap_or(locale);
     let Err(err) = talk::run(command, overrides) else { return Ok(ExitCode::SUCCESS) };
     let code = ExitCode::from(err.exit_code());

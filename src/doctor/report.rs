@@ -76,7 +76,7 @@ impl Report {
         Self { version: env!("CARGO_PKG_VERSION"), healthy, findings, locale: Locale::En }
     }
 
-    /// What was found and what to do are for people; the names of checks and verdicts are for programs, too, and stay.
+    /// Translates `found` and `advice`. Names of checks and verdicts stay English, because programs read them.
     pub fn told_in(self, locale: Locale) -> Self {
         let told = |finding: Finding| Finding {
             found: locale.word(&finding.found),

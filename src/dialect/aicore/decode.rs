@@ -242,7 +242,7 @@ fn message_text(packet: &CommandPacket<'_>) -> Result<String, DecodeError> {
     Ok(text.into_owned())
 }
 
-/// Who should answer, if the client says so.
+/// The receiver that the client names, if it names one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Chat,

@@ -70,7 +70,7 @@ pub(super) fn decision(locale: Locale, chosen: &Chosen) -> Value {
     data
 }
 
-/// What was asked and answered is told by other events.
+/// Without request and answer: `user_request` and `agent_reply` carry those texts.
 pub(super) fn report(report: &AgentReport) -> Value {
     let stage = match &report.stage {
         ReportStage::Started { .. } => "started",
