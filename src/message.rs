@@ -5,6 +5,7 @@
 mod activity;
 mod agent_set;
 mod backup;
+mod caller;
 mod choice;
 mod confirmation;
 mod playback;
@@ -18,6 +19,7 @@ pub use activity::{
 };
 pub use agent_set::AgentSet;
 pub use backup::{BackupList, BackupNote, BackupReason, RestorePoint};
+pub use caller::{Caller, Callers};
 pub use choice::{
     Branch, ChangeStatus, Check, Choice, ChoiceKind, Chosen, ChosenOutcome, ComparisonRow,
     Conflict, DiffNote, FileChange, MOST_LEFT_OUT, Overlap, PlaceKind, RunSummary,
@@ -133,6 +135,11 @@ impl AgentSlot {
 
     pub fn number(self) -> u8 {
         self.0
+    }
+
+    /// Position in [`AgentSlot::ALL`].
+    pub(crate) fn position(self) -> usize {
+        usize::from(self.0) - 1
     }
 }
 
@@ -514,7 +521,8 @@ pub enum Event {
     /// The approval question is answered or has lapsed.
     ConfirmSettled {
         id: ConfirmId,
-        agent: AgentSlot,
+        /// The channel that asked.
+        channel: Channel,
         number: u32,
         confirmed: Confirmed,
         by: DecidedBy,

@@ -4,6 +4,7 @@ use super::holder::Holder;
 use crate::config::{self, ConfigError, Overrides};
 use crate::data_dir::DataDirError;
 use crate::locale::Locale;
+use crate::message::{AgentSlot, Caller};
 use crate::store::{self, Outside, StoreError};
 use jiff::Timestamp;
 use serde_json::json;
@@ -42,23 +43,38 @@ pub fn run(
     let rows = Outside::open(&data.join(store::FILE))?.audit(command.last)?;
     let mut out = BufWriter::new(stdout());
     for row in rows {
+        let agent = Caller::parse(&row.caller).and_then(Caller::agent).map(AgentSlot::number);
         let at = Timestamp::from_millisecond(row.at).unwrap_or(Timestamp::UNIX_EPOCH);
         let decision = if row.approved { "allowed" } else { "refused" };
         if command.json {
             let line = json!({
                 "at": at.to_string(), "session": row.session, "user": row.principal,
-                "agent": row.agent, "run": row.run, "tool": row.tool, "input": row.input,
+                "caller": row.caller, "agent": agent, "run": row.run, "tool": row.tool, "input": row.input,
                 "decision": decision, "by": row.by, "reason": row.reason,
             });
             writeln!(out, "{line}")?;
         } else {
-            let (user, tool, agent) = (row.principal, row.tool, row.agent.to_string());
+            let (user, tool) = (row.principal, row.tool);
             let by = locale.say("decided_by", &row.by, &[]);
-            let decided = locale.say("audit", decision, &[("agent", &agent), ("by", &by)]);
+            let caller = caller(locale, &row.caller);
+            let decided = locale.say("audit", decision, &[("caller", &caller), ("by", &by)]);
             let reason = locale.word(&row.reason);
             writeln!(out, "{at}  {user}  {decided}  {tool}  {reason}")?;
         }
     }
     out.flush()?;
     Ok(())
+}
+
+/// For people. A name of a later version is shown as it is.
+fn caller(locale: Locale, name: &str) -> String {
+    match Caller::parse(name) {
+        Some(Caller::Agent(slot)) => {
+            locale.say("caller", "agent", &[("agent", &slot.number().to_string())])
+        }
+        Some(caller @ (Caller::Chat | Caller::Live | Caller::Client)) => {
+            locale.say("caller", caller.name(), &[])
+        }
+        None => name.to_owned(),
+    }
 }

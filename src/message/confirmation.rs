@@ -1,6 +1,6 @@
 //! Approval questions about tool calls, their answers, and the audit entries about them.
 
-use super::{AgentSlot, RunId};
+use super::{Caller, Channel, RunId};
 use std::fmt;
 
 /// Id of an approval question. It is random, so that nobody can answer a question they have not seen.
@@ -29,19 +29,21 @@ impl fmt::Display for ConfirmId {
     }
 }
 
-/// A question to the user: may this agent make this tool call?
+/// A question to the user: may the caller make this tool call?
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confirmation {
     pub id: ConfirmId,
-    pub agent: AgentSlot,
+    pub caller: Caller,
+    /// The channel that asks. The question is copied to other channels, too.
+    pub channel: Channel,
     /// Short number for answers in words; counts up on each channel.
     pub number: u32,
-    /// The agent's own id for the call; empty if it has none.
+    /// The caller's own id for the call; empty if it has none.
     pub call: String,
     pub tool: String,
-    /// As the agent sent it, mostly JSON; long inputs are cut off at the end.
+    /// As the caller sent it, mostly JSON; long inputs are cut off at the end.
     pub input: String,
-    /// The file changes as a unified diff, if the agent provides them.
+    /// The file changes as a unified diff, if the caller provides them.
     pub diff: Option<String>,
     pub level: WarningLevel,
     pub reason: String,
@@ -85,7 +87,7 @@ pub enum DecidedBy {
     End,
     /// The rules decided without asking.
     Rule,
-    /// The agent made the call without asking.
+    /// The caller made the call without asking.
     Nobody,
 }
 
@@ -106,9 +108,9 @@ impl DecidedBy {
 /// One decision in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    pub agent: AgentSlot,
+    pub caller: Caller,
     pub run: RunId,
-    /// The agent's own id for the call; empty if it has none.
+    /// The caller's own id for the call; empty if it has none.
     pub call: String,
     pub tool: String,
     pub input: String,

@@ -24,13 +24,13 @@ impl<T> Index<AgentSlot> for Slots<T> {
     type Output = T;
 
     fn index(&self, slot: AgentSlot) -> &T {
-        &self.0[position(slot)]
+        &self.0[slot.position()]
     }
 }
 
 impl<T> IndexMut<AgentSlot> for Slots<T> {
     fn index_mut(&mut self, slot: AgentSlot) -> &mut T {
-        &mut self.0[position(slot)]
+        &mut self.0[slot.position()]
     }
 }
 
@@ -41,9 +41,4 @@ impl<'a, T> IntoIterator for &'a Slots<T> {
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
-}
-
-/// Slots count from 1, positions from 0.
-fn position(slot: AgentSlot) -> usize {
-    usize::from(slot.number()) - 1
 }

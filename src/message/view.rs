@@ -44,8 +44,8 @@ impl View {
 /// The home channel of an event that may be logged on several channels.
 fn home(entry: &Entry) -> Option<Channel> {
     match &entry.event {
-        Event::ConfirmAsked(asked) => Some(Channel::Agent(asked.agent)),
-        Event::ConfirmSettled { agent, .. } => Some(Channel::Agent(*agent)),
+        Event::ConfirmAsked(asked) => Some(asked.channel),
+        Event::ConfirmSettled { channel, .. } => Some(*channel),
         Event::Chosen(chosen) => Some(Channel::Agent(chosen.agent)),
         Event::Notice(Notice::InCopy { agent, .. }) => Some(Channel::Agent(*agent)),
         Event::FilesChanged { by, .. } => by.map(Channel::Agent),

@@ -328,8 +328,8 @@ impl Session {
             }
             // The one who waits for it may be gone.
             Effect::Settled(done) => drop(done.send(())),
-            Effect::Decide { slot, ask, decision } => {
-                self.lanes[slot].answer(ask, decision);
+            Effect::Decide { lane, ask, decision } => {
+                self.lanes[lane].answer(ask, decision);
             }
             Effect::Call(call) => {
                 if let Some(webhook) = &self.env.webhook {

@@ -1,8 +1,9 @@
 //! What a session has decided but not yet shown. Every change is stored first, and takes effect (is published,
 //! acknowledged, begun) after its commit. So whatever a client has seen survives `kill -9`.
 
+use super::run::lanes::LaneId;
 use super::sockets::audience::{Piece, weight};
-use crate::message::{AgentSlot, Channel, ConnectionId, Entry, RequestNo, RunId};
+use crate::message::{Channel, ConnectionId, Entry, RequestNo, RunId};
 use crate::provider::agent::{AskId, Decision};
 use crate::provider::live::LiveInput;
 use crate::provider::row::WebhookCall;
@@ -36,9 +37,9 @@ pub(super) enum Effect {
         request: RequestNo,
         repeated: bool,
     },
-    /// The decision about a question of an agent, for that agent.
+    /// The decision about a question of a lane's worker, for that worker.
     Decide {
-        slot: AgentSlot,
+        lane: LaneId,
         ask: AskId,
         decision: Decision,
     },

@@ -12,7 +12,8 @@ pub struct AuditRow {
     pub at: i64,
     pub session: String,
     pub principal: String,
-    pub agent: u8,
+    /// As [`crate::message::Caller::name`] names it.
+    pub caller: String,
     pub run: u64,
     pub tool: String,
     pub input: String,
@@ -28,14 +29,14 @@ pub(super) fn write(
     now: i64,
 ) -> Result<(), rusqlite::Error> {
     let mut insert = connection.prepare_cached(
-        "INSERT INTO audit (at, session, principal, agent, run, tool, input, approved, decided_by, reason, call)
+        "INSERT INTO audit (at, session, principal, caller, run, tool, input, approved, decided_by, reason, call)
          SELECT ?2, id, principal, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM sessions WHERE key = ?1",
     )?;
     let approved = entry.confirmed == Confirmed::Approved;
     insert.execute(params![
         key.0,
         now,
-        entry.agent.number(),
+        entry.caller.name(),
         entry.run.0.cast_signed(),
         entry.tool,
         entry.input,
@@ -72,7 +73,7 @@ pub(super) fn blank(connection: &Connection, key: SessionKey) -> Result<bool, ru
 /// Newest first.
 pub(super) fn newest(connection: &Connection, most: usize) -> Result<Vec<AuditRow>, StoreError> {
     let mut query = connection.prepare(
-        "SELECT at, session, principal, agent, run, tool, input, approved, decided_by, reason
+        "SELECT at, session, principal, caller, run, tool, input, approved, decided_by, reason
          FROM audit ORDER BY key DESC LIMIT ?1",
     )?;
     let rows = query.query_map(params![i64::try_from(most).unwrap_or(i64::MAX)], |row| {
@@ -80,7 +81,7 @@ pub(super) fn newest(connection: &Connection, most: usize) -> Result<Vec<AuditRo
             at: row.get(0)?,
             session: row.get(1)?,
             principal: row.get(2)?,
-            agent: row.get(3)?,
+            caller: row.get(3)?,
             run: row.get::<_, i64>(4)?.cast_unsigned(),
             tool: row.get(5)?,
             input: row.get(6)?,
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     fn add(connection: &Connection, session: &str, at: i64) {
-        let row = "INSERT INTO audit VALUES (NULL, ?1, ?2, 'local', 1, 1, 'Write', 'secret', 1, 'user', '', '')";
+        let row = "INSERT INTO audit VALUES (NULL, ?1, ?2, 'local', 1, 'Write', 'secret', 1, 'user', '', '', 'agent1')";
         connection.execute(row, params![at, session]).unwrap();
     }
 

@@ -3,7 +3,7 @@
 use super::reader::SessionRecord;
 use super::{SessionKey, StoreError, record};
 use crate::message::{
-    AgentSlot, Channel, Confirmation, Confirmed, DecidedBy, Event, Run, RunId, ToolNote, ToolState,
+    AgentSlot, Caller, Channel, Confirmation, Confirmed, DecidedBy, Event, Run, RunId, ToolNote, ToolState,
 };
 use rusqlite::{Connection, params};
 use std::collections::HashSet;
@@ -31,7 +31,7 @@ pub(super) fn calls(
             continue;
         }
         let mut known = decisions(connection, session.key, agent, run.id, since)?;
-        let asked = session.questions.iter().filter(|asked| asked.agent == agent);
+        let asked = session.questions.iter().filter(|asked| asked.caller == Caller::Agent(agent));
         known.extend(asked.map(Decision::missing));
         left.extend(notes.into_iter().map(|note| {
             let about = known.iter().rev().find(|decision| decision.call == note.id);
@@ -94,7 +94,7 @@ fn decisions(
     since: i64,
 ) -> Result<Vec<Decision>, StoreError> {
     let mut query = connection.prepare_cached(DECISIONS)?;
-    let wanted = params![since, key.0, agent.number(), run.0.cast_signed()];
+    let wanted = params![since, key.0, Caller::Agent(agent).name(), run.0.cast_signed()];
     let mut rows = query.query(wanted)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -107,5 +107,5 @@ fn decisions(
 }
 
 pub(super) const DECISIONS: &str = "SELECT call, approved, decided_by FROM audit INDEXED BY audit_by_age
-     WHERE at >= ?1 AND session = (SELECT id FROM sessions WHERE key = ?2) AND agent = ?3 AND run = ?4
+     WHERE at >= ?1 AND session = (SELECT id FROM sessions WHERE key = ?2) AND caller = ?3 AND run = ?4
      AND call <> '' AND decided_by <> 'nobody' ORDER BY key";

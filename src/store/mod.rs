@@ -6,6 +6,7 @@ mod conversation;
 mod damage;
 mod export;
 mod inspect;
+mod kind;
 mod left;
 mod mention;
 mod outside;

@@ -53,7 +53,7 @@ pub struct SessionRecord {
     /// Approval questions without an answer; the runs that asked are gone.
     pub questions: Vec<Confirmation>,
     /// The number of the last question of each agent that has asked one.
-    pub last_questions: Vec<(AgentSlot, u32)>,
+    pub last_questions: Vec<(Channel, u32)>,
 }
 
 /// A part of a view's history.
@@ -249,7 +249,7 @@ fn load_questions(connection: &Connection, session: &mut SessionRecord) -> Resul
 /// Each of the next two queries has a partial index, which is only used if the condition is spelled as in the index.
 /// `INDEXED BY` is needed, because SQLite would otherwise scan all events of the channel.
 pub(super) const LAST_QUESTION: &str = "SELECT kind, body FROM events INDEXED BY questions
-     WHERE session = ?1 AND channel = ?2 AND kind = 'confirm_asked' ORDER BY seq DESC LIMIT 1";
+     WHERE session = ?1 AND channel = ?2 AND kind = 'confirm_asked' ORDER BY seq DESC";
 pub(super) const LAST_RESULTS: &str = "SELECT kind, body FROM events INDEXED BY results
      WHERE session = ?1 AND channel = ?2 AND kind IN ('run_summed', 'chosen') ORDER BY seq DESC LIMIT ?3";
 
@@ -259,13 +259,17 @@ fn load_last_questions(
     session: &mut SessionRecord,
 ) -> Result<(), StoreError> {
     let mut query = connection.prepare_cached(LAST_QUESTION)?;
-    for slot in AgentSlot::ALL {
-        let channel = record::channel_number(Channel::Agent(slot));
-        let mut rows = query.query(params![session.key.0, channel])?;
+    let agents = AgentSlot::ALL.into_iter().map(Channel::Agent);
+    for channel in std::iter::once(Channel::Chat).chain(agents) {
+        let mut rows = query.query(params![session.key.0, record::channel_number(channel)])?;
         while let Some(row) = rows.next()? {
             let (kind, body): (String, String) = (row.get(0)?, row.get(1)?);
             if let Some(Event::ConfirmAsked(asked)) = record::read_event(&kind, &body, None) {
-                session.last_questions.push((slot, asked.number));
+                // The chat also shows questions of agents, which have numbers of their own.
+                if asked.channel == channel {
+                    session.last_questions.push((channel, asked.number));
+                    break;
+                }
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Events, runs, switches and settings as rows. Every later version must be able to read them, so the names here are
 //! part of the file format.
 
+use super::kind::EventKind;
 use super::work_record;
 use crate::message::{
-    AgentReport, AgentSlot, Channel, ConfirmId, Confirmation, Confirmed, ControlValue, Controls,
+    AgentReport, AgentSlot, Caller, Channel, ConfirmId, Confirmation, Confirmed, ControlValue, Controls,
     DecidedBy, Event, FileNote, Interruption, ListKind, Notice, ReportStage, Run, RunId, RunOrigin,
     SettingValue, Settings, Speaker, WarningLevel,
 };
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 /// The columns of one event.
 pub(super) struct EventRow<'a> {
-    pub(super) kind: &'static str,
+    pub(super) kind: EventKind,
     pub(super) body: String,
     pub(super) blob: Option<&'a [u8]>,
 }
@@ -23,43 +24,43 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
     let plain = |kind, body: Value| EventRow { kind, body: body.to_string(), blob: None };
     match event {
         Event::UserText { text, attachments } => {
-            plain("user_text", json!({"text": text, "files": attachments}))
+            plain(EventKind::UserText, json!({"text": text, "files": attachments}))
         }
         Event::UserRequest { text, attachments } => {
-            plain("user_request", json!({"text": text, "files": attachments}))
+            plain(EventKind::UserRequest, json!({"text": text, "files": attachments}))
         }
-        Event::UserFile(note) => file_row("user_file", note),
+        Event::UserFile(note) => file_row(EventKind::UserFile, note),
         Event::Text { text, run } => {
-            plain("text", json!({"text": text, "run": run.map(|run| run.0)}))
+            plain(EventKind::Text, json!({"text": text, "run": run.map(|run| run.0)}))
         }
-        Event::RunStarted(run) => plain("run_started", json!(run.0)),
-        Event::RunLine(line) => plain("run_line", json!(line)),
-        Event::Tool(note) => plain("tool", work_record::tool_body(note)),
-        Event::Plan(steps) => plain("plan", work_record::plan_body(steps)),
-        Event::RunSummed(summary) => plain("run_summed", work_record::summary_body(summary)),
-        Event::Chosen(chosen) => plain("chosen", work_record::chosen_body(chosen)),
+        Event::RunStarted(run) => plain(EventKind::RunStarted, json!(run.0)),
+        Event::RunLine(line) => plain(EventKind::RunLine, json!(line)),
+        Event::Tool(note) => plain(EventKind::Tool, work_record::tool_body(note)),
+        Event::Plan(steps) => plain(EventKind::Plan, work_record::plan_body(steps)),
+        Event::RunSummed(summary) => plain(EventKind::RunSummed, work_record::summary_body(summary)),
+        Event::Chosen(chosen) => plain(EventKind::Chosen, work_record::chosen_body(chosen)),
         Event::ConfirmAsked(asked) => plain(
-            "confirm_asked",
+            EventKind::ConfirmAsked,
             json!({
-                "id": asked.id.as_str(), "agent": asked.agent.number(), "number": asked.number, "call": asked.call, "tool": asked.tool,
+                "id": asked.id.as_str(), "caller": asked.caller.name(), "channel": channel_number(asked.channel), "number": asked.number, "call": asked.call, "tool": asked.tool,
                 "input": asked.input, "diff": asked.diff, "level": asked.level.name(), "reason": asked.reason,
                 "seconds": asked.seconds,
             }),
         ),
-        Event::ConfirmSettled { id, agent, number, confirmed, by } => plain(
-            "confirm_settled",
+        Event::ConfirmSettled { id, channel, number, confirmed, by } => plain(
+            EventKind::ConfirmSettled,
             json!({
-                "id": id.as_str(), "agent": agent.number(), "number": number,
+                "id": id.as_str(), "channel": channel_number(*channel), "number": number,
                 "approved": *confirmed == Confirmed::Approved, "by": by.name(),
             }),
         ),
-        Event::RunEnded(outcome) => plain("run_ended", json!(outcome.name())),
-        Event::FileMade(note) => file_row("file_made", note),
+        Event::RunEnded(outcome) => plain(EventKind::RunEnded, json!(outcome.name())),
+        Event::FileMade(note) => file_row(EventKind::FileMade, note),
         Event::RequestAnswered { text, by } => {
-            plain("request_answered", work_record::answered_body(text, *by))
+            plain(EventKind::RequestAnswered, work_record::answered_body(text, *by))
         }
         Event::FilesChanged { paths, by, copy_of } => {
-            plain("files_changed", work_record::changed_body(paths, *by, *copy_of))
+            plain(EventKind::FilesChanged, work_record::changed_body(paths, *by, *copy_of))
         }
         Event::Transcript { speaker, text, interrupted: None } => {
             plain(speaker_kind(*speaker), json!(text))
@@ -67,11 +68,11 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         // Only the model can be interrupted, so the speaker is not stored.
         Event::Transcript { text, interrupted: Some(cut), .. } => {
             let millis = u64::try_from(cut.heard.as_millis()).unwrap_or(u64::MAX);
-            plain("heard_cut", json!({"text": text, "millis": millis}))
+            plain(EventKind::HeardCut, json!({"text": text, "millis": millis}))
         }
-        Event::CancelTaken => plain("cancel_taken", Value::Null),
-        Event::AgentReport(report) => plain("agent_report", report_body(report)),
-        Event::Notice(notice) => plain("notice", notice_body(notice)),
+        Event::CancelTaken => plain(EventKind::CancelTaken, Value::Null),
+        Event::AgentReport(report) => plain(EventKind::AgentReport, report_body(report)),
+        Event::Notice(notice) => plain(EventKind::Notice, notice_body(notice)),
         Event::Files { kind, .. } => plain(list_row_kind(*kind), Value::Null),
     }
 }
@@ -80,41 +81,40 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
 pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Option<Event> {
     let text = || serde_json::from_str::<String>(body).ok();
     let note = |blob| serde_json::from_str::<FileBody>(body).ok().map(|body| body.into_note(blob));
-    Some(match kind {
-        "user_text" => {
+    Some(match EventKind::parse(kind)? {
+        EventKind::UserText => {
             let said: SaidBody = serde_json::from_str(body).ok()?;
             Event::UserText { text: said.text, attachments: said.files }
         }
-        "user_request" => {
+        EventKind::UserRequest => {
             let said: SaidBody = serde_json::from_str(body).ok()?;
             Event::UserRequest { text: said.text, attachments: said.files }
         }
-        "user_file" => Event::UserFile(note(blob)?),
-        "text" => {
+        EventKind::UserFile => Event::UserFile(note(blob)?),
+        EventKind::Text => {
             let answer: AnswerBody = serde_json::from_str(body).ok()?;
             Event::Text { text: answer.text, run: answer.run.map(RunId) }
         }
-        "run_started" => Event::RunStarted(RunId(serde_json::from_str(body).ok()?)),
-        "run_line" => Event::RunLine(text()?),
-        "tool" => Event::Tool(work_record::read_tool(body)?),
-        "plan" => Event::Plan(work_record::read_plan(body)?),
-        "run_summed" => Event::RunSummed(work_record::read_summary(body)?),
-        "chosen" => Event::Chosen(work_record::read_chosen(body)?),
-        "confirm_asked" => Event::ConfirmAsked(read_asked(body)?),
-        "confirm_settled" => read_settled(body)?,
-        "run_ended" => Event::RunEnded(work_record::read_outcome(&text()?)?),
-        "file_made" => Event::FileMade(note(blob)?),
-        "request_answered" => work_record::read_answered(body)?,
-        "files_changed" => work_record::read_changed(body)?,
-        "heard_user" => heard(Speaker::User, text()?),
-        "heard_model" => heard(Speaker::Model, text()?),
-        "heard_cut" => read_cut(body)?,
-        "cancel_taken" => Event::CancelTaken,
-        "agent_report" => Event::AgentReport(read_report(body)?),
-        "notice" => Event::Notice(read_notice(body)?),
-        "list_backup" => Event::Files { kind: ListKind::Backup, list: None },
-        "list_temp" => Event::Files { kind: ListKind::Temp, list: None },
-        _ => return None,
+        EventKind::RunStarted => Event::RunStarted(RunId(serde_json::from_str(body).ok()?)),
+        EventKind::RunLine => Event::RunLine(text()?),
+        EventKind::Tool => Event::Tool(work_record::read_tool(body)?),
+        EventKind::Plan => Event::Plan(work_record::read_plan(body)?),
+        EventKind::RunSummed => Event::RunSummed(work_record::read_summary(body)?),
+        EventKind::Chosen => Event::Chosen(work_record::read_chosen(body)?),
+        EventKind::ConfirmAsked => Event::ConfirmAsked(read_asked(body)?),
+        EventKind::ConfirmSettled => read_settled(body)?,
+        EventKind::RunEnded => Event::RunEnded(work_record::read_outcome(&text()?)?),
+        EventKind::FileMade => Event::FileMade(note(blob)?),
+        EventKind::RequestAnswered => work_record::read_answered(body)?,
+        EventKind::FilesChanged => work_record::read_changed(body)?,
+        EventKind::HeardUser => heard(Speaker::User, text()?),
+        EventKind::HeardModel => heard(Speaker::Model, text()?),
+        EventKind::HeardCut => read_cut(body)?,
+        EventKind::CancelTaken => Event::CancelTaken,
+        EventKind::AgentReport => Event::AgentReport(read_report(body)?),
+        EventKind::Notice => Event::Notice(read_notice(body)?),
+        EventKind::ListBackup => Event::Files { kind: ListKind::Backup, list: None },
+        EventKind::ListTemp => Event::Files { kind: ListKind::Temp, list: None },
     })
 }
 
@@ -148,15 +148,44 @@ impl FileBody {
     }
 }
 
-fn file_row<'a>(kind: &'static str, note: &'a FileNote) -> EventRow<'a> {
+fn file_row<'a>(kind: EventKind, note: &'a FileNote) -> EventRow<'a> {
     let body = json!({"name": note.name, "path": note.path}).to_string();
     EventRow { kind, body, blob: note.thumbnail.as_deref() }
+}
+
+/// Who asked, and on which channel. Earlier versions knew only agents, by their numbers.
+#[derive(Deserialize)]
+struct AskerBody {
+    agent: Option<u8>,
+    caller: Option<String>,
+    channel: Option<i64>,
+}
+
+impl AskerBody {
+    fn agent(&self) -> Option<AgentSlot> {
+        AgentSlot::new(self.agent?)
+    }
+
+    fn caller(&self) -> Option<Caller> {
+        match &self.caller {
+            Some(name) => Caller::parse(name),
+            None => self.agent().map(Caller::Agent),
+        }
+    }
+
+    fn channel(&self) -> Option<Channel> {
+        match self.channel {
+            Some(number) => read_channel(number),
+            None => self.agent().map(Channel::Agent),
+        }
+    }
 }
 
 #[derive(Deserialize)]
 struct AskedBody {
     id: String,
-    agent: u8,
+    #[serde(flatten)]
+    asker: AskerBody,
     #[serde(default)]
     number: u32,
     #[serde(default)]
@@ -173,7 +202,8 @@ fn read_asked(body: &str) -> Option<Confirmation> {
     let body: AskedBody = serde_json::from_str(body).ok()?;
     Some(Confirmation {
         id: ConfirmId::new(&body.id),
-        agent: AgentSlot::new(body.agent)?,
+        caller: body.asker.caller()?,
+        channel: body.asker.channel()?,
         number: body.number,
         call: body.call,
         tool: body.tool,
@@ -188,7 +218,8 @@ fn read_asked(body: &str) -> Option<Confirmation> {
 #[derive(Deserialize)]
 struct SettledBody {
     id: String,
-    agent: u8,
+    #[serde(flatten)]
+    asker: AskerBody,
     #[serde(default)]
     number: u32,
     approved: bool,
@@ -199,17 +230,17 @@ fn read_settled(body: &str) -> Option<Event> {
     let body: SettledBody = serde_json::from_str(body).ok()?;
     Some(Event::ConfirmSettled {
         id: ConfirmId::new(&body.id),
-        agent: AgentSlot::new(body.agent)?,
+        channel: body.asker.channel()?,
         number: body.number,
         confirmed: if body.approved { Confirmed::Approved } else { Confirmed::Refused },
         by: DecidedBy::ALL.into_iter().find(|by| by.name() == body.by)?,
     })
 }
 
-fn speaker_kind(speaker: Speaker) -> &'static str {
+fn speaker_kind(speaker: Speaker) -> EventKind {
     match speaker {
-        Speaker::User => "heard_user",
-        Speaker::Model => "heard_model",
+        Speaker::User => EventKind::HeardUser,
+        Speaker::Model => EventKind::HeardModel,
     }
 }
 
@@ -229,10 +260,10 @@ fn read_cut(body: &str) -> Option<Event> {
     Some(Event::Transcript { speaker: Speaker::Model, text, interrupted })
 }
 
-fn list_row_kind(kind: ListKind) -> &'static str {
+fn list_row_kind(kind: ListKind) -> EventKind {
     match kind {
-        ListKind::Backup => "list_backup",
-        ListKind::Temp => "list_temp",
+        ListKind::Backup => EventKind::ListBackup,
+        ListKind::Temp => EventKind::ListTemp,
     }
 }
 
@@ -447,7 +478,7 @@ mod tests {
     #[track_caller]
     fn check(event: Event) {
         let row = event_row(&event);
-        let read = read_event(row.kind, &row.body, row.blob.map(<[u8]>::to_vec));
+        let read = read_event(row.kind.name(), &row.body, row.blob.map(<[u8]>::to_vec));
         assert_eq!(read, Some(event));
     }
 
@@ -516,10 +547,11 @@ mod tests {
 
     #[test]
     fn every_question_survives_its_row() {
-        let agent = AgentSlot::ALL[2];
-        let asked = Confirmation {
+        let channel = Channel::Agent(AgentSlot::ALL[2]);
+        let asked = |caller| Confirmation {
             id: ConfirmId::new("c1"),
-            agent,
+            caller,
+            channel,
             number: 7,
             call: "t1".into(),
             tool: "Write a".into(),
@@ -529,11 +561,29 @@ mod tests {
             reason: "risk".into(),
             seconds: 300,
         };
-        check(Event::ConfirmAsked(asked));
+        for caller in Caller::ALL {
+            check(Event::ConfirmAsked(asked(caller)));
+        }
         for by in DecidedBy::ALL {
             let (id, number, confirmed) = (ConfirmId::new("c1"), 7, Confirmed::Refused);
-            check(Event::ConfirmSettled { id, agent, number, confirmed, by });
+            check(Event::ConfirmSettled { id, channel, number, confirmed, by });
         }
+    }
+
+    #[test]
+    fn questions_of_earlier_versions_are_those_of_their_agent() {
+        let asked = r#"{"id":"c1","agent":3,"tool":"Write","input":"{}","diff":null,"level":"WARN","reason":"","seconds":9}"#;
+        let Some(Event::ConfirmAsked(asked)) = read_event("confirm_asked", asked, None) else {
+            panic!("not read");
+        };
+        let agent = AgentSlot::ALL[2];
+        assert_eq!((asked.caller, asked.channel), (Caller::Agent(agent), Channel::Agent(agent)));
+        let settled = r#"{"id":"c1","agent":3,"number":1,"approved":true,"by":"user"}"#;
+        let settled = read_event("confirm_settled", settled, None);
+        assert!(
+            matches!(&settled, Some(Event::ConfirmSettled { channel, .. }) if *channel == asked.channel),
+            "{settled:?}"
+        );
     }
 
     #[test]

@@ -127,6 +127,12 @@ UPDATE events SET ord = ranked.ord FROM (
 WHERE events.session = ranked.session AND events.channel = ranked.channel AND events.seq = ranked.seq;
 CREATE UNIQUE INDEX events_by_order ON events (session, ord);
 ",
+    "
+-- Tools are called by others than agents, too.
+ALTER TABLE audit ADD COLUMN caller TEXT NOT NULL DEFAULT '';
+UPDATE audit SET caller = 'agent' || agent;
+ALTER TABLE audit DROP COLUMN agent;
+",
 ];
 
 /// A database up to this size is checked before it is used, which takes about a second. A larger one is checked later.
@@ -240,5 +246,25 @@ mod tests {
         let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
         let rows: Vec<(i64, i64, i64)> = rows.map(Result::unwrap).collect();
         assert_eq!(rows, [(1, 4, 1), (1, 3, 1), (1, 3, 2), (1, 4, 2), (2, 3, 1)]);
+    }
+
+    #[test]
+    fn older_decisions_keep_their_agent() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("old.db");
+        let old = Connection::open(&path).unwrap();
+        for step in &MIGRATIONS[..5] {
+            old.execute_batch(step).unwrap();
+        }
+        old.execute_batch(
+            "PRAGMA user_version = 5;
+             INSERT INTO audit VALUES (NULL, 1, 'ws-1', 'local', 3, 1, 'Write', '', 1, 'user', '', '')",
+        )
+        .unwrap();
+        drop(old);
+        let new = open(&path).unwrap();
+        let caller: String =
+            new.query_row("SELECT caller FROM audit", [], |row| row.get(0)).unwrap();
+        assert_eq!(caller, "agent3");
     }
 }

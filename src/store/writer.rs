@@ -454,12 +454,12 @@ fn append(batch: &Transaction<'_>, key: SessionKey, entry: &Entry) -> Result<(),
         let mut delete = batch.prepare_cached(
             "DELETE FROM events WHERE session = ?1 AND channel = ?2 AND kind = ?3 AND seq < ?4",
         )?;
-        delete.execute(params![key.0, channel, row.kind, seq])?;
+        delete.execute(params![key.0, channel, row.kind.name(), seq])?;
     }
     let mut insert =
         batch.prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
     let (at, order) = (entry.at.0, entry.order.0.cast_signed());
-    insert.execute(params![key.0, channel, seq, at, row.kind, row.body, row.blob, order])?;
+    insert.execute(params![key.0, channel, seq, at, row.kind.name(), row.body, row.blob, order])?;
     Ok(())
 }
 

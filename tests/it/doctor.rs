@@ -274,7 +274,7 @@ async fn a_running_gateway_is_recognised_and_not_disturbed() {
     let found = report(&home, &["--listen", &address], 0);
     check(&found, "port", "ok", "in use by the running gateway, which is ready");
     check(&found, "gateway", "ok", "one is running");
-    check(&found, "database", "ok", "schema 5, 1 sessions");
+    check(&found, "database", "ok", ", 1 sessions");
     let elsewhere = free_port().to_string();
     let found = report(&home, &["--listen", &elsewhere], 0);
     check(&found, "port", "ok", "is free");
@@ -290,7 +290,7 @@ async fn a_running_gateway_is_recognised_and_not_disturbed() {
     process.kill();
     let found = report(&home, &["--listen", &address], 0);
     check(&found, "gateway", "ok", "none is running");
-    check(&found, "database", "ok", "schema 5, 1 sessions");
+    check(&found, "database", "ok", ", 1 sessions");
 }
 
 #[test]

@@ -310,7 +310,8 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         ("confirm_request", Channel::Input, {
             let asked = Confirmation {
                 id: ConfirmId::new("c0ffee"),
-                agent,
+                caller: agent.into(),
+                channel: pane,
                 number: 3,
                 call: "call-1".into(),
                 tool: "Write src/main.rs".into(),
@@ -325,7 +326,7 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         ("confirm_result", Channel::Input, {
             let (confirmed, by) = (Confirmed::Approved, DecidedBy::User);
             let (id, number) = (ConfirmId::new("c0ffee"), 3);
-            logged(Channel::Input, Event::ConfirmSettled { id, agent, number, confirmed, by })
+            logged(Channel::Input, Event::ConfirmSettled { id, channel: pane, number, confirmed, by })
         }),
         ("cancel_run", pane, logged(pane, Event::CancelTaken)),
         (

@@ -79,13 +79,13 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
         }
         Event::Chosen(what) => chosen(dialect, channel, what),
         Event::ConfirmAsked(asked) => confirm_asked(dialect, channel, asked),
-        Event::ConfirmSettled { id, agent, number, confirmed, by } => {
+        Event::ConfirmSettled { id, channel: asked_on, number, confirmed, by } => {
             let approved = *confirmed == Confirmed::Approved;
             if dialect.asks_in_text(channel) {
-                let text = phrase::settled(locale, channel, *agent, *number, approved);
+                let text = phrase::settled(locale, channel, *asked_on, *number, approved);
                 return packet("output_text", Body::Owned(text));
             }
-            let channel = channel_name(Channel::Agent(*agent));
+            let channel = channel_name(*asked_on);
             let body = SettledBody { id: id.as_str(), channel, approved, by: by.name() };
             packet("confirm_result", Body::Settled(body))
         }
@@ -159,7 +159,7 @@ fn confirm_asked<'a>(
     }
     let body = AskedBody {
         id: asked.id.as_str(),
-        channel: channel_name(Channel::Agent(asked.agent)),
+        channel: channel_name(asked.channel),
         tool: &asked.tool,
         input: &asked.input,
         diff: asked.diff.as_deref(),

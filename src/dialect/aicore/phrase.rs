@@ -4,7 +4,7 @@ use super::error::DecodeError;
 use crate::dialect::FrameError;
 use crate::locale::Locale;
 use crate::message::{
-    AgentSlot, Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice, Problem,
+    Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice, Problem,
     SettingValue, SetupHint, StopReason, SystemNotice, View,
 };
 
@@ -109,7 +109,7 @@ pub(in crate::dialect) fn problem(locale: Locale, problem: &Problem) -> String {
 /// An approval question for clients without a dialog. The text contains as much as a dialog would show.
 pub(super) fn question(locale: Locale, channel: Channel, asked: &Confirmation) -> String {
     let (seconds, number) = (asked.seconds.to_string(), asked.number.to_string());
-    let agent = asked.agent.number().to_string();
+    let agent = number_of(asked.channel);
     let input = match &asked.diff {
         // Most of the input is usually in the diff as well; the rest of the input is rarely long.
         Some(diff) => format!("{}\n{diff}", beginning(locale, &asked.input)),
@@ -124,7 +124,8 @@ pub(super) fn question(locale: Locale, channel: Channel, asked: &Confirmation) -
         ("reason", &locale.word(&asked.reason)),
         ("seconds", &seconds),
     ];
-    let name = if channel == Channel::Chat { "question_in_chat" } else { "question" };
+    let is_copy = channel == Channel::Chat && asked.channel != channel;
+    let name = if is_copy { "question_in_chat" } else { "question" };
     locale.say("confirm", name, &values)
 }
 
@@ -145,18 +146,27 @@ fn beginning(locale: Locale, text: &str) -> String {
 pub(super) fn settled(
     locale: Locale,
     channel: Channel,
-    agent: AgentSlot,
+    asked_on: Channel,
     number: u32,
     approved: bool,
 ) -> String {
-    let name = match (channel, approved) {
-        (Channel::Chat, true) => "approved_in_chat",
-        (Channel::Chat, false) => "refused_in_chat",
-        (_, true) => "approved",
-        (_, false) => "refused",
+    let is_copy = channel == Channel::Chat && asked_on != channel;
+    let name = match (is_copy, approved) {
+        (true, true) => "approved_in_chat",
+        (true, false) => "refused_in_chat",
+        (false, true) => "approved",
+        (false, false) => "refused",
     };
-    let (agent, number) = (agent.number().to_string(), number.to_string());
+    let (agent, number) = (number_of(asked_on), number.to_string());
     locale.say("confirm", name, &[("agent", &agent), ("number", &number)])
+}
+
+/// Number of the agent on this channel, as users know it; 0 is the chat.
+fn number_of(channel: Channel) -> String {
+    match channel {
+        Channel::Agent(slot) => slot.number().to_string(),
+        Channel::Chat | Channel::Audio | Channel::Input | Channel::File => "0".to_owned(),
+    }
 }
 
 /// The outcome of a choice, for clients that only show text.

@@ -30,7 +30,7 @@ pub(super) fn plan(steps: &[PlanStep]) -> Value {
 
 pub(super) fn question(locale: Locale, asked: &Confirmation) -> Value {
     json!({
-        "id": asked.id.as_str(), "agent": name::agent(asked.agent), "number": asked.number, "tool": asked.tool,
+        "id": asked.id.as_str(), "caller": asked.caller.name(), "agent": name::agent_of(asked.channel), "number": asked.number, "tool": asked.tool,
         "input": asked.input, "diff": asked.diff, "level": asked.level.name(),
         "reason": locale.word(&asked.reason), "seconds": asked.seconds,
     })

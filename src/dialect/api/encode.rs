@@ -35,10 +35,10 @@ fn event(locale: Locale, event: &Event) -> (&'static str, Value) {
         Event::Tool(note) => ("tool", data::tool(note)),
         Event::Plan(steps) => ("plan", data::plan(steps)),
         Event::ConfirmAsked(asked) => ("question", data::question(locale, asked)),
-        Event::ConfirmSettled { id, agent, number, confirmed, by } => {
+        Event::ConfirmSettled { id, channel: asked_on, number, confirmed, by } => {
             let approved = *confirmed == Confirmed::Approved;
             let settled = json!({
-                "id": id.as_str(), "agent": name::agent(*agent), "number": number, "approved": approved,
+                "id": id.as_str(), "agent": name::agent_of(*asked_on), "number": number, "approved": approved,
                 "by": by.name(),
             });
             ("question_settled", settled)

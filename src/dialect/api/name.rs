@@ -16,6 +16,14 @@ pub(super) fn agent(slot: AgentSlot) -> &'static str {
     ["agent1", "agent2", "agent3", "agent4"][usize::from(slot.number()) - 1]
 }
 
+/// `None`: not an agent's channel.
+pub(super) fn agent_of(channel: Channel) -> Option<&'static str> {
+    match channel {
+        Channel::Agent(slot) => Some(agent(slot)),
+        Channel::Audio | Channel::Input | Channel::File | Channel::Chat => None,
+    }
+}
+
 pub(super) fn read_agent(name: &str) -> Option<AgentSlot> {
     AgentSlot::ALL.into_iter().find(|slot| agent(*slot) == name)
 }

@@ -4,7 +4,7 @@
 use super::calls::Calls;
 use super::gate;
 use crate::locale::Locale;
-use crate::message::{AgentSlot, Channel, Confirmed, DecidedBy, Event, RunId};
+use crate::message::{Confirmed, DecidedBy, Event, RunId};
 use crate::policy::{Breaker, Call, Tripped};
 use crate::provider::agent::{Tool, ToolStatus};
 use crate::session::actor::Session;
@@ -13,7 +13,7 @@ use crate::session::run::activity;
 use crate::session::run::current::Ending;
 use crate::session::run::lanes::LaneId;
 
-/// Tool calls and limits of one agent's current run.
+/// Tool calls and limits of one caller's current run.
 #[derive(Debug, Default)]
 pub(in crate::session) struct Watch {
     /// `None` while nothing runs, or while the run is being stopped.
@@ -46,9 +46,9 @@ impl Watch {
 
 impl Session {
     /// Each run starts with fresh counters.
-    pub(in crate::session) fn reset_breaker(&mut self, slot: AgentSlot) {
+    pub(in crate::session) fn reset_breaker(&mut self, lane: LaneId) {
         let breaker = Some(Breaker::new(self.gate.limits()));
-        *self.gate.watch(slot) = Watch { breaker, ..Watch::default() };
+        *self.gate.watch(lane.caller()) = Watch { breaker, ..Watch::default() };
     }
 
     /// Counts a tool call that the agent reports, and stops the run if that is above a limit. Calls without an approval
@@ -57,34 +57,28 @@ impl Session {
         &mut self,
         step: &mut Step,
         lane_id: LaneId,
-        slot: AgentSlot,
         tool: &Tool,
     ) {
         let run = self.lanes[lane_id].current.as_ref().map(|current| current.run.id);
         let Some(run) = run else { return };
         let call = gate::call(tool);
-        if self.gate.watch(slot).calls.is_just_over(tool) {
+        let caller = lane_id.caller();
+        if self.gate.watch(caller).calls.is_just_over(tool) {
             self.lanes[lane_id].meter.called();
-            self.audit_ungated(step, lane_id, slot, run, tool);
+            self.audit_ungated(step, lane_id, run, tool);
         }
-        if let Err(tripped) = self.gate.watch(slot).count(tool, &call) {
-            self.trip(step, lane_id, slot, tripped);
+        if let Err(tripped) = self.gate.watch(caller).count(tool, &call) {
+            self.trip(step, lane_id, tripped);
         }
     }
 
     /// Writes a call without approval to the audit log. If the agent ignored a question or its answer, the user is
     /// told, too.
-    fn audit_ungated(
-        &mut self,
-        step: &mut Step,
-        lane_id: LaneId,
-        slot: AgentSlot,
-        run: RunId,
-        tool: &Tool,
-    ) {
-        let Some(ungated) = self.gate.watch(slot).calls.ungated(tool) else { return };
+    fn audit_ungated(&mut self, step: &mut Step, lane_id: LaneId, run: RunId, tool: &Tool) {
+        let caller = lane_id.caller();
+        let Some(ungated) = self.gate.watch(caller).calls.ungated(tool) else { return };
         let (confirmed, by) = (Confirmed::Approved, DecidedBy::Nobody);
-        self.audit(step, slot, run, &gate::call(tool), confirmed, by, ungated.reason());
+        self.audit(step, caller, run, &gate::call(tool), confirmed, by, ungated.reason());
         if let Some(alarm) = ungated.alarm() {
             let locale = self.env.language.get();
             let reason = locale.say("ungated", alarm, &[]);
@@ -95,18 +89,17 @@ impl Session {
 
     /// A run is over: calls of which its agent has not told the end have none.
     pub(in crate::session) fn close_tools(&mut self, step: &mut Step, lane_id: LaneId) {
-        let Channel::Agent(slot) = self.lanes[lane_id].channel else { return };
         let Some(current) = &self.lanes[lane_id].current else { return };
-        let run = current.run.id;
-        for mut tool in self.gate.watch(slot).calls.unfinished() {
+        let (run, caller) = (current.run.id, lane_id.caller());
+        for mut tool in self.gate.watch(caller).calls.unfinished() {
             tool.status = ToolStatus::Failed;
-            let calls = &mut self.gate.watch(slot).calls;
+            let calls = &mut self.gate.watch(caller).calls;
             let why = if calls.is_declined(&tool) { "declined" } else { "unfinished" };
             calls.abandon(&tool);
             let ungated = calls.ungated(&tool).is_some();
             tool.error = Some(self.env.language.get().say("ungated", why, &[]));
             self.tell(step, lane_id, Event::Tool(activity::note(&tool, ungated)));
-            self.audit_ungated(step, lane_id, slot, run, &tool);
+            self.audit_ungated(step, lane_id, run, &tool);
         }
     }
 
@@ -114,18 +107,18 @@ impl Session {
         &mut self,
         step: &mut Step,
         lane_id: LaneId,
-        slot: AgentSlot,
         tokens: u64,
     ) {
-        let used = self.gate.watch(slot).breaker.as_ref().map(|breaker| breaker.used(tokens));
+        let watch = self.gate.watch(lane_id.caller());
+        let used = watch.breaker.as_ref().map(|breaker| breaker.used(tokens));
         if let Some(Err(tripped)) = used {
-            self.trip(step, lane_id, slot, tripped);
+            self.trip(step, lane_id, tripped);
         }
     }
 
     /// The run is stopped; when it has ended it says why.
-    fn trip(&mut self, step: &mut Step, lane_id: LaneId, slot: AgentSlot, tripped: Tripped) {
-        let watch = self.gate.watch(slot);
+    fn trip(&mut self, step: &mut Step, lane_id: LaneId, tripped: Tripped) {
+        let watch = self.gate.watch(lane_id.caller());
         watch.breaker = None;
         watch.tripped = Some(tripped);
         self.stop_lane(step, lane_id);
@@ -133,8 +126,7 @@ impl Session {
 
     /// Nobody has cancelled a run that a breaker has stopped: it has failed, and the user decides whether to go on.
     pub(in crate::session) fn why_ended(&mut self, lane_id: LaneId, ending: Ending) -> Ending {
-        let Channel::Agent(slot) = self.lanes[lane_id].channel else { return ending };
-        match self.gate.watch(slot).tripped {
+        match self.gate.watch(lane_id.caller()).tripped {
             Some(tripped) => Ending::Failed(reason(self.env.language.get(), tripped)),
             None => ending,
         }

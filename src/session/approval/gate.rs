@@ -3,8 +3,8 @@
 
 use super::breakers::Watch;
 use crate::message::{
-    AgentSlot, AuditEntry, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event, Problem,
-    RunId, RunOrigin, Slots, WarningLevel,
+    AgentSlot, AuditEntry, Caller, Callers, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy,
+    Event, Problem, RunId, RunOrigin, WarningLevel,
 };
 use crate::policy::{
     Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Seal, Verdict, as_path,
@@ -14,7 +14,7 @@ use crate::provider::row::WebhookCall;
 use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
 use crate::session::run::lane::Lane;
-use crate::session::run::lanes::LaneId;
+use crate::session::run::lanes::{LaneId, PerLane};
 use crate::session::voice::errand::LiveWish;
 use crate::store::Change;
 use std::path::PathBuf;
@@ -31,11 +31,11 @@ const LONGEST_INPUT: usize = 16 * 1024;
 pub(in crate::session) struct Gate {
     rules: Arc<Rules>,
     open: Vec<Open>,
-    /// Of the last question on each channel.
-    last_number: Slots<u32>,
-    /// What the user does not want to be asked about again, for each agent.
-    remembered: Slots<Memory>,
-    breakers: Slots<Watch>,
+    /// Of the last question on each lane.
+    last_number: PerLane<u32>,
+    /// What the user does not want to be asked about again.
+    remembered: Callers<Memory>,
+    breakers: Callers<Watch>,
 }
 
 /// What the gate decides about a call.
@@ -47,23 +47,23 @@ pub(in crate::session) struct Judgement {
     pub(in crate::session) reason: String,
 }
 
-/// Calls that the user always allows one agent in one workplace.
+/// Calls that the user always allows. Those of an agent hold for this agent in this workplace.
 #[derive(Debug, Default)]
 struct Memory {
     whose: Option<(String, PathBuf)>,
     always: Remembered,
 }
 
-/// Who asked and waits for the answer.
+/// Who waits for the answer.
 #[derive(Debug)]
-pub(in crate::session) enum Asker {
-    /// An agent, in the middle of its run.
-    Agent(Asked),
-    /// A live model that wants to give the agent work.
+pub(in crate::session) enum AnswerTo {
+    /// The worker of the lane, in the middle of a run.
+    Worker(Asked),
+    /// A live model that wants to give the lane's agent work.
     Live(LiveWish),
 }
 
-/// An agent's question about one of its calls.
+/// A worker's question about one of its calls.
 #[derive(Debug)]
 pub(in crate::session) struct Asked {
     pub(super) id: AskId,
@@ -76,9 +76,11 @@ pub(in crate::session) struct Asked {
 #[derive(Debug)]
 pub(in crate::session) struct Open {
     id: ConfirmId,
-    slot: AgentSlot,
+    caller: Caller,
+    /// The lane whose channel asks.
+    lane: LaneId,
     number: u32,
-    asker: Asker,
+    answer_to: AnswerTo,
     call: Call,
     deadline: Instant,
     level: Level,
@@ -97,10 +99,12 @@ pub(in crate::session) enum Again {
 
 impl Gate {
     /// Question numbers go on after the `last` ones before a restart, so that a late answer cannot meet a new question.
-    pub(in crate::session) fn new(rules: Arc<Rules>, last: &[(AgentSlot, u32)]) -> Self {
-        let mut last_number = Slots::default();
-        for (slot, number) in last {
-            last_number[*slot] = *number;
+    pub(in crate::session) fn new(rules: Arc<Rules>, last: &[(Channel, u32)]) -> Self {
+        let mut last_number = PerLane::default();
+        for (channel, number) in last {
+            if let Some(lane) = LaneId::of(*channel) {
+                last_number[lane] = *number;
+            }
         }
         Self {
             rules,
@@ -116,28 +120,36 @@ impl Gate {
         self.open.iter().map(|open| open.deadline).min()
     }
 
-    /// Whether this agent waits for an answer of the user.
-    pub(in crate::session) fn asks_user(&self, slot: AgentSlot) -> bool {
-        self.open.iter().any(|open| open.slot == slot)
+    /// Whether a question of this lane waits for an answer of the user.
+    pub(in crate::session) fn asks_user(&self, lane: impl Into<LaneId>) -> bool {
+        let lane = lane.into();
+        self.open.iter().any(|open| open.lane == lane)
     }
 
-    /// Numbers of the agent's open questions.
-    pub(in crate::session) fn open_numbers(&self, slot: AgentSlot) -> Vec<u32> {
-        self.open.iter().filter(|open| open.slot == slot).map(|open| open.number).collect()
+    /// Numbers of the lane's open questions.
+    pub(in crate::session) fn open_numbers(&self, lane: impl Into<LaneId>) -> Vec<u32> {
+        let lane = lane.into();
+        self.open.iter().filter(|open| open.lane == lane).map(|open| open.number).collect()
     }
 
-    pub(in crate::session) fn take_number(&mut self, slot: AgentSlot, number: u32) -> Option<Open> {
-        self.take(|open| open.slot == slot && open.number == number)
+    pub(in crate::session) fn take_number(
+        &mut self,
+        lane: impl Into<LaneId>,
+        number: u32,
+    ) -> Option<Open> {
+        let lane = lane.into();
+        self.take(|open| open.lane == lane && open.number == number)
     }
 
     /// A yes in words allows a dangerous call only when it is repeated together with the number of the question.
     pub(in crate::session) fn once_more(
         &mut self,
-        slot: AgentSlot,
+        lane: impl Into<LaneId>,
         number: u32,
         is_numbered: bool,
     ) -> Again {
-        let is_meant = |open: &&mut Open| open.slot == slot && open.number == number;
+        let lane = lane.into();
+        let is_meant = |open: &&mut Open| open.lane == lane && open.number == number;
         let Some(open) = self.open.iter_mut().find(is_meant) else { return Again::NotNeeded };
         let is_second = std::mem::replace(&mut open.allowed_once, true) && is_numbered;
         match open.level {
@@ -146,12 +158,14 @@ impl Gate {
         }
     }
 
-    /// Forgets what the user always allows if the slot has another agent or workplace now.
+    /// Forgets what the user always allows if the slot has another agent or workplace now. A live model may have been
+    /// allowed to give work to the former agent, so that is forgotten, too.
     pub(in crate::session) fn recall(&mut self, slot: AgentSlot, lane: &Lane) {
         let whose = lane.whose();
         let memory = &mut self.remembered[slot];
         if memory.whose != whose {
             *memory = Memory { whose, always: Remembered::default() };
+            self.remembered[Caller::Live] = Memory::default();
         }
     }
 
@@ -159,22 +173,22 @@ impl Gate {
         &mut self,
         wanted: impl Fn(&LiveWish) -> bool,
     ) -> Option<Open> {
-        self.take(|open| matches!(&open.asker, Asker::Live(wish) if wanted(wish)))
+        self.take(|open| matches!(&open.answer_to, AnswerTo::Live(wish) if wanted(wish)))
     }
 
     /// Judges a call by the rules and by what the user always allows.
     pub(in crate::session) fn judge(
         &self,
-        slot: AgentSlot,
+        caller: Caller,
         call: &Call,
         scope: &Scope,
     ) -> Judgement {
-        self.judged(self.rules.judge(call, scope, &self.remembered[slot].always))
+        self.judged(self.rules.judge(call, scope, &self.remembered[caller].always))
     }
 
     /// What [`Gate::judge`] judges by, for a call that is judged on another thread.
-    pub(super) fn law(&self, slot: AgentSlot) -> (Arc<Rules>, Remembered) {
-        (Arc::clone(&self.rules), self.remembered[slot].always.clone())
+    pub(super) fn law(&self, caller: Caller) -> (Arc<Rules>, Remembered) {
+        (Arc::clone(&self.rules), self.remembered[caller].always.clone())
     }
 
     /// Turns a verdict into a decision. Too many open questions turn an `Ask` into a refusal.
@@ -191,18 +205,18 @@ impl Gate {
         Judgement { confirmed, level: verdict.level, reason }
     }
 
-    /// Whether this question of the agent waits for the user.
-    pub(super) fn is_asked(&self, slot: AgentSlot, ask: AskId) -> bool {
-        let mut open = self.open.iter().filter(|open| open.slot == slot);
-        open.any(|open| matches!(&open.asker, Asker::Agent(asked) if asked.id == ask))
+    /// Whether this question of the lane's worker waits for the user.
+    pub(super) fn is_asked(&self, lane: LaneId, ask: AskId) -> bool {
+        let mut open = self.open.iter().filter(|open| open.lane == lane);
+        open.any(|open| matches!(&open.answer_to, AnswerTo::Worker(asked) if asked.id == ask))
     }
 
     pub(super) fn limits(&self) -> Limits {
         self.rules.breakers
     }
 
-    pub(in crate::session) fn watch(&mut self, slot: AgentSlot) -> &mut Watch {
-        &mut self.breakers[slot]
+    pub(in crate::session) fn watch(&mut self, caller: impl Into<Caller>) -> &mut Watch {
+        &mut self.breakers[caller]
     }
 
     fn take(&mut self, wanted: impl Fn(&Open) -> bool) -> Option<Open> {
@@ -216,8 +230,9 @@ impl Session {
     pub(in crate::session) fn ask_user(
         &mut self,
         step: &mut Step,
-        slot: AgentSlot,
-        asker: Asker,
+        caller: Caller,
+        lane: LaneId,
+        answer_to: AnswerTo,
         call: Call,
         diff: Option<String>,
         level: Level,
@@ -225,12 +240,13 @@ impl Session {
     ) {
         let patience = self.env.config.limits.confirm;
         let id = ConfirmId::random();
-        let last = &mut self.gate.last_number[slot];
+        let last = &mut self.gate.last_number[lane];
         *last += 1;
         let number = *last;
         let confirmation = Confirmation {
             id: id.clone(),
-            agent: slot,
+            caller,
+            channel: lane.channel(),
             number,
             call: call.id.clone(),
             tool: call.tool.clone(),
@@ -244,21 +260,30 @@ impl Session {
             let call = self.webhook_call(&confirmation, patience);
             step.effects.push(Effect::Call(Box::new(call)));
         }
-        let in_chat = self.is_from_chat(slot, &asker);
+        let in_chat = self.is_from_chat(lane, &answer_to);
         let deadline = Instant::now() + patience;
-        let allowed_once = false;
-        let open = Open { id, slot, number, asker, call, deadline, level, allowed_once, in_chat };
-        self.gate.open.push(open);
-        for channel in shown_on(slot, in_chat) {
+        self.gate.open.push(Open {
+            id,
+            caller,
+            lane,
+            number,
+            answer_to,
+            call,
+            deadline,
+            level,
+            allowed_once: false,
+            in_chat,
+        });
+        for channel in shown_on(lane.channel(), in_chat) {
             self.append(step, channel, Event::ConfirmAsked(confirmation.clone()));
         }
     }
 
     /// Whether the run was requested from outside of the agent's own pane. The chat gets its questions, too.
-    fn is_from_chat(&self, slot: AgentSlot, asker: &Asker) -> bool {
-        let current = self.lanes[slot].current.as_ref();
+    fn is_from_chat(&self, lane: LaneId, answer_to: &AnswerTo) -> bool {
+        let current = self.lanes[lane].current.as_ref();
         let is_request = current.is_some_and(|current| current.run.origin == RunOrigin::Request);
-        is_request && matches!(asker, Asker::Agent(_))
+        is_request && matches!(answer_to, AnswerTo::Worker(_))
     }
 
     /// The beginning of a text, and how many bytes are missing. `unseen` bytes were cut off before.
@@ -276,7 +301,7 @@ impl Session {
     fn webhook_call(&self, asked: &Confirmation, patience: Duration) -> WebhookCall {
         WebhookCall {
             session: self.id.as_str().to_owned(),
-            channel: asked.agent.number().to_string(),
+            channel: webhook_channel(asked.channel),
             tool: asked.tool.clone(),
             level: asked.level.name(),
             id: asked.id.as_str().to_owned(),
@@ -303,7 +328,7 @@ impl Session {
         if always && is_dangerous {
             self.tell_not_remembered(step, &open);
         } else if always && confirmed == Confirmed::Approved {
-            self.gate.remembered[open.slot].always.always(&open.call);
+            self.gate.remembered[open.caller].always.always(&open.call);
         }
         self.settle(step, open, confirmed, DecidedBy::User, "");
         Ok(())
@@ -315,7 +340,7 @@ impl Session {
         let reason = locale.say("confirm", "not_remembered", &[]);
         let values = [("tool", open.call.tool.as_str()), ("reason", &reason)];
         let line = locale.say("tool_line", "denied", &values);
-        self.tell_line(step, open.slot.into(), line);
+        self.tell_line(step, open.lane, line);
     }
 
     pub(in crate::session) fn on_confirm_deadline(&mut self) {
@@ -337,8 +362,8 @@ impl Session {
 
     /// A run is over or to be: whatever its agent still waited for is void.
     pub(in crate::session) fn void_confirmations(&mut self, step: &mut Step, lane_id: LaneId) {
-        let Channel::Agent(slot) = self.lanes[lane_id].channel else { return };
-        let is_its = |open: &Open| open.slot == slot && matches!(open.asker, Asker::Agent(_));
+        let is_its =
+            |open: &Open| open.lane == lane_id && matches!(open.answer_to, AnswerTo::Worker(_));
         while let Some(open) = self.gate.take(is_its) {
             self.settle(step, open, Confirmed::Refused, DecidedBy::End, "the run has ended");
         }
@@ -367,41 +392,41 @@ impl Session {
         by: DecidedBy,
         why: &str,
     ) {
-        let Open { id, slot, number, asker, call, in_chat, .. } = open;
-        let lane_id = slot;
-        match asker {
-            Asker::Agent(asked) => self.answer_agent(step, slot, asked, confirmed, by),
-            Asker::Live(wish) => self.answer_wish(step, slot, wish, confirmed, why),
+        let Open { id, caller, lane, number, answer_to, call, in_chat, .. } = open;
+        match answer_to {
+            AnswerTo::Worker(asked) => self.answer_worker(step, lane, asked, confirmed, by),
+            AnswerTo::Live(wish) => self.answer_wish(step, wish, confirmed, why),
         }
-        let run = self.lanes[lane_id].current.as_ref().map_or(RunId(0), |current| current.run.id);
-        self.audit(step, slot, run, &call, confirmed, by, why);
-        for channel in shown_on(slot, in_chat) {
+        let run = self.lanes[lane].current.as_ref().map_or(RunId(0), |current| current.run.id);
+        self.audit(step, caller, run, &call, confirmed, by, why);
+        let channel = lane.channel();
+        for shown in shown_on(channel, in_chat) {
             let id = id.clone();
-            let settled = Event::ConfirmSettled { id, agent: slot, number, confirmed, by };
-            self.append(step, channel, settled);
+            let settled = Event::ConfirmSettled { id, channel, number, confirmed, by };
+            self.append(step, shown, settled);
         }
     }
 
-    /// Records the decision before the agent learns it, so that every later report is checked against it.
-    pub(super) fn answer_agent(
+    /// Records the decision before the worker learns it, so that every later report is checked against it.
+    pub(super) fn answer_worker(
         &mut self,
         step: &mut Step,
-        slot: AgentSlot,
+        lane: LaneId,
         asked: Asked,
         confirmed: Confirmed,
         by: DecidedBy,
     ) {
         let Asked { id, tool, seal } = asked;
-        self.gate.watch(slot).calls.decide(&tool, confirmed, by, seal);
+        self.gate.watch(lane.caller()).calls.decide(&tool, confirmed, by, seal);
         let decision = decision(confirmed, by);
-        step.effects.push(Effect::Decide { slot, ask: id, decision });
+        step.effects.push(Effect::Decide { lane, ask: id, decision });
     }
 
     #[expect(clippy::too_many_arguments, reason = "one row of the audit")]
     pub(in crate::session) fn audit(
         &mut self,
         step: &mut Step,
-        slot: AgentSlot,
+        caller: Caller,
         run: RunId,
         call: &Call,
         confirmed: Confirmed,
@@ -409,7 +434,7 @@ impl Session {
         reason: &str,
     ) {
         step.changes.push(Change::Audit(AuditEntry {
-            agent: slot,
+            caller,
             run,
             call: call.id.clone(),
             tool: call.tool.clone(),
@@ -421,12 +446,20 @@ impl Session {
     }
 }
 
-/// Channels that show a question and its answer.
+/// Channels that show a question of `channel` and its answer.
 pub(in crate::session) fn shown_on(
-    slot: AgentSlot,
+    channel: Channel,
     in_chat: bool,
 ) -> impl Iterator<Item = Channel> {
-    [Channel::Agent(slot), Channel::Input].into_iter().chain(in_chat.then_some(Channel::Chat))
+    [channel, Channel::Input].into_iter().chain(in_chat.then_some(Channel::Chat))
+}
+
+/// Receivers of the webhook know channels by their numbers.
+fn webhook_channel(channel: Channel) -> String {
+    match channel {
+        Channel::Agent(slot) => slot.number().to_string(),
+        Channel::Chat | Channel::Audio | Channel::Input | Channel::File => "0".to_owned(),
+    }
 }
 
 fn decision(confirmed: Confirmed, by: DecidedBy) -> Decision {

@@ -1,8 +1,8 @@
-//! How an agent's tool call gets its verdict. The rules need some milliseconds for a long call, so long calls are
+//! How a tool call of a lane's worker gets its verdict. The rules need some milliseconds for a long call, so long calls are
 //! judged on a blocking thread while the session goes on.
 
-use super::gate::{Asked, Asker, Judgement, call};
-use crate::message::{AgentSlot, AgentState, Confirmed, DecidedBy, RunId};
+use super::gate::{AnswerTo, Asked, Judgement, call};
+use crate::message::{AgentState, Confirmed, DecidedBy, RunId};
 use crate::policy::{Call, Decision as Judged, Level, Scope, Seal, Verdict};
 use crate::provider::agent::{Ask, AskId, Decision, FileDiff};
 use crate::session::actor::Session;
@@ -24,7 +24,7 @@ const DIFF_TIME: Duration = Duration::from_millis(20);
 /// A call with its verdict.
 #[derive(Debug)]
 pub(in crate::session) struct Case {
-    slot: AgentSlot,
+    lane: LaneId,
     run: RunId,
     asked: Asked,
     call: Call,
@@ -34,34 +34,30 @@ pub(in crate::session) struct Case {
 
 impl Case {
     /// The answer if the rules panic over a call: refused.
-    fn broken(slot: AgentSlot, run: RunId, ask: &Ask) -> Self {
+    fn broken(lane: LaneId, run: RunId, ask: &Ask) -> Self {
         let tool = ask.tool.title.clone();
         let (id, (name, kind, input, unseen, paths)) = (ask.tool.id.clone(), Default::default());
         let reason = "the gate cannot judge this".to_owned();
         let verdict = Verdict { decision: Judged::Deny, level: Level::Critical, reason };
         let call = Call { id, tool, name, kind, input, unseen, paths };
         let asked = Asked { id: ask.id, tool: ask.tool.id.clone(), seal: Seal::of(&call) };
-        Self { slot, run, asked, call, diff: None, verdict }
+        Self { lane, run, asked, call, diff: None, verdict }
     }
 }
 
 impl Session {
-    /// The agent asks whether it may make a call, and waits for the answer.
-    pub(in crate::session) fn on_ask(
-        &mut self,
-        step: &mut Step,
-        lane_id: LaneId,
-        slot: AgentSlot,
-        ask: Ask,
-    ) {
-        let Some(run) = self.asking_run(lane_id) else { return cancelled(step, slot, ask.id) };
-        self.gate.recall(slot, &self.lanes[lane_id]);
+    /// The worker asks whether it may make a call, and waits for the answer.
+    pub(in crate::session) fn on_ask(&mut self, step: &mut Step, lane: LaneId, ask: Ask) {
+        let Some(run) = self.asking_run(lane) else { return cancelled(step, lane, ask.id) };
+        if let LaneId::Agent(slot) = lane {
+            self.gate.recall(slot, &self.lanes[lane]);
+        }
         let directory =
-            self.lanes[lane_id].directory().unwrap_or(self.env.files.project()).to_owned();
+            self.lanes[lane].directory().unwrap_or(self.env.files.project()).to_owned();
         let uploads = self.env.files.uploads(&self.principal);
-        let (rules, remembered) = self.gate.law(slot);
+        let (rules, remembered) = self.gate.law(lane.caller());
         let is_short = size(&ask) <= SHORT;
-        let broken = Case::broken(slot, run, &ask);
+        let broken = Case::broken(lane, run, &ask);
         let judge = move || {
             let call = call(&ask.tool);
             // The agent may read the user's uploads, and change nothing there.
@@ -70,10 +66,10 @@ impl Session {
             let is_asked = verdict.decision == Judged::Ask;
             let diff = if is_asked { diff(&ask.tool.diffs, &directory) } else { None };
             let asked = Asked { id: ask.id, tool: ask.tool.id, seal: Seal::of(&call) };
-            Case { slot, run, asked, call, diff, verdict }
+            Case { lane, run, asked, call, diff, verdict }
         };
         if is_short {
-            self.decide(step, lane_id, judge());
+            self.decide(step, judge());
         } else {
             self.jobs.spawn(async move {
                 JobDone::Judged(Box::new(spawn_blocking(judge).await.unwrap_or(broken)))
@@ -83,16 +79,18 @@ impl Session {
 
     pub(in crate::session) fn on_judged(&mut self, case: Case) {
         let mut step = Step::default();
-        let (slot, ask, lane_id) = (case.slot, case.asked.id, LaneId::from(case.slot));
-        if self.asking_run(lane_id) == Some(case.run) {
-            self.decide(&mut step, lane_id, case);
+        let (lane, ask) = (case.lane, case.asked.id);
+        if self.asking_run(lane) == Some(case.run) {
+            self.decide(&mut step, case);
         } else {
-            cancelled(&mut step, slot, ask);
+            cancelled(&mut step, lane, ask);
         }
         self.journal.record(step);
         // The agent reported that it waits before the question was open; that report was ignored, so it is repeated
         // here.
-        if self.gate.is_asked(slot, ask) {
+        if let LaneId::Agent(slot) = lane
+            && self.gate.is_asked(lane, ask)
+        {
             self.on_state(slot, AgentState::WaitingForConfirmation);
         }
     }
@@ -103,25 +101,27 @@ impl Session {
         current.map(|current| current.run.id)
     }
 
-    fn decide(&mut self, step: &mut Step, lane_id: LaneId, case: Case) {
-        let Case { slot, run, asked, call, diff, verdict } = case;
+    fn decide(&mut self, step: &mut Step, case: Case) {
+        let Case { lane, run, asked, call, diff, verdict } = case;
+        let caller = lane.caller();
         let Judgement { confirmed, level, reason } = self.gate.judged(verdict);
         let Some(confirmed) = confirmed else {
             let diff = diff.map(|text| self.shown(&text, LONGEST_DIFF, 0));
-            return self.ask_user(step, slot, Asker::Agent(asked), call, diff, level, reason);
+            let answer_to = AnswerTo::Worker(asked);
+            return self.ask_user(step, caller, lane, answer_to, call, diff, level, reason);
         };
-        self.answer_agent(step, slot, asked, confirmed, DecidedBy::Rule);
-        self.audit(step, slot, run, &call, confirmed, DecidedBy::Rule, &reason);
+        self.answer_worker(step, lane, asked, confirmed, DecidedBy::Rule);
+        self.audit(step, caller, run, &call, confirmed, DecidedBy::Rule, &reason);
         if confirmed == Confirmed::Refused {
             let locale = self.env.language.get();
             let values = [("tool", call.tool.as_str()), ("reason", &locale.word(&reason))];
-            self.tell_line(step, lane_id, locale.say("tool_line", "denied", &values));
+            self.tell_line(step, lane, locale.say("tool_line", "denied", &values));
         }
     }
 }
 
-fn cancelled(step: &mut Step, slot: AgentSlot, ask: AskId) {
-    step.effects.push(Effect::Decide { slot, ask, decision: Decision::Cancelled });
+fn cancelled(step: &mut Step, lane: LaneId, ask: AskId) {
+    step.effects.push(Effect::Decide { lane, ask, decision: Decision::Cancelled });
 }
 
 fn size(ask: &Ask) -> usize {

@@ -1,13 +1,13 @@
 //! The lanes of a session: the chat's and one for each agent, found by [`LaneId`] and not by number.
 
 use super::lane::{Lane, LaneOutput};
-use crate::message::{AgentSlot, Channel, Slots};
+use crate::message::{AgentSlot, Caller, Channel, Slots};
 use std::future::poll_fn;
 use std::ops::{Index, IndexMut};
 use std::task::Poll;
 
 /// Names one lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::session) enum LaneId {
     Chat,
     Agent(AgentSlot),
@@ -32,6 +32,50 @@ impl LaneId {
     }
 }
 
+impl LaneId {
+    pub(in crate::session) fn channel(self) -> Channel {
+        match self {
+            Self::Chat => Channel::Chat,
+            Self::Agent(slot) => Channel::Agent(slot),
+        }
+    }
+
+    /// Who calls tools in the runs of this lane.
+    pub(in crate::session) fn caller(self) -> Caller {
+        match self {
+            Self::Chat => Caller::Chat,
+            Self::Agent(slot) => Caller::Agent(slot),
+        }
+    }
+}
+
+/// One value for each lane.
+#[derive(Debug, Default)]
+pub(in crate::session) struct PerLane<T> {
+    chat: T,
+    agents: Slots<T>,
+}
+
+impl<T> Index<LaneId> for PerLane<T> {
+    type Output = T;
+
+    fn index(&self, lane: LaneId) -> &T {
+        match lane {
+            LaneId::Chat => &self.chat,
+            LaneId::Agent(slot) => &self.agents[slot],
+        }
+    }
+}
+
+impl<T> IndexMut<LaneId> for PerLane<T> {
+    fn index_mut(&mut self, lane: LaneId) -> &mut T {
+        match lane {
+            LaneId::Chat => &mut self.chat,
+            LaneId::Agent(slot) => &mut self.agents[slot],
+        }
+    }
+}
+
 impl From<AgentSlot> for LaneId {
     fn from(slot: AgentSlot) -> Self {
         Self::Agent(slot)
@@ -40,23 +84,22 @@ impl From<AgentSlot> for LaneId {
 
 #[derive(Debug)]
 pub(in crate::session) struct Lanes {
-    chat: Lane,
-    agents: Slots<Lane>,
+    all: PerLane<Lane>,
     /// Position in [`LaneId::ALL`] of the lane that spoke last.
     last: usize,
 }
 
 impl Lanes {
     pub(in crate::session) fn new(chat: Lane, agent: impl FnMut(AgentSlot) -> Lane) -> Self {
-        Self { chat, agents: Slots::new(agent), last: 0 }
+        Self { all: PerLane { chat, agents: Slots::new(agent) }, last: 0 }
     }
 
     pub(in crate::session) fn iter(&self) -> impl Iterator<Item = &Lane> {
-        std::iter::once(&self.chat).chain(&self.agents)
+        std::iter::once(&self.all.chat).chain(&self.all.agents)
     }
 
     pub(in crate::session) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
-        std::iter::once(&mut self.chat).chain(self.agents.iter_mut())
+        std::iter::once(&mut self.all.chat).chain(self.all.agents.iter_mut())
     }
 
     /// Waits for output of any lane. The search starts behind the lane that spoke last, so that none is starved.
@@ -80,18 +123,12 @@ impl<Id: Into<LaneId>> Index<Id> for Lanes {
     type Output = Lane;
 
     fn index(&self, id: Id) -> &Lane {
-        match id.into() {
-            LaneId::Chat => &self.chat,
-            LaneId::Agent(slot) => &self.agents[slot],
-        }
+        &self.all[id.into()]
     }
 }
 
 impl<Id: Into<LaneId>> IndexMut<Id> for Lanes {
     fn index_mut(&mut self, id: Id) -> &mut Lane {
-        match id.into() {
-            LaneId::Chat => &mut self.chat,
-            LaneId::Agent(slot) => &mut self.agents[slot],
-        }
+        &mut self.all[id.into()]
     }
 }

@@ -61,11 +61,11 @@ impl Session {
     ) {
         let mut step = Step::default();
         for asked in questions {
-            let channel = Channel::Agent(asked.agent);
+            let channel = asked.channel;
             let run = cut_off.iter().find(|run| run.channel == channel);
             let (confirmed, by) = (Confirmed::Refused, DecidedBy::End);
             step.changes.push(Change::Audit(AuditEntry {
-                agent: asked.agent,
+                caller: asked.caller,
                 run: run.map_or(RunId(0), |run| run.id),
                 call: asked.call,
                 tool: asked.tool,
@@ -74,12 +74,12 @@ impl Session {
                 by,
                 reason: "the gateway has ended".to_owned(),
             }));
-            let (id, agent, number) = (asked.id, asked.agent, asked.number);
+            let (id, number) = (asked.id, asked.number);
             let in_chat = run.is_some_and(|run| run.origin == RunOrigin::Request);
-            for channel in shown_on(agent, in_chat) {
+            for shown in shown_on(channel, in_chat) {
                 let id = id.clone();
-                let settled = Event::ConfirmSettled { id, agent, number, confirmed, by };
-                self.append(&mut step, channel, settled);
+                let settled = Event::ConfirmSettled { id, channel, number, confirmed, by };
+                self.append(&mut step, shown, settled);
             }
         }
         if !step.changes.is_empty() {
@@ -100,7 +100,7 @@ impl Session {
                 let nobody = (Confirmed::Approved, DecidedBy::Nobody);
                 let (confirmed, by) = allowed.filter(|_| !note.ungated).unwrap_or(nobody);
                 step.changes.push(Change::Audit(AuditEntry {
-                    agent,
+                    caller: agent.into(),
                     run,
                     call: note.id.clone(),
                     tool: note.name.clone(),

@@ -146,8 +146,8 @@ impl Session {
                 self.report(step, agent, ReportStage::Started { request: run.text.clone() });
             }
             self.append(step, run.channel, Event::RunStarted(run.id));
-            self.reset_breaker(agent);
         }
+        self.reset_breaker(lane_id);
         step.effects.push(Effect::Begin { channel: run.channel, run: run.id });
         self.env.metrics.run_started();
         self.lanes[lane_id].take(waiting);
@@ -245,15 +245,13 @@ impl Session {
                 self.end_thought(step, lane_id);
                 self.pass_on(step, lane_id, Rest::Told);
                 self.tell_tool(step, lane_id, &tool);
-                self.on_tool(step, lane_id, slot, &tool);
+                self.on_tool(step, lane_id, &tool);
             }
             AgentOutput::Plan(steps) => self.tell(step, lane_id, Event::Plan(steps)),
-            AgentOutput::Ask(ask) => {
-                self.on_ask(step, lane_id, slot, ask);
-            }
+            AgentOutput::Ask(ask) => self.on_ask(step, lane_id, ask),
             AgentOutput::Usage(usage) => {
                 let own = self.lanes[lane_id].meter.read(&usage);
-                self.on_tokens(step, lane_id, slot, own.used);
+                self.on_tokens(step, lane_id, own.used);
                 self.on_usage(lane_id, slot, usage, own);
             }
             AgentOutput::Opened { session, .. } => {

@@ -1,10 +1,10 @@
 //! Work that a live model gives to an agent, if the rules or the user allow it.
 
-use crate::message::{AgentSet, AgentSlot, Confirmed, DecidedBy, RunId};
+use crate::message::{AgentSet, AgentSlot, Caller, Confirmed, DecidedBy, RunId};
 use crate::policy::{Call, Scope};
 use crate::provider::live::{Errand, LiveInput};
 use crate::session::actor::Session;
-use crate::session::approval::gate::{Asker, Judgement};
+use crate::session::approval::gate::{AnswerTo, Judgement};
 use crate::session::journal::{Effect, Step};
 
 /// The kind that rules know these calls by.
@@ -14,6 +14,8 @@ const ERRAND: &str = "errand";
 #[derive(Debug)]
 pub(in crate::session) struct LiveWish {
     id: String,
+    /// The agent that is to do the work.
+    agent: AgentSlot,
     request: String,
 }
 
@@ -34,22 +36,24 @@ impl Session {
                     unseen: 0,
                     paths: Vec::new(),
                 };
-                self.judge_wish(&mut step, agent, LiveWish { id, request }, call);
+                self.judge_wish(&mut step, LiveWish { id, agent, request }, call);
             }
             Err(why) => answer(&mut step, id, Err(why)),
         }
         self.journal.record(step);
     }
 
-    fn judge_wish(&mut self, step: &mut Step, slot: AgentSlot, wish: LiveWish, call: Call) {
+    fn judge_wish(&mut self, step: &mut Step, wish: LiveWish, call: Call) {
+        let slot = wish.agent;
         self.gate.recall(slot, &self.lanes[slot]);
         let scope = Scope::new(self.env.files.project(), &[]);
-        let Judgement { confirmed, level, reason } = self.gate.judge(slot, &call, &scope);
+        let Judgement { confirmed, level, reason } = self.gate.judge(Caller::Live, &call, &scope);
         let Some(confirmed) = confirmed else {
-            return self.ask_user(step, slot, Asker::Live(wish), call, None, level, reason);
+            let (lane, answer_to) = (slot.into(), AnswerTo::Live(wish));
+            return self.ask_user(step, Caller::Live, lane, answer_to, call, None, level, reason);
         };
-        self.audit(step, slot, RunId(0), &call, confirmed, DecidedBy::Rule, &reason);
-        self.answer_wish(step, slot, wish, confirmed, &reason);
+        self.audit(step, Caller::Live, RunId(0), &call, confirmed, DecidedBy::Rule, &reason);
+        self.answer_wish(step, wish, confirmed, &reason);
     }
 
     /// The model has cancelled these calls, so their open questions are refused. Work that has begun goes on; the user
@@ -69,13 +73,12 @@ impl Session {
     pub(in crate::session) fn answer_wish(
         &mut self,
         step: &mut Step,
-        slot: AgentSlot,
         wish: LiveWish,
         confirmed: Confirmed,
         why: &str,
     ) {
         match confirmed {
-            Confirmed::Approved => self.give_work(step, slot, wish),
+            Confirmed::Approved => self.give_work(step, wish),
             Confirmed::Refused => {
                 let why = if why.is_empty() { "the user does not want it" } else { why };
                 answer(step, wish.id, Err(why.to_owned()));
@@ -85,7 +88,8 @@ impl Session {
 
     /// Queues the request for the agent. The tool result goes first, so that the model hears of it before any report of
     /// the agent.
-    fn give_work(&mut self, step: &mut Step, slot: AgentSlot, LiveWish { id, request }: LiveWish) {
+    fn give_work(&mut self, step: &mut Step, wish: LiveWish) {
+        let LiveWish { id, agent: slot, request } = wish;
         let agent = slot.number();
         let waiting = self.lanes[slot].queue.len();
         if waiting >= self.env.config.limits.queue_per_channel {
