@@ -4,6 +4,7 @@
 //! `server::socket` -> `dialect` (frame to `message::Command`) -> `session` (an actor per session) -> `provider`,
 //! and back through the session's log (`store`) to every reader. ARCHITECTURE.md has the map and the invariants.
 
+pub mod assistant;
 pub mod audio;
 pub mod auth;
 pub mod command;
@@ -18,6 +19,7 @@ pub mod message;
 pub mod metrics;
 mod picture;
 pub mod policy;
+pub mod process;
 pub mod provider;
 pub mod regular;
 pub mod sandbox;
@@ -26,5 +28,6 @@ pub mod session;
 pub mod store;
 pub mod talk;
 pub mod task;
+pub mod tool;
 pub mod which;
 pub mod workplace;

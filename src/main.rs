@@ -14,7 +14,7 @@ use kakehashi::config::{self, Config, FoundChat, Models, Overrides};
 use kakehashi::data_dir::{self, DataDir};
 use kakehashi::doctor::{self, Screen};
 use kakehashi::locale::Locale;
-use kakehashi::provider::agent::{self, AgentStdin};
+use kakehashi::process::{self, ProgramStdin};
 use kakehashi::provider::chat::{self, Candidates};
 use kakehashi::provider::row::ChatModel;
 use kakehashi::server::{self, control};
@@ -214,14 +214,14 @@ fn main() -> ExitCode {
         }
         Some(Command::Doctor { json }) => doctor(overrides, json, locale),
         Some(Command::Supervise { child_of: Some(supervisor), command, confinement, .. }) => {
-            Ok(agent::become_agent(supervisor, &command, confinement.as_deref()))
+            Ok(process::become_agent(supervisor, &command, confinement.as_deref()))
         }
         Some(Command::Supervise { no_input, child_of: None, command, confinement }) => {
-            let stdin = if no_input { AgentStdin::Empty } else { AgentStdin::Passed };
-            Ok(agent::supervise(&command, stdin, confinement.as_deref()))
+            let stdin = if no_input { ProgramStdin::Empty } else { ProgramStdin::Passed };
+            Ok(process::supervise(&command, stdin, confinement.as_deref()))
         }
         Some(Command::Boxed { confinement, command }) => {
-            Ok(agent::become_command(&command, Some(&confinement)))
+            Ok(process::become_command(&command, Some(&confinement)))
         }
     };
     match done {
@@ -441,7 +441,7 @@ fn raise_file_limit() -> Option<usize> {
 }
 
 fn stop_on_signals(stop: &CancellationToken, config: &Config) -> Result<()> {
-    let owner = agent::owner(&config.data);
+    let owner = process::owner(&config.data);
     for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
         task::spawn("signals", obey(signal(kind)?, kind, stop.clone(), Arc::clone(&owner)));
     }
@@ -453,7 +453,7 @@ async fn obey(mut signals: Signal, kind: SignalKind, stop: CancellationToken, ow
     while signals.recv().await.is_some() {
         if stop.is_cancelled() {
             // Nobody is left to end them politely.
-            agent::end_all(&owner);
+            process::end_all(&owner);
             std::process::exit(128 + kind.as_raw_value());
         }
         stop.cancel();

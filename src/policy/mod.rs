@@ -47,11 +47,23 @@ pub struct Call {
 impl Call {
     /// All that rules may call it by.
     fn names(&self) -> impl Iterator<Item = &str> {
-        [Some(&self.tool), self.name.as_ref(), Some(&self.kind)]
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
+        let name = self.name.as_deref();
+        let former = name.and_then(former_name);
+        [Some(&*self.tool), name, former, Some(&*self.kind)].into_iter().flatten()
     }
+}
+
+/// Names that the gateway's own tools had before; rules that were written with them still hold.
+fn former_name(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "file:read" => "read",
+        "file:list" => "list",
+        "file:search" => "search",
+        "file:write" => "write",
+        "file:replace" => "replace",
+        "shell:execute" => "run",
+        _ => return None,
+    })
 }
 
 /// The input as data. Some agents write JSON into a text.

@@ -23,12 +23,13 @@ use super::voice::link::{Voice, Wake};
 use super::voice::microphone::Microphone;
 use super::workplace::results::{Results, project_name};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
+use crate::assistant;
 use crate::files::Files;
 use crate::message::{
     Channel, Entry, Epoch, Event, EventTime, Principal, Problem, SessionId, Settings, Signal,
 };
 use crate::metrics::Held;
-use crate::provider::agent::Place;
+use crate::process::Place;
 use crate::provider::live::{LIVE_OUTPUT_CAPACITY, Speaker};
 use crate::store::{Change, SessionKey, SessionRecord};
 use crate::task::Doorbell;
@@ -135,7 +136,7 @@ impl Session {
             Lane::agent(slot, chosen, Place::open(env.files.project()))
         };
         let mut session = Self {
-            lanes: Lanes::new(Lane::chat(providers.chat), agent),
+            lanes: Lanes::new(Lane::chat(&assistant::GENERAL, providers.chat), agent),
             audience: Audience::new(
                 record.tops,
                 record.last_order,

@@ -3,12 +3,14 @@
 use super::chat::turn;
 use super::language::Language;
 use super::{Env, Registry};
+use crate::assistant::{Asking, Coder, Said, Texts};
 use crate::config::{self, Models};
 use crate::locale::Locale;
 use crate::message::{
     AgentSlot, ModelOffer, Offered, Principal, SessionId, SettingValue, Settings,
 };
-use crate::provider::agent::{self, AgentConfig, Asking, BuiltIn, Program, Said, Texts};
+use crate::process::{self, Launcher};
+use crate::provider::agent::{AgentConfig, Inside, Program};
 use crate::provider::chat::ChatConfig;
 use crate::provider::live::{self, LiveConfig, Remote};
 use crate::provider::row::{AgentRow, LiveModel};
@@ -138,10 +140,11 @@ pub(super) fn agent(
     slot: AgentSlot,
 ) -> AgentConfig {
     let config = &env.config;
-    let owner = agent::owner(&config.data);
+    let owner = process::owner(&config.data);
     let chosen = agent_name(settings, slot);
     if chosen == Some(config::SCRIPTED_NAME) {
-        return AgentConfig::Scripted { supervisor: config.supervisor.clone(), owner };
+        let supervisor = config.supervisor.clone();
+        return AgentConfig::Scripted(Launcher { supervisor, owner, variables: Vec::new() });
     }
     let row = chosen.and_then(|name| config.agents.iter().find(|row| row.name == *name));
     match row.cloned() {
@@ -157,13 +160,12 @@ pub(super) fn agent(
                 conversations(&config.data, session).join(format!("{}.jsonl", slot.number()));
             let hidden = env.hidden.iter().cloned();
             let private = hidden.chain([config.data.clone()]).chain(config.private_files());
-            let agent =
-                BuiltIn::new(config.supervisor.clone(), owner, memory, texts(&env.language))
-                    .with_chat(chat(env, settings))
-                    .with_asking(asking(env, principal))
-                    .with_private(private.collect())
-                    .with_network(config.box_rules.builtin_network);
-            AgentConfig::BuiltIn(Arc::new(agent))
+            let agent = Coder::new(config.supervisor.clone(), owner, memory, texts(&env.language))
+                .with_chat(chat(env, settings))
+                .with_asking(asking(env, principal))
+                .with_private(private.collect())
+                .with_network(config.box_rules.builtin_network);
+            AgentConfig::Inside(Inside(Arc::new(agent)))
         }
     }
 }

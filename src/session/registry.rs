@@ -17,8 +17,9 @@ use crate::files::Files;
 use crate::message::{Channel, Epoch, Order, Principal, Seq, SessionId, SystemNotice};
 use crate::metrics::Metrics;
 use crate::policy::{Rules, RulesError};
+use crate::process;
 use crate::provider::live::Speaker;
-use crate::provider::{agent, chat, live, webhook};
+use crate::provider::{chat, live, webhook};
 use crate::store::{self, SessionRecord, Store, StoreError};
 use crate::task::Tasks;
 use dashmap::DashMap;
@@ -83,7 +84,7 @@ impl Registry {
     ) -> Result<Arc<Self>, StartError> {
         std::fs::create_dir_all(&config.data)?;
         // Interrupted runs are announced as such, so their processes must not go on in secret.
-        let left = agent::end_all(&agent::owner(&config.data));
+        let left = process::end_all(&process::owner(&config.data));
         if left > 0 {
             warn!(processes = left, "ended what agents of a former gateway had left running");
         }
@@ -211,7 +212,7 @@ impl Registry {
 
     /// Waits until no agent process is left.
     pub async fn agents_gone(&self) {
-        agent::all_gone(&agent::owner(&self.env.config.data)).await;
+        process::all_gone(&process::owner(&self.env.config.data)).await;
     }
 
     async fn bring_up(

@@ -3,7 +3,8 @@
 use super::reader::SessionRecord;
 use super::{SessionKey, StoreError, record};
 use crate::message::{
-    AgentSlot, Caller, Channel, Confirmation, Confirmed, DecidedBy, Event, Run, RunId, ToolNote, ToolState,
+    AgentSlot, Caller, Channel, Confirmation, Confirmed, DecidedBy, Event, Run, RunId, ToolNote,
+    ToolState,
 };
 use rusqlite::{Connection, params};
 use std::collections::HashSet;

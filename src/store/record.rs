@@ -4,9 +4,9 @@
 use super::kind::EventKind;
 use super::work_record;
 use crate::message::{
-    AgentReport, AgentSlot, Caller, Channel, ConfirmId, Confirmation, Confirmed, ControlValue, Controls,
-    DecidedBy, Event, FileNote, Interruption, ListKind, Notice, ReportStage, Run, RunId, RunOrigin,
-    SettingValue, Settings, Speaker, WarningLevel,
+    AgentReport, AgentSlot, Caller, Channel, ConfirmId, Confirmation, Confirmed, ControlValue,
+    Controls, DecidedBy, Event, FileNote, Interruption, ListKind, Notice, ReportStage, Run, RunId,
+    RunOrigin, SettingValue, Settings, Speaker, WarningLevel,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,9 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         Event::RunLine(line) => plain(EventKind::RunLine, json!(line)),
         Event::Tool(note) => plain(EventKind::Tool, work_record::tool_body(note)),
         Event::Plan(steps) => plain(EventKind::Plan, work_record::plan_body(steps)),
-        Event::RunSummed(summary) => plain(EventKind::RunSummed, work_record::summary_body(summary)),
+        Event::RunSummed(summary) => {
+            plain(EventKind::RunSummed, work_record::summary_body(summary))
+        }
         Event::Chosen(chosen) => plain(EventKind::Chosen, work_record::chosen_body(chosen)),
         Event::ConfirmAsked(asked) => plain(
             EventKind::ConfirmAsked,

@@ -5,11 +5,12 @@ use crate::http::post;
 use crate::model_server::{ModelServer, Reply};
 use crate::process::Process;
 use crate::support::{BODY, Client, Frontend, Gateway, Home, KIND, SESSION};
+use kakehashi::assistant::{Coder, Said, Texts};
 use kakehashi::locale::Locale;
 use kakehashi::message::SettingValue;
 use kakehashi::provider::agent::{
-    self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, Ask, BuiltIn,
-    Decision, Said, Texts, Tool, ToolKind, ToolStatus,
+    self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, Ask, Decision,
+    Inside, Tool, ToolKind, ToolStatus,
 };
 use kakehashi::provider::chat::{ChatConfig, Client as ChatClient};
 use kakehashi::provider::row::{ChatKind, ChatModel};
@@ -54,7 +55,7 @@ impl Place {
             Said::Title { tool, values } => Locale::En.say("title", tool, values),
         });
         let memory = self.data.path().join("conversations/1.jsonl");
-        let mut agent = BuiltIn::new(BINARY.into(), "builtin-test".into(), memory, texts)
+        let mut agent = Coder::new(BINARY.into(), "builtin-test".into(), memory, texts)
             .with_private(vec![self.data.path().to_owned()]);
         if let Some(model) = model {
             let client = ChatClient::new();
@@ -62,7 +63,7 @@ impl Place {
         }
         Agent {
             link: agent::start(
-                &AgentConfig::BuiltIn(Arc::new(agent)),
+                &AgentConfig::Inside(Inside(Arc::new(agent))),
                 &agent::Place::open(self.path()),
             ),
         }
@@ -369,9 +370,9 @@ async fn only_what_a_command_needs_is_in_its_environment() {
 #[tokio::test]
 async fn a_model_reads_replaces_and_runs_with_permission() {
     let server = ModelServer::start([
-        reply("Let me look.", &[("read", json!({"path": "a.txt"}))]),
-        reply("", &[("replace", json!({"path": "a.txt", "old": "41", "new": "42"}))]),
-        reply("", &[("run", json!({"command": "cat a.txt"})), ("list", json!({}))]),
+        reply("Let me look.", &[("file_read", json!({"path": "a.txt"}))]),
+        reply("", &[("file_replace", json!({"path": "a.txt", "old": "41", "new": "42"}))]),
+        reply("", &[("shell_execute", json!({"command": "cat a.txt"})), ("file_list", json!({}))]),
         reply("It is 42 now.", &[]),
     ])
     .await;
@@ -413,7 +414,7 @@ async fn all_vendors_can_drive_it() {
     let anthropic = |text: &str, call: Option<&str>| {
         let (block, delta, stop) = match call {
             Some(input) => (
-                json!({"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}),
+                json!({"type": "tool_use", "id": "toolu_1", "name": "file_read", "input": {}}),
                 json!({"type": "input_json_delta", "partial_json": input}),
                 "tool_use",
             ),
@@ -446,7 +447,10 @@ async fn all_vendors_can_drive_it() {
     };
     let call = json!({"path": "a.txt"});
     let cases = [
-        (ChatKind::OpenAi, [reply("", &[("read", call.clone())]), reply("It says hello.", &[])]),
+        (
+            ChatKind::OpenAi,
+            [reply("", &[("file_read", call.clone())]), reply("It says hello.", &[])],
+        ),
         (
             ChatKind::Anthropic,
             [anthropic("", Some(&call.to_string())), anthropic("It says hello.", None)],
@@ -455,7 +459,7 @@ async fn all_vendors_can_drive_it() {
             ChatKind::Gemini,
             [
                 gemini(
-                    json!({"functionCall": {"name": "read", "args": call}, "thoughtSignature": "c2ln"}),
+                    json!({"functionCall": {"name": "file_read", "args": call}, "thoughtSignature": "c2ln"}),
                 ),
                 gemini(json!({"text": "It says hello."})),
             ],
@@ -479,11 +483,11 @@ async fn a_model_is_told_what_was_refused_and_what_it_did_wrong() {
         reply(
             "",
             &[
-                ("write", json!({"path": "a.txt", "content": "x"})),
+                ("file_write", json!({"path": "a.txt", "content": "x"})),
                 ("fly", json!({})),
-                ("read", json!({"file": "a.txt"})),
-                ("read", json!({"path": "../secret"})),
-                ("replace", json!({"path": "b.txt", "old": "y", "new": "z"})),
+                ("file_read", json!({"file": "a.txt"})),
+                ("file_read", json!({"path": "../secret"})),
+                ("file_replace", json!({"path": "b.txt", "old": "y", "new": "z"})),
             ],
         ),
         reply("I see.", &[]),
@@ -500,7 +504,7 @@ async fn a_model_is_told_what_was_refused_and_what_it_did_wrong() {
     let expected = [
         "error: this was not allowed",
         "error: there is no tool `fly`",
-        "error: the arguments of read are not as its schema says",
+        "error: the arguments of file_read are not as its schema says",
         "error: ../secret leads outside",
         "error: the old text does not occur in b.txt",
     ];
@@ -517,7 +521,7 @@ async fn a_model_that_fails_in_the_middle_fails_the_prompt_and_nothing_else() {
         .cut();
     let quota = json!({"error": {"message": "no money", "code": "insufficient_quota"}});
     let server = ModelServer::start([
-        reply("", &[("list", json!({}))]),
+        reply("", &[("file_list", json!({}))]),
         cut,
         Reply::json(429, &quota),
         reply("back again", &[]),
@@ -543,7 +547,7 @@ async fn a_model_that_fails_in_the_middle_fails_the_prompt_and_nothing_else() {
 
 #[tokio::test]
 async fn a_model_that_never_ends_is_ended() {
-    let server = ModelServer::start([reply("", &[("list", json!({}))])]).await;
+    let server = ModelServer::start([reply("", &[("file_list", json!({}))])]).await;
     let place = Place::new();
     let mut agent = place.start(model(&server));
     agent.prompt("go").await;
@@ -557,7 +561,7 @@ async fn a_cancel_is_heard_while_the_model_speaks_and_while_it_waits_for_permiss
     let speaking = Reply::begin("text/event-stream")
         .pieces("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"well\"}}]}\n\n")
         .hang();
-    let asking = reply("", &[("run", json!({"command": "touch made"}))]);
+    let asking = reply("", &[("shell_execute", json!({"command": "touch made"}))]);
     let server = ModelServer::start([speaking, asking, reply("done", &[])]).await;
     let place = Place::new();
     let mut agent = place.start(model(&server));
@@ -581,7 +585,7 @@ async fn a_cancel_is_heard_while_the_model_speaks_and_while_it_waits_for_permiss
 #[tokio::test]
 async fn a_conversation_goes_on_after_a_restart_until_it_is_forgotten() {
     let server = ModelServer::start([
-        reply("", &[("read", json!({"path": "a.txt"}))]),
+        reply("", &[("file_read", json!({"path": "a.txt"}))]),
         reply("noted", &[]),
         reply("I remember", &[]),
         reply("Who are you?", &[]),
@@ -826,7 +830,7 @@ async fn a_cancel_in_the_channel_ends_all_that_a_command_started() {
 #[tokio::test]
 async fn the_model_of_the_session_drives_it_and_remembers_over_a_restart() {
     let server = ModelServer::start([
-        reply("", &[("write", json!({"path": "a.txt", "content": "made\n"}))]),
+        reply("", &[("file_write", json!({"path": "a.txt", "content": "made\n"}))]),
         reply("made it", &[]),
         reply("yes", &[]),
     ])

@@ -6,6 +6,7 @@
 use crate::acp::wait_for;
 use crate::sandbox::{Lab, boxes};
 use crate::support::{BODY, Frontend, Gateway, KIND};
+use kakehashi::process::Launcher;
 use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentOutput, AgentPrompt, Place,
 };
@@ -131,10 +132,11 @@ fn slow_supervisor(place: &Path) -> PathBuf {
 #[tokio::test]
 async fn a_cancel_waits_for_a_supervisor_that_is_slow() {
     let place = tempfile::tempdir().unwrap();
-    let config = AgentConfig::Scripted {
+    let config = AgentConfig::Scripted(Launcher {
         supervisor: slow_supervisor(place.path()),
         owner: "slow-supervisor-test".into(),
-    };
+        variables: Vec::new(),
+    });
     let mut link = agent::start(&config, &Place::open(place.path()));
     let prompt = AgentPrompt { text: "run true".to_owned(), attachments: Vec::new() };
     link.input.send(AgentInput::Prompt(prompt)).await.unwrap();

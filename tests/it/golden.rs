@@ -326,7 +326,10 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         ("confirm_result", Channel::Input, {
             let (confirmed, by) = (Confirmed::Approved, DecidedBy::User);
             let (id, number) = (ConfirmId::new("c0ffee"), 3);
-            logged(Channel::Input, Event::ConfirmSettled { id, channel: pane, number, confirmed, by })
+            logged(
+                Channel::Input,
+                Event::ConfirmSettled { id, channel: pane, number, confirmed, by },
+            )
         }),
         ("cancel_run", pane, logged(pane, Event::CancelTaken)),
         (

@@ -1,6 +1,7 @@
 //! Commands of the scripted agent: below our own binary, in the place of work, and ended with all that they started.
 
 use crate::acp::{count, wait_for};
+use kakehashi::process::Launcher;
 use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, Place,
 };
@@ -142,7 +143,8 @@ impl Post {
 
 fn config() -> AgentConfig {
     let supervisor = env!("CARGO_BIN_EXE_kakehashi").into();
-    AgentConfig::Scripted { supervisor, owner: "scripted-test".into() }
+    let (owner, variables) = ("scripted-test".into(), Vec::new());
+    AgentConfig::Scripted(Launcher { supervisor, owner, variables })
 }
 
 async fn all(text: &str) -> Vec<AgentOutput> {

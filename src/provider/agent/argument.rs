@@ -1,7 +1,8 @@
 //! How a prompt gets into a command: as a part of its arguments, or as a file of the agent's own.
 
-use super::{AgentHome, AgentPrompt};
+use super::AgentPrompt;
 use crate::message::one_line;
+use crate::process::AgentHome;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

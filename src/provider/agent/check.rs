@@ -1,9 +1,8 @@
 //! The operator's check command, run in the place of an agent to see whether its work holds.
 
 use super::program::Program;
-use super::supervised::{self, Pipes};
-use super::{AgentStdin, Place};
 use crate::message::Check;
+use crate::process::{self, Pipes, Place, ProgramStdin};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
@@ -26,7 +25,8 @@ impl Checker {
         // Both streams in the order in which they are written.
         let shell = ["sh", "-c", "exec 2>&1; exec \"$@\"", "sh"].map(str::to_owned);
         let command: Vec<_> = shell.into_iter().chain(self.program.row.command.clone()).collect();
-        let started = supervised::spawn(&self.program, &command, place, AgentStdin::Empty);
+        let started =
+            process::spawn(&self.program.launcher(), &command, place, ProgramStdin::Empty);
         let (mut process, Pipes { stdin, mut stdout, .. }) = match started {
             Ok(started) => started,
             Err(err) => return Check { code: None, output: format!("it does not start: {err}") },

@@ -1,13 +1,13 @@
 //! Agents without the protocol: one process per prompt, which gets the prompt as an argument or a file and asks nobody.
 
 use super::argument::{self, Filled};
-use super::line::{LineError, Lines};
 use super::program::{Program, installed};
-use super::supervised::{self, Pipes, Stderr, Supervised, described};
-use super::supervisor::NOT_STARTED;
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
-    AgentPrompt, AgentState, AgentStdin, Cost, Place, Tool, ToolStatus, Usage,
+    AgentPrompt, AgentState, Cost, Tool, ToolStatus, Usage,
+};
+use crate::process::{
+    self, LineError, Lines, NOT_STARTED, Pipes, Place, ProgramStdin, Stderr, Supervised, described,
 };
 use crate::provider::row::{CommandFormat, JsonMapping};
 use crate::task;
@@ -83,9 +83,13 @@ impl Agent {
             Err(reason) => return Ok(AgentEnd::Failed { reason }),
         };
         let label = &self.program.row.label;
-        let started =
-            supervised::spawn(&self.program, &filled.command, &self.place, AgentStdin::Empty)
-                .map_err(|err| format!("{label} cannot be started: {err}"));
+        let started = process::spawn(
+            &self.program.launcher(),
+            &filled.command,
+            &self.place,
+            ProgramStdin::Empty,
+        )
+        .map_err(|err| format!("{label} cannot be started: {err}"));
         let (mut process, pipes) = match started {
             Ok(started) => started,
             Err(reason) => return Ok(AgentEnd::Failed { reason }),

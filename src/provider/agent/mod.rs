@@ -1,36 +1,28 @@
 //! Code agents. [`start`] returns an [`AgentLink`]: two bounded queues to one agent that works through one
 //! prompt at a time. Dropping the link ends the agent and every process it started.
 
-mod acp;
+pub(crate) mod acp;
 mod argument;
-mod builtin;
 mod check;
 mod command;
-mod home;
-mod line;
-mod place;
-mod process;
+mod inside;
 mod program;
 mod scripted;
-mod supervised;
-mod supervisor;
 mod tool;
 
 pub use crate::message::{AgentState, Cost, PlanStep, PlanStepState, Usage};
-pub use builtin::{Asking, BuiltIn, Said, Texts};
+pub use crate::process::{AgentHome, Place};
 pub use check::Checker;
-pub use home::AgentHome;
-pub use place::Place;
+pub use inside::{Guest, Inside, InsideAgent, Serving};
 pub use program::{Program, installed};
-pub use supervisor::{AgentStdin, become_agent, become_command, supervise};
 pub use tool::{
     Ask, AskId, AskOption, AskOptionKind, FileDiff, Location, Tool, ToolKind, ToolStatus,
 };
 
+use crate::process::Launcher;
 use crate::provider::row::AgentKind;
 use bytes::Bytes;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -42,14 +34,9 @@ pub const AGENT_OUTPUT_CAPACITY: usize = 256;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentConfig {
-    Scripted {
-        /// Our own binary, which supervises its commands.
-        supervisor: PathBuf,
-        /// Marks every process, so that the next gateway finds what this one could not end.
-        owner: Arc<str>,
-    },
-    /// Our own, which needs no program.
-    BuiltIn(Arc<BuiltIn>),
+    Scripted(Launcher),
+    /// One of our own, which needs no program.
+    Inside(Inside),
     /// A program that a row of the configuration describes.
     Program(Arc<Program>),
 }
@@ -62,15 +49,15 @@ impl AgentConfig {
             Self::Program(program) if conversation.is_some() => {
                 Self::Program(Arc::new(Program { resume: conversation, ..Program::clone(program) }))
             }
-            // Our own remembers by itself.
-            Self::Scripted { .. } | Self::BuiltIn(_) | Self::Program(_) => self.clone(),
+            // Inside agents remember by themselves.
+            Self::Scripted(_) | Self::Inside(_) | Self::Program(_) => self.clone(),
         }
     }
 
     /// It is a program that is kept from prompt to prompt, so the first one need not wait for its start.
     pub fn can_be_warm(&self) -> bool {
         match self {
-            Self::Scripted { .. } | Self::BuiltIn(_) => false,
+            Self::Scripted(_) | Self::Inside(_) => false,
             Self::Program(program) => program.row.kind == AgentKind::Acp,
         }
     }
@@ -78,15 +65,23 @@ impl AgentConfig {
     /// Whether what it reports of its costs goes on from prompt to prompt.
     pub fn goes_on(&self) -> bool {
         match self {
-            Self::Scripted { .. } | Self::BuiltIn(_) => true,
+            Self::Scripted(_) | Self::Inside(_) => true,
             Self::Program(program) => program.row.kind == AgentKind::Acp,
+        }
+    }
+
+    /// Whether it works on the project, so that it needs a workplace and backups.
+    pub fn works_on_project(&self) -> bool {
+        match self {
+            Self::Scripted(_) | Self::Program(_) => true,
+            Self::Inside(agent) => agent.0.works_on_project(),
         }
     }
 
     /// It asks before it does what needs approval; otherwise it must be kept where it can do no harm.
     pub fn has_approvals(&self) -> bool {
         match self {
-            Self::Scripted { .. } | Self::BuiltIn(_) => true,
+            Self::Scripted(_) | Self::Inside(_) => true,
             Self::Program(program) => program.has_approvals(),
         }
     }
@@ -175,30 +170,11 @@ pub struct AgentLink {
     pub output: mpsc::Receiver<AgentOutput>,
 }
 
-/// The mark of all agents of one data directory.
-pub fn owner(data: &Path) -> Arc<str> {
-    let mut hasher = DefaultHasher::new();
-    data.hash(&mut hasher);
-    format!("{:016x}", hasher.finish()).into()
-}
-
-/// Kills what agents of this owner have left running, and returns how many processes that were. Blocking.
-pub fn end_all(owner: &str) -> usize {
-    process::end_all(owner)
-}
-
-/// Returns when no process of this owner's agents is left.
-pub async fn all_gone(owner: &str) {
-    process::all_gone(owner).await;
-}
-
 /// Starts an agent that works at this place. Returns at once; trouble arrives as a failed prompt.
 pub fn start(config: &AgentConfig, place: &Place) -> AgentLink {
     match config {
-        AgentConfig::Scripted { supervisor, owner } => {
-            scripted::start(place.clone(), supervisor.clone(), Arc::clone(owner))
-        }
-        AgentConfig::BuiltIn(agent) => acp::start_inside(Arc::clone(agent), place.clone()),
+        AgentConfig::Scripted(launcher) => scripted::start(place.clone(), launcher.clone()),
+        AgentConfig::Inside(agent) => acp::start_inside(agent.clone(), place.clone()),
         AgentConfig::Program(program) => program::start(program, place),
     }
 }

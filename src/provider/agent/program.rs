@@ -1,11 +1,10 @@
 //! An agent that is a program on this machine: which one, with what environment, and whether it is there.
 
-use super::process::PASSED_ON;
-use super::{AgentHome, AgentLink, Place, acp, command};
+use super::{AgentLink, acp, command};
+use crate::process::{Launcher, Place};
 use crate::provider::row::{AgentKind, AgentRow};
 use crate::sandbox;
 use crate::which::first_of;
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -51,16 +50,13 @@ impl Program {
         ))
     }
 
-    /// The only variables that the agent sees, besides its mark.
-    pub(super) fn environment(&self, home: Option<&AgentHome>) -> Vec<(OsString, OsString)> {
-        let always = PASSED_ON.into_iter().chain(["TERM"]).map(str::to_owned);
-        let always = always.filter_map(|name| Some((name.clone().into(), std::env::var_os(name)?)));
-        let listed = self.row.env.iter().filter_map(|entry| match entry.split_once('=') {
-            Some((name, value)) => Some((name.into(), value.into())),
-            None => Some((entry.into(), std::env::var_os(entry)?)),
-        });
-        let own = home.into_iter().flat_map(AgentHome::variables);
-        always.chain(own).chain(listed).collect()
+    /// How it is started.
+    pub(crate) fn launcher(&self) -> Launcher {
+        Launcher {
+            supervisor: self.supervisor.clone(),
+            owner: Arc::clone(&self.owner),
+            variables: self.row.env.clone(),
+        }
     }
 }
 

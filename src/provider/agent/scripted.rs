@@ -1,30 +1,25 @@
 //! A code agent without a model: carries out the lines of its prompt, so that streaming, files, processes and
 //! cancels can be tried offline. `Step` lists what it understands.
 
+mod lines;
+mod processes;
 mod step;
 mod workplace;
 
-use super::process::{Processes, RunError};
-use super::program::Program;
-use super::supervised::described;
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
-    AgentPrompt, Ask, AskId, AskOption, AskOptionKind, Decision, Place, Tool, ToolStatus,
+    AgentPrompt, Ask, AskId, AskOption, AskOptionKind, Decision, Tool, ToolStatus,
 };
-use crate::provider::row::{AgentKind, AgentRow, CommandFormat};
+use crate::process::{Launcher, Place, described};
 use crate::task;
+use processes::{Processes, RunError};
 use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::sync::Arc;
 use step::Step;
 use tokio::sync::mpsc;
 use tracing::error;
 use workplace::Workplace;
 
-const NAME: &str = "scripted";
-
-/// `supervisor` is our own binary, `owner` marks every process.
-pub(super) fn start(place: Place, supervisor: PathBuf, owner: Arc<str>) -> AgentLink {
+pub(super) fn start(place: Place, launcher: Launcher) -> AgentLink {
     let (input, requests) = mpsc::channel(AGENT_INPUT_CAPACITY);
     let (answers, output) = mpsc::channel(AGENT_OUTPUT_CAPACITY);
     let (decided, decisions) = mpsc::channel(AGENT_INPUT_CAPACITY);
@@ -34,16 +29,10 @@ pub(super) fn start(place: Place, supervisor: PathBuf, owner: Arc<str>) -> Agent
         questions: Questions { decisions, last: 0 },
         notice: place.notice.clone(),
         workplace: Workplace::new(place.directory.clone()),
-        processes: Processes::new(program(supervisor, owner), place),
+        processes: Processes::new(launcher, place),
     };
     task::spawn("agent-scripted", agent.run());
     AgentLink { input, output }
-}
-
-/// Its commands as those of a program, which has nothing to choose from.
-fn program(supervisor: PathBuf, owner: Arc<str>) -> Program {
-    let row = AgentRow::new(NAME, AgentKind::Command(CommandFormat::Text));
-    Program { row, supervisor, owner, model: None, resume: None }
 }
 
 /// Why a prompt ended before its last line.

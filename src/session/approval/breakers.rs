@@ -53,12 +53,7 @@ impl Session {
 
     /// Counts a tool call that the agent reports, and stops the run if that is above a limit. Calls without an approval
     /// are written to the audit log when they end.
-    pub(in crate::session) fn on_tool(
-        &mut self,
-        step: &mut Step,
-        lane_id: LaneId,
-        tool: &Tool,
-    ) {
+    pub(in crate::session) fn on_tool(&mut self, step: &mut Step, lane_id: LaneId, tool: &Tool) {
         let run = self.lanes[lane_id].current.as_ref().map(|current| current.run.id);
         let Some(run) = run else { return };
         let call = gate::call(tool);
@@ -103,12 +98,7 @@ impl Session {
         }
     }
 
-    pub(in crate::session) fn on_tokens(
-        &mut self,
-        step: &mut Step,
-        lane_id: LaneId,
-        tokens: u64,
-    ) {
+    pub(in crate::session) fn on_tokens(&mut self, step: &mut Step, lane_id: LaneId, tokens: u64) {
         let watch = self.gate.watch(lane_id.caller());
         let used = watch.breaker.as_ref().map(|breaker| breaker.used(tokens));
         if let Some(Err(tripped)) = used {

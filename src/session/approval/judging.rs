@@ -52,8 +52,7 @@ impl Session {
         if let LaneId::Agent(slot) = lane {
             self.gate.recall(slot, &self.lanes[lane]);
         }
-        let directory =
-            self.lanes[lane].directory().unwrap_or(self.env.files.project()).to_owned();
+        let directory = self.lanes[lane].directory().unwrap_or(self.env.files.project()).to_owned();
         let uploads = self.env.files.uploads(&self.principal);
         let (rules, remembered) = self.gate.law(lane.caller());
         let is_short = size(&ask) <= SHORT;

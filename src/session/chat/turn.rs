@@ -3,7 +3,7 @@
 
 use super::cost::{BYTES_PER_TOKEN, Tally};
 use super::past;
-use crate::locale::Locale;
+use crate::assistant::Assistant;
 use crate::message::{Event, Principal, Seq, Speaker};
 use crate::provider::chat::{
     self, CHAT_OUTPUT_CAPACITY, ChatConfig, ChatError, ChatMessage, ChatOutput, ChatRequest,
@@ -35,13 +35,14 @@ pub(in crate::session) struct Place {
 pub(in crate::session) fn ask(
     env: &Env,
     place: Place,
+    assistant: &'static Assistant,
     config: &ChatConfig,
     request: ChatRequest,
 ) -> ChatTurn {
     let ChatConfig::Remote { model, .. } = config else { return chat::ask(config, request) };
     let (output, incoming) = mpsc::channel(CHAT_OUTPUT_CAPACITY);
     let purse = Purse { env: env.clone(), principal: place.principal.clone() };
-    let turn = Turn { purse, place, model: model.clone(), output };
+    let turn = Turn { purse, place, assistant, model: model.clone(), output };
     let config = config.clone();
     task::spawn("chat", async move { turn.run(&config, request).await });
     ChatTurn { output: incoming }
@@ -141,6 +142,7 @@ fn unavailable(err: StoreError) -> ChatError {
 struct Turn {
     purse: Purse,
     place: Place,
+    assistant: &'static Assistant,
     model: std::sync::Arc<ChatModel>,
     output: mpsc::Sender<ChatOutput>,
 }
@@ -157,7 +159,7 @@ impl Turn {
     }
 
     async fn prepare(&self, request: &mut ChatRequest) -> Result<(), ChatError> {
-        request.system = Some(prompt(self.purse.env.language.get()).to_owned());
+        request.system = Some(self.assistant.prompt(self.purse.env.language.get()).to_owned());
         let said = self.said().await.map_err(unavailable)?;
         request.history = fitting(without(said, &request.text), self.room(request));
         Ok(())
@@ -221,13 +223,6 @@ fn weight(message: &ChatMessage) -> usize {
         ChatMessage::Tool(result) => match &result.outcome {
             Ok(text) | Err(text) => text.len(),
         },
-    }
-}
-
-fn prompt(locale: Locale) -> &'static str {
-    match locale {
-        Locale::Ja => include_str!("../../../config/prompts/chat.ja.txt"),
-        Locale::En => include_str!("../../../config/prompts/chat.en.txt"),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::config::{self, Config};
 use crate::files::Files;
 use crate::locale::Locale;
 use crate::message::{AgentSlot, Channel, SettingProblem, SettingValue, Settings};
-use crate::provider::agent::Place;
+use crate::process::Place;
 use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
 use crate::session::models;
@@ -178,8 +178,10 @@ impl Session {
         let chat = models::chat(&self.env, &self.settings);
         self.lanes.iter_mut().for_each(|lane| lane.choose_chat(&chat));
         self.voice.choose(models::live(&self.env, &self.settings));
-        self.choose_agents();
-        AgentSlot::ALL.into_iter().for_each(|slot| self.warm_up(slot));
+        for slot in AgentSlot::ALL {
+            self.choose_agent(slot);
+            self.warm_up(slot);
+        }
         let stored = differences(&self.settings, &self.env.config);
         let (changes, effects) = (vec![Change::Settings(stored)], vec![Effect::Settled(done)]);
         self.journal.record(Step { changes, effects });
@@ -197,16 +199,14 @@ impl Session {
         }
     }
 
-    /// Applies the chosen agents. A running agent finishes first; its successor is chosen when the lane is free.
-    pub(in crate::session) fn choose_agents(&mut self) {
-        for slot in AgentSlot::ALL {
+    /// Applies the chosen agent. A running agent finishes first; its successor is chosen when the lane is free.
+    pub(in crate::session) fn choose_agent(&mut self, slot: AgentSlot) {
+        let lane = &mut self.lanes[slot];
+        if lane.current.is_none() {
             let chosen = models::agent(&self.env, &self.settings, &self.id, &self.principal, slot);
-            let lane = &mut self.lanes[slot];
-            if lane.current.is_none() {
-                lane.give_to(chosen);
-            }
-            self.gate.recall(slot, lane);
+            lane.give_to(chosen);
         }
+        self.gate.recall(slot, lane);
     }
 
     fn taken(&self, written: oneshot::Receiver<()>) -> Taken {

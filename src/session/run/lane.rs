@@ -2,10 +2,11 @@
 
 use super::current::{Current, Phase, Waiting};
 use super::meter::Meter;
+use crate::assistant::Assistant;
 use crate::message::{AgentSlot, AgentState, Channel, RunId};
+use crate::process::Place;
 use crate::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AskId, Decision,
-    Place,
 };
 use crate::provider::chat::{ChatConfig, ChatOutput, ChatRequest, ChatTurn};
 use crate::provider::row::AgentRow;
@@ -38,6 +39,7 @@ pub(in crate::session) struct Lane {
 #[derive(Debug)]
 enum Worker {
     Chat {
+        assistant: &'static Assistant,
         config: ChatConfig,
         turn: Option<ChatTurn>,
     },
@@ -68,8 +70,8 @@ pub(super) enum Stop {
 }
 
 impl Lane {
-    pub(in crate::session) fn chat(config: ChatConfig) -> Self {
-        Self::new(Channel::Chat, Worker::Chat { config, turn: None })
+    pub(in crate::session) fn chat(assistant: &'static Assistant, config: ChatConfig) -> Self {
+        Self::new(Channel::Chat, Worker::Chat { assistant, config, turn: None })
     }
 
     pub(in crate::session) fn agent(slot: AgentSlot, config: AgentConfig, place: Place) -> Self {
@@ -167,10 +169,18 @@ impl Lane {
     pub(in crate::session) fn row(&self) -> Option<&AgentRow> {
         match &self.worker {
             Worker::Agent { config: AgentConfig::Program(program), .. } => Some(&program.row),
-            Worker::Agent { config: AgentConfig::BuiltIn(agent), .. } => Some(agent.row()),
-            Worker::Agent { config: AgentConfig::Scripted { .. }, .. } | Worker::Chat { .. } => {
-                None
+            Worker::Agent { config: AgentConfig::Inside(agent), .. } => {
+                Some(&agent.0.program().row)
             }
+            Worker::Agent { config: AgentConfig::Scripted(_), .. } | Worker::Chat { .. } => None,
+        }
+    }
+
+    /// Whether the worker needs a workplace, and backups around its runs.
+    pub(in crate::session) fn works_on_project(&self) -> bool {
+        match &self.worker {
+            Worker::Chat { assistant, .. } => assistant.works_on_project,
+            Worker::Agent { config, .. } => config.works_on_project(),
         }
     }
 
@@ -221,10 +231,7 @@ impl Lane {
             Worker::Agent { config: AgentConfig::Program(program), place, .. } => {
                 Some((&program.row.name, &place.directory))
             }
-            Worker::Agent {
-                config: AgentConfig::Scripted { .. } | AgentConfig::BuiltIn(_),
-                ..
-            }
+            Worker::Agent { config: AgentConfig::Scripted(_) | AgentConfig::Inside(_), .. }
             | Worker::Chat { .. } => None,
         }
     }
@@ -258,7 +265,7 @@ impl Lane {
         run: RunId,
         attachments: Vec<PathBuf>,
         resume: Option<String>,
-        ask: impl FnOnce(&ChatConfig, ChatRequest) -> ChatTurn,
+        ask: impl FnOnce(&'static Assistant, &ChatConfig, ChatRequest) -> ChatTurn,
     ) -> bool {
         let Some(current) = self.current.as_mut().filter(|current| current.run.id == run) else {
             return true;
@@ -269,9 +276,10 @@ impl Lane {
         current.phase = Phase::Running;
         let text = current.run.text.clone();
         match &mut self.worker {
-            Worker::Chat { config, turn } => {
-                let request = ChatRequest { text, attachments, ..ChatRequest::default() };
-                *turn = Some(ask(config, request));
+            Worker::Chat { assistant, config, turn } => {
+                let tools = assistant.tools();
+                let request = ChatRequest { text, attachments, tools, ..ChatRequest::default() };
+                *turn = Some(ask(assistant, config, request));
                 true
             }
             Worker::Agent { config, place, link } => {

@@ -156,9 +156,9 @@ impl Session {
     /// The run is stored: now its worker may begin. An agent's workplace is prepared and backed up first.
     pub(in crate::session) fn begin(&mut self, channel: Channel, run: RunId) {
         match channel {
-            Channel::Agent(slot) => self.prepare(slot, run),
-            Channel::Chat | Channel::Audio | Channel::Input | Channel::File => {
-                self.launch(channel, run);
+            Channel::Agent(slot) if self.lanes[slot].works_on_project() => self.prepare(slot, run),
+            Channel::Agent(_) | Channel::Chat | Channel::Audio | Channel::Input | Channel::File => {
+                self.launch(channel, run)
             }
         }
     }
@@ -177,7 +177,9 @@ impl Session {
         let upto = self.audience.published(Channel::Chat);
         let place = turn::Place { key: self.key, principal: self.principal.clone(), upto };
         let env = &self.env;
-        let ask = |config: &_, request| turn::ask(env, place, config, request);
+        let ask = |assistant: &'static _, config: &_, request| {
+            turn::ask(env, place, assistant, config, request)
+        };
         let resume = self.conversations.of(&self.lanes[lane_id]);
         if !self.lanes[lane_id].begin(run, stored, resume, ask) {
             let mut step = Step::default();
@@ -354,7 +356,9 @@ impl Session {
         }
         self.end_thought(step, lane_id);
         let Some(mut done) = self.lanes[lane_id].release() else { return };
-        self.choose_agents();
+        if let LaneId::Agent(slot) = lane_id {
+            self.choose_agent(slot);
+        }
         let run = done.run.clone();
         step.changes.push(Change::RunOver(run.id));
         self.env.metrics.run_ended(ending.outcome());

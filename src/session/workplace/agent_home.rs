@@ -4,7 +4,8 @@
 use super::site::{Shared, Site};
 use crate::config::{self, Config};
 use crate::message::{AgentSlot, Principal, SessionId};
-use crate::provider::agent::{self, AgentHome, Checker, Place, Program};
+use crate::process::{self, AgentHome, Place};
+use crate::provider::agent::{self, Checker, Program};
 use crate::provider::row::{AgentKind, AgentRow, CommandFormat};
 use crate::sandbox::{self, Confinement, Means, Network};
 use crate::session::Env;
@@ -202,7 +203,7 @@ impl Session {
             ..AgentRow::new("check", AgentKind::Command(CommandFormat::Text))
         };
         let config = &self.env.config;
-        let (supervisor, owner) = (config.supervisor.clone(), agent::owner(&config.data));
+        let (supervisor, owner) = (config.supervisor.clone(), process::owner(&config.data));
         let program = Program { row, supervisor, owner, model: None, resume: None };
         Some(Checker { program: Arc::new(program), limit: check.limit })
     }

@@ -13,16 +13,16 @@ mod sweep;
 mod tools;
 mod turn;
 mod warmth;
-pub(super) mod wire;
+pub(crate) mod wire;
 
-use super::builtin::BuiltIn;
-use super::process::tree::Process;
+use super::inside::Inside;
 use super::program::Program;
-use super::supervised::{Stderr, described};
 use super::{
     AGENT_INPUT_CAPACITY, AGENT_OUTPUT_CAPACITY, AgentEnd, AgentInput, AgentLink, AgentOutput,
-    AgentPrompt, AgentState, Place,
+    AgentPrompt, AgentState,
 };
+use crate::process::tree::Process;
+use crate::process::{Place, Stderr, described};
 use crate::task;
 use agent_client_protocol_schema::v1::{PromptCapabilities, SessionUpdate};
 use message::Messages;
@@ -51,11 +51,11 @@ pub(super) fn start(program: Arc<Program>, place: Place) -> AgentLink {
     link(program, None, place)
 }
 
-pub(super) fn start_inside(agent: Arc<BuiltIn>, place: Place) -> AgentLink {
-    link(Arc::clone(&agent.program), Some(agent), place)
+pub(super) fn start_inside(agent: Inside, place: Place) -> AgentLink {
+    link(Arc::clone(agent.program()), Some(agent), place)
 }
 
-fn link(program: Arc<Program>, inside: Option<Arc<BuiltIn>>, place: Place) -> AgentLink {
+fn link(program: Arc<Program>, inside: Option<Inside>, place: Place) -> AgentLink {
     let (input, inbox) = mpsc::channel(AGENT_INPUT_CAPACITY);
     let (output, answers) = mpsc::channel(AGENT_OUTPUT_CAPACITY);
     let agent = Agent {
@@ -89,8 +89,8 @@ fn link(program: Arc<Program>, inside: Option<Arc<BuiltIn>>, place: Place) -> Ag
 #[derive(Debug)]
 struct Agent {
     program: Arc<Program>,
-    /// Our own agent, which is no program of its own.
-    inside: Option<Arc<BuiltIn>>,
+    /// An agent of our own, which is no program.
+    inside: Option<Inside>,
     place: Place,
     inbox: mpsc::Receiver<AgentInput>,
     /// Prompts that came too early, at most [`AGENT_INPUT_CAPACITY`].

@@ -1,19 +1,17 @@
-//! The other end of the protocol, and what is on its way to and from it: a process, or our own agent in this one.
+//! The other end of the protocol, and what is on its way to and from it: a process, or an agent inside this one.
 
-use super::super::builtin::{self, BuiltIn, Guest};
-use super::super::line::{LineError, Lines};
-use super::super::process::tree::Process;
+use super::super::inside::{Guest, Inside};
 use super::super::program::Program;
-use super::super::supervised::{self, Stderr, Supervised};
-use super::super::supervisor;
-use super::super::{AgentStdin, Place, supervised::Pipes};
 use super::wire::{self, Incoming};
+use crate::process::tree::Process;
+use crate::process::{
+    self, LineError, Lines, Pipes, Place, ProgramStdin, Stderr, Supervised, signal_each,
+};
 use bytes::BytesMut;
 use rustix::process::Signal;
 use std::io;
 use std::pin::Pin;
 use std::process::ExitStatus;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWriteExt, DuplexStream, ReadBuf, ReadHalf, WriteHalf};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -38,7 +36,7 @@ pub(super) struct Peer {
 #[derive(Debug)]
 pub(super) enum Host {
     Process(Box<Supervised>),
-    BuiltIn(Guest),
+    Inside(Guest),
 }
 
 impl Host {
@@ -46,7 +44,7 @@ impl Host {
     pub(super) fn end(&mut self) {
         match self {
             Self::Process(process) => process.end(),
-            Self::BuiltIn(guest) => guest.end(),
+            Self::Inside(guest) => guest.end(),
         }
     }
 
@@ -54,7 +52,7 @@ impl Host {
     pub(super) fn kill(&mut self) {
         match self {
             Self::Process(process) => process.kill(),
-            Self::BuiltIn(guest) => guest.kill(),
+            Self::Inside(guest) => guest.kill(),
         }
     }
 
@@ -63,14 +61,14 @@ impl Host {
         match self {
             Self::Process(process) => process.family().await,
             // What it starts has a supervisor of its own, which ends it with the prompt.
-            Self::BuiltIn(_) => Vec::new(),
+            Self::Inside(_) => Vec::new(),
         }
     }
 
     pub(super) fn signal(&self, some: &[Process], signal: Signal) {
         match self {
-            Self::Process(_) => supervisor::signal_each(some, signal),
-            Self::BuiltIn(_) => (),
+            Self::Process(_) => signal_each(some, signal),
+            Self::Inside(_) => (),
         }
     }
 
@@ -78,7 +76,7 @@ impl Host {
     pub(super) async fn exited(&mut self) {
         match self {
             Self::Process(process) => process.exited().await,
-            Self::BuiltIn(guest) => guest.gone().await,
+            Self::Inside(guest) => guest.gone().await,
         }
     }
 
@@ -86,7 +84,7 @@ impl Host {
     pub(super) async fn gone(&mut self) -> Option<ExitStatus> {
         match self {
             Self::Process(process) => process.gone().await,
-            Self::BuiltIn(guest) => {
+            Self::Inside(guest) => {
                 guest.gone().await;
                 None
             }
@@ -118,17 +116,17 @@ pub(super) enum Silence {
 impl Peer {
     pub(super) fn start(program: &Program, place: &Place) -> io::Result<Self> {
         let (process, pipes) =
-            supervised::spawn(program, &program.command(), place, AgentStdin::Passed)?;
+            process::spawn(&program.launcher(), &program.command(), place, ProgramStdin::Passed)?;
         let Pipes { stdin, stdout, stderr } = pipes;
         let host = Host::Process(Box::new(process));
         Ok(Self::new(host, Sink::Process(stdin), Source::Process(stdout), stderr))
     }
 
-    pub(super) fn start_inside(agent: &Arc<BuiltIn>, place: &Place) -> Self {
-        let (guest, stream) = builtin::start(agent, place);
+    pub(super) fn start_inside(agent: &Inside, place: &Place) -> Self {
+        let (guest, stream) = agent.start(place);
         let (source, sink) = tokio::io::split(stream);
         let (sink, source) = (Sink::Memory(sink), Source::Memory(source));
-        Self::new(Host::BuiltIn(guest), sink, source, Stderr::none())
+        Self::new(Host::Inside(guest), sink, source, Stderr::none())
     }
 
     fn new(host: Host, sink: Sink, source: Source, stderr: Stderr) -> Self {

@@ -7,8 +7,8 @@
 
 use super::peer::Said;
 use super::{Agent, Halt, Happening};
+use crate::process::tree::Process;
 use crate::provider::agent::AgentInput;
-use crate::provider::agent::process::tree::Process;
 use rustix::process::Signal;
 use std::time::Duration;
 use tokio::time::Instant;

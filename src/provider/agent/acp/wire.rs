@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-pub(in super::super) const METHOD_NOT_FOUND: i32 = -32601;
-pub(in super::super) const INVALID_PARAMS: i32 = -32602;
+pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
+pub(crate) const INVALID_PARAMS: i32 = -32602;
 
 /// What an agent says.
 #[derive(Debug)]
@@ -121,19 +121,12 @@ fn response(id: &RequestId, result: Option<Value>, error: Option<RpcError>) -> I
     id.map_or(Incoming::Unknown, |id| Incoming::Response { id, result })
 }
 
-pub(in super::super) fn call(
-    id: u64,
-    method: &str,
-    params: &impl Serialize,
-) -> serde_json::Result<String> {
+pub(crate) fn call(id: u64, method: &str, params: &impl Serialize) -> serde_json::Result<String> {
     let params = serde_json::value::to_raw_value(params)?;
     serde_json::to_string(&Call { jsonrpc: "2.0", id: Some(id), method, params: &params })
 }
 
-pub(in super::super) fn notify(
-    method: &str,
-    params: &impl Serialize,
-) -> serde_json::Result<String> {
+pub(crate) fn notify(method: &str, params: &impl Serialize) -> serde_json::Result<String> {
     let params = serde_json::value::to_raw_value(params)?;
     serde_json::to_string(&Call { jsonrpc: "2.0", id: None, method, params: &params })
 }
@@ -147,14 +140,11 @@ struct Call<'a> {
     params: &'a RawValue,
 }
 
-pub(in super::super) fn answer(
-    id: &RequestId,
-    result: &impl Serialize,
-) -> serde_json::Result<String> {
+pub(crate) fn answer(id: &RequestId, result: &impl Serialize) -> serde_json::Result<String> {
     Ok(json!({"jsonrpc": "2.0", "id": id, "result": serde_json::to_value(result)?}).to_string())
 }
 
-pub(in super::super) fn refusal(id: &RequestId, code: i32, message: &str) -> String {
+pub(crate) fn refusal(id: &RequestId, code: i32, message: &str) -> String {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}).to_string()
 }
 

@@ -111,7 +111,12 @@ impl Post {
     }
 
     fn start(&self) -> AgentLink {
-        start(Place::open(self.path()), "/nonexistent".into(), "test".into())
+        let launcher = Launcher {
+            supervisor: "/nonexistent".into(),
+            owner: "test".into(),
+            variables: Vec::new(),
+        };
+        start(Place::open(self.path()), launcher)
     }
 
     async fn all(&self, text: &str) -> Vec<AgentOutput> {

@@ -1,10 +1,13 @@
-//! Tools that only look: parts of files, lists and searches, all of limited length. They block.
+//! Tools that only look: `file:read`, `file:list` and `file:search`, all with results of limited length.
 
-use super::tool::Call;
+use super::call::{Call, Work, arguments, shown};
+use super::registry::{Risk, Tool};
 use super::workplace::{Workplace, WorkplaceError};
 use crate::gitignore;
 use ignore::DirEntry;
 use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+use serde_json::json;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -21,18 +24,67 @@ const LONGEST_LINE: usize = 300;
 /// A pattern that needs more is refused.
 const LARGEST_PATTERN: usize = 1024 * 1024;
 
-/// `None`: this call does more than to look.
-pub(super) fn look(
-    place: &Workplace,
-    call: &Call,
-    stop: &CancellationToken,
-) -> Option<Result<String, String>> {
-    match call {
-        Call::Read { path, lines } => Some(read(place, path, lines.as_ref())),
-        Call::List { path } => Some(list(place, path, stop)),
-        Call::Search { pattern, path } => Some(search(place, pattern, path, stop)),
-        Call::Write { .. } | Call::Replace { .. } | Call::Run { .. } => None,
+pub(super) static READ: Tool = Tool { name: "file:read", risk: Risk::Read, prepare: prepare_read };
+pub(super) static LIST: Tool = Tool { name: "file:list", risk: Risk::Read, prepare: prepare_list };
+pub(super) static SEARCH: Tool =
+    Tool { name: "file:search", risk: Risk::Search, prepare: prepare_search };
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadArguments {
+    path: String,
+    from: Option<usize>,
+    to: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListArguments {
+    #[serde(default)]
+    path: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchArguments {
+    pattern: String,
+    #[serde(default)]
+    path: String,
+}
+
+fn prepare_read(place: &Workplace, text: &str) -> Result<Call, String> {
+    let ReadArguments { path, from, to } = arguments(&READ, text)?;
+    let (first, last) = (from.unwrap_or(1), to.unwrap_or(usize::MAX));
+    if first == 0 || last < first {
+        return Err(format!("there are no lines {first} to {last}: lines count from 1"));
     }
+    let lines = (from.is_some() || to.is_some()).then_some(first..=last);
+    let input = match &lines {
+        Some(lines) => json!({ "path": path, "from": lines.start(), "to": lines.end() }),
+        None => json!({ "path": path }),
+    };
+    let line = lines.as_ref().and_then(|lines| u32::try_from(*lines.start()).ok());
+    let subject = vec![("path", shown(&path))];
+    let (place, file) = (place.clone(), path.clone());
+    let work = Work::Look(Box::new(move |_| read(&place, &file, lines.as_ref())));
+    Ok(Call { tool: &READ, input, subject, path: Some(path), line, work })
+}
+
+fn prepare_list(place: &Workplace, text: &str) -> Result<Call, String> {
+    let ListArguments { path } = arguments(&LIST, text)?;
+    let (input, subject) = (json!({ "path": path }), vec![("path", shown(&path))]);
+    let (place, directory) = (place.clone(), path.clone());
+    let work = Work::Look(Box::new(move |stop| list(&place, &directory, stop)));
+    Ok(Call { tool: &LIST, input, subject, path: Some(path), line: None, work })
+}
+
+fn prepare_search(place: &Workplace, text: &str) -> Result<Call, String> {
+    let SearchArguments { pattern, path } = arguments(&SEARCH, text)?;
+    let input = json!({ "pattern": pattern, "path": path });
+    let subject = vec![("pattern", pattern.clone()), ("path", shown(&path))];
+    let (place, directory) = (place.clone(), path.clone());
+    let work = Work::Look(Box::new(move |stop| search(&place, &pattern, &directory, stop)));
+    Ok(Call { tool: &SEARCH, input, subject, path: Some(path), line: None, work })
 }
 
 fn told(err: WorkplaceError) -> String {
@@ -75,7 +127,7 @@ fn list(place: &Workplace, path: &str, stop: &CancellationToken) -> Result<Strin
             break;
         }
         let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
-        entries.push(format!("{}{slash}", shown(place, entry.path())));
+        entries.push(format!("{}{slash}", below(place, entry.path())));
     }
     if entries.is_empty() {
         return Ok("[an empty directory]".to_owned());
@@ -113,7 +165,7 @@ fn search(
 
 /// What is no text, too large or gone meanwhile has nothing to be found in it.
 fn search_file(place: &Workplace, entry: &DirEntry, pattern: &Regex, found: &mut Vec<String>) {
-    let path = shown(place, entry.path());
+    let path = below(place, entry.path());
     let Ok(text) = place.text(&path) else { return };
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| pattern.is_match(line)) {
         if found.len() == MOST_MATCHES {
@@ -144,12 +196,13 @@ fn top(place: &Workplace) -> &Path {
     around.find(|directory| directory.join(".git").exists()).unwrap_or(place.root())
 }
 
-fn shown(place: &Workplace, path: &Path) -> String {
+fn below(place: &Workplace, path: &Path) -> String {
     path.strip_prefix(place.root()).unwrap_or(path).to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::registry;
     use super::*;
     use rustix::fs::{CWD, Mode, mkfifoat};
     use std::fs;
@@ -175,8 +228,13 @@ mod tests {
         fn look(&self, name: &str, arguments: &str) -> Result<String, String> {
             let place =
                 Workplace::new(self.directory.path(), &[self.directory.path().join("private")]);
-            let call = Call::parse(name, arguments).unwrap();
-            look(&place, &call, &CancellationToken::new()).unwrap()
+            let tool = registry::find(&format!("file:{name}")).unwrap();
+            match tool.prepare(&place, arguments).unwrap().work {
+                Work::Look(look) => look(&CancellationToken::new()),
+                Work::Edit(_) | Work::Execute(_) | Work::Impossible(_) => {
+                    panic!("{name} does more than to look")
+                }
+            }
         }
     }
 

@@ -1,7 +1,8 @@
 //! Exact commands, for people and for work without a model. One command per line; texts of more than one line are
 //! between fences, which can be made long enough to hold any text.
 
-use super::tool::Call;
+use crate::tool::LONGEST_SECONDS;
+use serde_json::{Value, json};
 use std::iter::Peekable;
 use std::ops::RangeInclusive;
 
@@ -13,7 +14,23 @@ pub(super) enum Command {
     Help,
     /// Forget the conversation.
     New,
-    Tool(Call),
+    Tool(Wanted),
+}
+
+/// A tool by its name, with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) tool: &'static str,
+    pub(super) arguments: Value,
+}
+
+fn wanted(tool: &'static str, arguments: Value) -> Wanted {
+    Wanted { tool, arguments }
+}
+
+/// A command that a person typed gets the longest timeout, because there is a cancel.
+fn execute(command: &str) -> Wanted {
+    wanted("shell:execute", json!({ "command": command, "seconds": LONGEST_SECONDS }))
 }
 
 /// Whether this is for [`parse`]: a path at the beginning of a sentence is not.
@@ -46,19 +63,20 @@ fn command(line: &str, lines: &mut Lines<'_>) -> Result<Command, String> {
         Some("help") => return Ok(Command::Help),
         Some("new") => return Ok(Command::New),
         Some("read") => read(rest)?,
-        Some("list") => Call::List { path: rest.to_owned() },
+        Some("list") => wanted("file:list", json!({ "path": rest })),
         Some("search") => search(rest)?,
         Some("write") => {
             let path =
-                wanted(rest, "/write needs a path: /write notes.txt, and the text below it")?;
-            Call::Write { path, content: body(lines)? }
+                needed(rest, "/write needs a path: /write notes.txt, and the text below it")?;
+            wanted("file:write", json!({ "path": path, "content": body(lines)? }))
         }
         Some("replace") => replace(rest, lines)?,
         Some("run") if rest.is_empty() => {
             let script = fenced(lines)?;
-            Call::run(script.ok_or("/run needs a command: /run ls -l, or a fenced text below it")?)
+            let missing = "/run needs a command: /run ls -l, or a fenced text below it";
+            execute(&script.ok_or(missing)?)
         }
-        Some("run") => Call::run(rest.to_owned()),
+        Some("run") => execute(rest),
         Some(_) | None => {
             let known = NAMES.map(|name| format!("/{name}")).join(" ");
             return Err(format!("`{name}` is no command; there are {known}"));
@@ -67,19 +85,20 @@ fn command(line: &str, lines: &mut Lines<'_>) -> Result<Command, String> {
     Ok(Command::Tool(call))
 }
 
-fn wanted(text: &str, otherwise: &str) -> Result<String, String> {
+fn needed(text: &str, otherwise: &str) -> Result<String, String> {
     if text.is_empty() { Err(otherwise.to_owned()) } else { Ok(text.to_owned()) }
 }
 
-fn read(rest: &str) -> Result<Call, String> {
+fn read(rest: &str) -> Result<Wanted, String> {
     const EXPECTED: &str = "/read needs a path, and may have lines: /read src/main.rs 10-40";
-    let all = || wanted(rest, EXPECTED).map(|path| Call::Read { path, lines: None });
+    let all = || Ok(wanted("file:read", json!({ "path": needed(rest, EXPECTED)? })));
     let Some((path, last)) = rest.rsplit_once(char::is_whitespace) else { return all() };
     let Some(lines) = range(last) else { return all() };
     if *lines.start() == 0 || lines.is_empty() {
         return Err(format!("there are no lines {last}: lines count from 1; {EXPECTED}"));
     }
-    Ok(Call::Read { path: path.trim_end().to_owned(), lines: Some(lines) })
+    let (from, to) = lines.into_inner();
+    Ok(wanted("file:read", json!({ "path": path.trim_end(), "from": from, "to": to })))
 }
 
 /// `7`, `7-` or `7-9`.
@@ -91,7 +110,7 @@ fn range(text: &str) -> Option<RangeInclusive<usize>> {
     }
 }
 
-fn search(rest: &str) -> Result<Call, String> {
+fn search(rest: &str) -> Result<Wanted, String> {
     const EXPECTED: &str = "/search needs a pattern, in quotes if it has spaces, and may have a path: /search \"fn main\" src";
     let (pattern, path) = match rest.strip_prefix('"') {
         None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
@@ -105,20 +124,20 @@ fn search(rest: &str) -> Result<Call, String> {
             (&quoted[..end], &quoted[end + 1..])
         }
     };
-    let path = path.trim().to_owned();
-    Ok(Call::Search { pattern: wanted(pattern, EXPECTED)?, path })
+    let pattern = needed(pattern, EXPECTED)?;
+    Ok(wanted("file:search", json!({ "pattern": pattern, "path": path.trim() })))
 }
 
-fn replace(rest: &str, lines: &mut Lines<'_>) -> Result<Call, String> {
+fn replace(rest: &str, lines: &mut Lines<'_>) -> Result<Wanted, String> {
     const EXPECTED: &str = "/replace needs a path, `all` behind it if every place is meant, and below it the old and the new text, each between lines of ```";
     let (path, all) = match rest.rsplit_once(char::is_whitespace) {
         Some((path, "all")) => (path.trim_end(), true),
         Some(_) | None => (rest, false),
     };
-    let path = wanted(path, EXPECTED)?;
+    let path = needed(path, EXPECTED)?;
     let old = fenced(lines)?.ok_or(EXPECTED)?;
     let new = fenced(lines)?.ok_or(EXPECTED)?;
-    Ok(Call::Replace { path, old, new, all })
+    Ok(wanted("file:replace", json!({ "path": path, "old": old, "new": new, "all": all })))
 }
 
 /// What a file is to say: a fenced text, or all lines that are left.
@@ -153,8 +172,10 @@ fn fenced(lines: &mut Lines<'_>) -> Result<Option<String>, String> {
 mod tests {
     use super::*;
 
-    fn tool(name: &str, arguments: &serde_json::Value) -> Command {
-        Command::Tool(Call::parse(name, &arguments.to_string()).unwrap())
+    fn tool(name: &str, arguments: &Value) -> Command {
+        let name = format!("file:{name}");
+        let tool = crate::tool::find(&name).unwrap().name;
+        Command::Tool(wanted(tool, arguments.clone()))
     }
 
     #[track_caller]
@@ -170,27 +191,25 @@ mod tests {
 
     #[test]
     fn commands_are_understood() {
-        use serde_json::json;
         check("/help", &[Command::Help]);
-        check("\n/new\n\n/list\n", &[Command::New, tool("list", &json!({}))]);
+        check("\n/new\n\n/list\n", &[Command::New, tool("list", &json!({"path": ""}))]);
         check("/read a b.txt", &[tool("read", &json!({"path": "a b.txt"}))]);
         check("/read a 3-5", &[tool("read", &json!({"path": "a", "from": 3, "to": 5}))]);
         check("/read a 3", &[tool("read", &json!({"path": "a", "from": 3, "to": 3}))]);
-        check("/read a 3-", &[tool("read", &json!({"path": "a", "from": 3}))]);
+        check("/read a 3-", &[tool("read", &json!({"path": "a", "from": 3, "to": usize::MAX}))]);
         check("/list src", &[tool("list", &json!({"path": "src"}))]);
         check("/search x+ src", &[tool("search", &json!({"pattern": "x+", "path": "src"}))]);
         check(
             "/search \"say \"hi\" to\" a b",
             &[tool("search", &json!({"pattern": "say \"hi\" to", "path": "a b"}))],
         );
-        let run = |command: &str| Command::Tool(Call::run(command.to_owned()));
+        let run = |command: &str| Command::Tool(execute(command));
         check("/run ls  -l | wc", &[run("ls  -l | wc")]);
         check("/run\n```sh\ncd a\nls\n```\n/help", &[run("cd a\nls"), Command::Help]);
     }
 
     #[test]
     fn texts_may_hold_anything() {
-        use serde_json::json;
         let write = |content: &str| tool("write", &json!({"path": "a", "content": content}));
         check("/write a", &[write("")]);
         check("/write a\none\n/run x\n\n", &[write("one\n/run x\n\n")]);

@@ -5,7 +5,7 @@
 //! has no writer any more, which is how a gateway that was killed looks from here. The signal that the kernel sends
 //! at the death of a parent is bound to the thread that started the child, and the gateway's threads come and go.
 
-use super::process::tree::{self, Process};
+use super::tree::{self, Process};
 use crate::sandbox::{self, BoxError, Confinement, Next, Way};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, wait};
@@ -27,13 +27,13 @@ const AGAIN: Duration = Duration::from_millis(20);
 /// case that somebody is left nevertheless.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// What a shell says about a command that it cannot start.
-pub(super) const NOT_STARTED: u8 = 127;
+pub(crate) const NOT_STARTED: u8 = 127;
 /// We ourselves could not do our work.
 const NOT_SUPERVISED: u8 = 126;
 
 /// What the agent reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AgentStdin {
+pub enum ProgramStdin {
     /// What the gateway writes.
     Passed,
     /// Nothing; programs that take their prompt as an argument would wait for more.
@@ -41,7 +41,7 @@ pub enum AgentStdin {
 }
 
 /// Runs the command until it and everything that came out of it is gone; the exit code is the command's.
-pub fn supervise(command: &[OsString], stdin: AgentStdin, confinement: Option<&str>) -> ExitCode {
+pub fn supervise(command: &[OsString], stdin: ProgramStdin, confinement: Option<&str>) -> ExitCode {
     match run(command, stdin, confinement) {
         Ok(code) => code,
         Err(err) => {
@@ -111,7 +111,11 @@ fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-fn run(command: &[OsString], stdin: AgentStdin, confinement: Option<&str>) -> io::Result<ExitCode> {
+fn run(
+    command: &[OsString],
+    stdin: ProgramStdin,
+    confinement: Option<&str>,
+) -> io::Result<ExitCode> {
     adopt_orphans()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -147,7 +151,7 @@ fn die_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-fn spawn(command: &[OsString], stdin: AgentStdin, confinement: Option<&str>) -> io::Result<Pid> {
+fn spawn(command: &[OsString], stdin: ProgramStdin, confinement: Option<&str>) -> io::Result<Pid> {
     // By this name the binary is found also when it was replaced meanwhile.
     let own =
         if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
@@ -157,7 +161,7 @@ fn spawn(command: &[OsString], stdin: AgentStdin, confinement: Option<&str>) -> 
         agent.arg("--confinement").arg(confinement);
     }
     agent.arg("--").args(command);
-    if stdin == AgentStdin::Empty {
+    if stdin == ProgramStdin::Empty {
         agent.stdin(Stdio::null());
     }
     // Reaped together with everybody else.
@@ -340,7 +344,7 @@ fn signal_all(signal: Signal) {
     signal_each(&tree::below(getpid()), signal);
 }
 
-pub(super) fn signal_each(processes: &[Process], signal: Signal) {
+pub(crate) fn signal_each(processes: &[Process], signal: Signal) {
     for process in processes {
         // Whoever holds a box together takes everybody in it along, and they are to have their time to leave. It goes
         // with the last of them.

@@ -27,7 +27,7 @@ impl AgentHome {
     }
 
     /// Makes what is missing. Few and small, so it does not matter that it blocks.
-    pub(super) fn make(&self) -> io::Result<()> {
+    pub(crate) fn make(&self) -> io::Result<()> {
         for directory in [self.home(), self.temp.clone()] {
             DirBuilder::new().recursive(true).mode(FOR_NOBODY_ELSE).create(directory)?;
         }
@@ -44,7 +44,7 @@ impl AgentHome {
         Ok(())
     }
 
-    pub(super) fn variables(&self) -> [(OsString, OsString); 2] {
+    pub(crate) fn variables(&self) -> [(OsString, OsString); 2] {
         [("HOME".into(), self.home().into()), ("TMPDIR".into(), self.temp.clone().into())]
     }
 }

@@ -13,7 +13,7 @@ const LOOKS_AT_ORPHANS: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in super::super) struct Process {
     pub(in super::super) pid: Pid,
-    pub(super) group: Pid,
+    pub(crate) group: Pid,
     started: u64,
 }
 

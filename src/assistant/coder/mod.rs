@@ -1,57 +1,48 @@
-//! The code agent that is always there. It lives in this process and speaks the same protocol as all others, so that
-//! the gateway has one way to open, ask, show and stop. A chat model that can call tools drives it, or, with none at
-//! all, exact commands.
+//! The built-in code agent. It speaks the same protocol as all other agents, so that the gateway has one way to open,
+//! ask, show and stop. A chat model that can call tools drives it, or, with none at all, exact commands.
 
 mod command;
 mod connection;
-mod conversation;
-mod edit;
-mod look;
-mod model;
 mod prompt;
-mod shell;
 mod speaker;
-mod tool;
+mod title;
 mod turn;
-mod workplace;
 
-use super::Place;
-use super::program::Program;
+use super::CODER;
+use crate::process::Place;
+use crate::provider::agent::{Guest, InsideAgent, Program, Serving};
 use crate::provider::chat::{self, ChatConfig, ChatRequest, ChatTurn};
 use crate::provider::row::{AgentKind, AgentRow};
-use crate::task;
 use connection::Connection;
+use std::any::Any;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::io::DuplexStream;
-use tokio_util::sync::CancellationToken;
 
 /// What it is called in settings.
 const NAME: &str = "builtin";
 const LABEL: &str = "Built-in agent";
 /// The only mode: it asks before it does anything.
 const ASKS: &str = "ask";
-/// What may be on its way in each direction. Full: the writer waits.
-const STREAM_CAPACITY: usize = 256 * 1024;
 
 /// All that is needed to start it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BuiltIn {
+pub struct Coder {
     /// How the commands that it runs are started; only its label and its environment matter besides.
-    pub(super) program: Arc<Program>,
+    program: Arc<Program>,
     chat: Option<ChatConfig>,
     asking: Asking,
     /// The file in which it keeps the conversation.
     memory: PathBuf,
-    /// Files and directories that are none of its business, even below its place of work.
+    /// Files and directories that are none of its business, even below its workplace.
     private: Vec<PathBuf>,
     texts: Texts,
 }
 
 type Ask = dyn Fn(&ChatConfig, ChatRequest) -> ChatTurn + Send + Sync;
 
-/// How a model is asked: whoever pays for it may look first, and count.
+/// How a model is asked. The session checks the budget first, and counts.
 #[derive(Clone)]
 pub struct Asking(Arc<Ask>);
 
@@ -103,7 +94,7 @@ pub enum Said<'a> {
 
 type Say = dyn Fn(Said<'_>) -> String + Send + Sync;
 
-/// The same in the user's language. Models are told everything in English.
+/// The agent's texts in the user's language. Models are told everything in English.
 #[derive(Clone)]
 pub struct Texts(Arc<Say>);
 
@@ -127,7 +118,7 @@ impl fmt::Debug for Texts {
     }
 }
 
-/// Other words do not make another agent.
+/// Another language does not make another agent.
 impl PartialEq for Texts {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -136,7 +127,7 @@ impl PartialEq for Texts {
 
 impl Eq for Texts {}
 
-impl BuiltIn {
+impl Coder {
     /// `supervisor` is our own binary, `owner` marks every process.
     pub fn new(supervisor: PathBuf, owner: Arc<str>, memory: PathBuf, texts: Texts) -> Self {
         let row = AgentRow {
@@ -149,11 +140,6 @@ impl BuiltIn {
         let program = Arc::new(program);
         let asking = Asking::default();
         Self { program, chat: None, asking, memory, private: Vec::new(), texts }
-    }
-
-    /// What its commands may do, in the words of a program's row.
-    pub fn row(&self) -> &AgentRow {
-        &self.program.row
     }
 
     /// A model that cannot call tools is of no use here.
@@ -178,49 +164,26 @@ impl BuiltIn {
         Arc::make_mut(&mut self.program).row.network = network;
         self
     }
-
-    /// The name of the conversation that an earlier process has left.
-    pub(super) async fn remembered(&self) -> Option<String> {
-        let there = tokio::fs::try_exists(&self.memory).await.unwrap_or(false);
-        there.then(|| NAME.to_owned())
-    }
 }
 
-/// The agent as its host sees it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Guest {
-    leave: CancellationToken,
-    hurry: CancellationToken,
-    gone: CancellationToken,
-}
-
-impl Guest {
-    /// What it has started gets two seconds.
-    pub(super) fn end(&self) {
-        self.leave.cancel();
+impl InsideAgent for Coder {
+    fn program(&self) -> &Arc<Program> {
+        &self.program
     }
 
-    pub(super) fn kill(&self) {
-        self.leave.cancel();
-        self.hurry.cancel();
+    fn memory(&self) -> &Path {
+        &self.memory
     }
 
-    /// Returns when it and everything it started is gone.
-    pub(super) async fn gone(&self) {
-        self.gone.cancelled().await;
+    fn works_on_project(&self) -> bool {
+        CODER.works_on_project
     }
-}
 
-/// Dropping the stream ends it, too.
-pub(super) fn start(agent: &Arc<BuiltIn>, place: &Place) -> (Guest, DuplexStream) {
-    let (ours, theirs) = tokio::io::duplex(STREAM_CAPACITY);
-    let guest = Guest::default();
-    let connection = Connection::new(Arc::clone(agent), place.clone(), theirs, guest.clone());
-    // Also after a panic.
-    let gone = guest.gone.clone().drop_guard();
-    task::spawn("agent-builtin", async move {
-        connection.serve().await;
-        drop(gone);
-    });
-    (guest, ours)
+    fn serve(self: Arc<Self>, place: Place, stream: DuplexStream, guest: Guest) -> Serving {
+        Box::pin(Connection::new(self, place, stream, guest).serve())
+    }
+
+    fn is_same(&self, other: &dyn InsideAgent) -> bool {
+        (other as &dyn Any).downcast_ref::<Self>() == Some(self)
+    }
 }

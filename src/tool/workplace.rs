@@ -13,16 +13,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Larger files are not read.
-pub(super) const LARGEST_FILE: u64 = 4 * 1024 * 1024;
+const LARGEST_FILE: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
-pub(super) struct Workplace {
+pub struct Workplace {
     root: PathBuf,
     private: Vec<PathBuf>,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum WorkplaceError {
+pub enum WorkplaceError {
     #[error("{path} leads outside the place of work; only paths below it can be used")]
     Outside { path: String },
     #[error("{path} belongs to git; use git itself")]
@@ -48,7 +48,7 @@ struct Spot {
 }
 
 impl Workplace {
-    pub(super) fn new(root: &Path, private: &[PathBuf]) -> Self {
+    pub fn new(root: &Path, private: &[PathBuf]) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let root = real(root);
         // A worktree lies in the gateway's own directory. Nothing leads up from there, so what holds it does not count.
@@ -56,17 +56,17 @@ impl Workplace {
         Self { private: private.collect(), root }
     }
 
-    pub(super) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Whether this path, without links, is none of the agent's business.
-    pub(super) fn is_private(&self, path: &Path) -> bool {
+    pub fn is_private(&self, path: &Path) -> bool {
         self.private.iter().any(|private| path.starts_with(private))
     }
 
     /// `None`: there is no such file.
-    pub(super) fn text_if_there(&self, path: &str) -> Result<Option<String>, WorkplaceError> {
+    pub fn text_if_there(&self, path: &str) -> Result<Option<String>, WorkplaceError> {
         match self.text(path) {
             Ok(text) => Ok(Some(text)),
             Err(WorkplaceError::Missing { .. }) => Ok(None),
@@ -74,7 +74,7 @@ impl Workplace {
         }
     }
 
-    pub(super) fn text(&self, path: &str) -> Result<String, WorkplaceError> {
+    pub fn text(&self, path: &str) -> Result<String, WorkplaceError> {
         let bytes = self.bytes(path)?;
         let size = bytes.len();
         let binary = || WorkplaceError::Binary { path: path.to_owned(), size };
@@ -101,7 +101,7 @@ impl Workplace {
     }
 
     /// Writes the file and the directories it needs, if it still says what was there before.
-    pub(super) fn write(
+    pub fn write(
         &self,
         path: &str,
         before: Option<&str>,
@@ -123,7 +123,7 @@ impl Workplace {
 
     /// Whether there is any use in asking for a change. What is git's is used by whoever uses git next, and not in a
     /// box; also by the name of a link that leads there.
-    pub(super) fn check_change(&self, path: &str) -> Result<(), WorkplaceError> {
+    pub fn check_change(&self, path: &str) -> Result<(), WorkplaceError> {
         let real = self.real(&self.open_root()?, path)?;
         if self.is_private(&self.root.join(&real)) {
             return Err(WorkplaceError::Missing { path: path.to_owned() });
@@ -132,7 +132,7 @@ impl Workplace {
     }
 
     /// Where a listing or a search begins, without links.
-    pub(super) fn start(&self, path: &str) -> Result<PathBuf, WorkplaceError> {
+    pub fn start(&self, path: &str) -> Result<PathBuf, WorkplaceError> {
         let below = self.real(&self.open_root()?, path)?;
         check_git(path, &below)?;
         let start = self.root.join(&below);

@@ -1,10 +1,8 @@
 //! The gateway's side of one supervised agent: its pipes, its last words and its end.
 
 use super::line::{LineError, Lines};
-use super::process::tree::{self, Process};
-use super::process::{self, MARK};
-use super::program::Program;
-use super::{AgentHome, AgentStdin, Place};
+use super::tree::{self, Process};
+use super::{AgentHome, Launcher, MARK, Place, ProgramStdin};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::VecDeque;
 use std::io;
@@ -28,7 +26,7 @@ const LAST_WORDS: usize = 4 * 1024;
 
 /// The process; dropping it closes nothing that is not closed already, but its supervisor ends with its stdin.
 #[derive(Debug)]
-pub(super) struct Supervised {
+pub(crate) struct Supervised {
     child: Child,
     pid: Option<Pid>,
     mark: String,
@@ -36,25 +34,25 @@ pub(super) struct Supervised {
 }
 
 #[derive(Debug)]
-pub(super) struct Pipes {
+pub(crate) struct Pipes {
     /// Closing it ends the agent and everything it started.
-    pub(super) stdin: ChildStdin,
-    pub(super) stdout: ChildStdout,
-    pub(super) stderr: Stderr,
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: Stderr,
 }
 
-pub(super) fn spawn(
-    program: &Program,
+pub(crate) fn spawn(
+    launcher: &Launcher,
     command: &[String],
     place: &Place,
-    stdin: AgentStdin,
+    stdin: ProgramStdin,
 ) -> io::Result<(Supervised, Pipes)> {
     let home = place.home.as_ref();
     home.map_or(Ok(()), AgentHome::make)?;
-    let mark = process::fresh_mark(&program.owner);
-    let mut supervisor = Command::new(&program.supervisor);
+    let mark = super::fresh_mark(&launcher.owner);
+    let mut supervisor = Command::new(&launcher.supervisor);
     supervisor.arg("supervise");
-    if stdin == AgentStdin::Empty {
+    if stdin == ProgramStdin::Empty {
         supervisor.arg("--no-input");
     }
     if let Some(confinement) = &place.confinement {
@@ -62,10 +60,10 @@ pub(super) fn spawn(
         supervisor.arg("--confinement").arg(confinement);
     }
     supervisor.arg("--").args(command).current_dir(&place.directory);
-    supervisor.env_clear().envs(program.environment(home)).env(MARK, &mark);
+    supervisor.env_clear().envs(launcher.environment(home)).env(MARK, &mark);
     supervisor.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Not killed on drop: the supervisor has to outlive everybody below it.
-    let mut child = supervisor.process_group(0).spawn().map_err(process::refused)?;
+    let mut child = supervisor.process_group(0).spawn().map_err(super::refused)?;
     let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
     let missing = || io::Error::other("a pipe is missing");
     let pipes = Pipes {
@@ -78,14 +76,14 @@ pub(super) fn spawn(
 
 impl Supervised {
     /// Everything is asked to leave, and killed two seconds later.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.end_by.get_or_insert_with(|| Instant::now() + END_LIMIT);
         self.signal(Signal::TERM);
         self.wake_up();
     }
 
     /// Everything is killed now.
-    pub(super) fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.end_by.get_or_insert_with(|| Instant::now() + END_LIMIT);
         self.signal(Signal::QUIT);
         self.wake_up();
@@ -96,12 +94,12 @@ impl Supervised {
         self.signal(Signal::CONT);
     }
 
-    pub(super) fn interrupt(&self) {
+    pub(crate) fn interrupt(&self) {
         self.signal(Signal::INT);
     }
 
     /// Everybody below the supervisor. Empty, once that has ended.
-    pub(super) async fn family(&self) -> Vec<Process> {
+    pub(crate) async fn family(&self) -> Vec<Process> {
         let Some(supervisor) = self.pid.filter(|_| self.child.id().is_some()) else {
             return Vec::new();
         };
@@ -118,14 +116,14 @@ impl Supervised {
     }
 
     /// Returns when the supervisor has ended. Dropping the future loses nothing.
-    pub(super) async fn exited(&mut self) {
+    pub(crate) async fn exited(&mut self) {
         // One that cannot be waited for is over too.
         let _ = self.child.wait().await;
     }
 
     /// Returns when nothing of the agent is left, which takes a limited time once it was told to end. Dropping the
     /// future loses nothing.
-    pub(super) async fn gone(&mut self) -> Option<ExitStatus> {
+    pub(crate) async fn gone(&mut self) -> Option<ExitStatus> {
         let status = match self.end_by {
             Some(limit) => match timeout_at(limit, self.child.wait()).await {
                 Ok(status) => status.ok(),
@@ -151,7 +149,7 @@ impl Supervised {
             let search = search.clone();
             let swept = tokio::task::spawn_blocking(move || {
                 let left = tree::living(&search);
-                process::signal_all(None, &left, Signal::KILL);
+                super::signal_all(None, &left, Signal::KILL);
                 left.len()
             });
             match swept.await {
@@ -169,7 +167,7 @@ impl Supervised {
 }
 
 /// How a program ended, for people.
-pub(super) fn described(status: Option<ExitStatus>) -> String {
+pub(crate) fn described(status: Option<ExitStatus>) -> String {
     match status.and_then(|status| status.code()) {
         Some(code @ 129..=159) => format!("ended by signal {}", code - 128),
         Some(code) => format!("exit status {code}"),
@@ -179,7 +177,7 @@ pub(super) fn described(status: Option<ExitStatus>) -> String {
 
 /// What an agent writes for people; the last of it is kept.
 #[derive(Debug)]
-pub(super) struct Stderr {
+pub(crate) struct Stderr {
     lines: Option<Lines<ChildStderr>>,
     last: VecDeque<String>,
     size: usize,
@@ -192,17 +190,17 @@ impl Stderr {
     }
 
     /// Of an agent that has none.
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self { lines: None, last: VecDeque::new(), size: 0 }
     }
 
     /// The pipe itself, for those who want all that comes and remember nothing.
-    pub(super) fn into_pipe(self) -> Option<ChildStderr> {
+    pub(crate) fn into_pipe(self) -> Option<ChildStderr> {
         self.lines.map(Lines::into_pipe)
     }
 
     /// The next line; waits for ever when there is none to come. Dropping the future loses nothing.
-    pub(super) async fn next(&mut self) -> String {
+    pub(crate) async fn next(&mut self) -> String {
         while let Some(lines) = &mut self.lines {
             match lines.next().await {
                 Ok(Some(line)) => {
@@ -218,7 +216,7 @@ impl Stderr {
     }
 
     /// Takes what is still there of a program that is gone.
-    pub(super) async fn drain(&mut self, limit: Duration) {
+    pub(crate) async fn drain(&mut self, limit: Duration) {
         let Some(mut lines) = self.lines.take() else { return };
         let until = Instant::now() + limit;
         while let Ok(Ok(Some(line))) = timeout_at(until, lines.next()).await {
@@ -239,7 +237,7 @@ impl Stderr {
     }
 
     /// The last lines, the most recent at the end.
-    pub(super) fn last_words(&self) -> String {
+    pub(crate) fn last_words(&self) -> String {
         let words = self.last.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
         let words: Vec<&str> = words.collect();
         let words = words.join("\n");

@@ -1,13 +1,14 @@
 //! What the agent says while it works on a prompt, in the protocol's words.
 
-use super::super::acp::wire;
 use super::Texts;
-use super::tool::Call;
+use super::title::title;
+use crate::provider::agent::acp::wire;
+use crate::tool::{Call, Change, Output, OutputClosed, Risk, Workplace};
 use agent_client_protocol_schema::v1::{
     ContentBlock, ContentChunk, Diff, PermissionOption, PermissionOptionKind,
     RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
     SessionNotification, SessionUpdate, TextContent, ToolCall, ToolCallContent, ToolCallLocation,
-    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
+    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -68,17 +69,22 @@ impl Speaker {
         format!("tool-{}", self.last_tool)
     }
 
-    /// A tool fails before it has begun, so that nobody takes it for one that went on unasked.
+    /// A call that failed before it began, so it counts as not carried out.
     pub(super) async fn fail(
         &self,
         id: &str,
         call: &Call,
-        place: &Path,
+        place: &Workplace,
         reason: &str,
     ) -> Result<(), Unheard> {
         let why = ContentBlock::Text(TextContent::new(reason));
-        let tool = self.tool(id, call, place);
-        let tool = tool.status(ToolCallStatus::Failed).content(vec![why.into()]);
+        let tool = ToolCall::new(id.to_owned(), title(call, &self.texts))
+            .name(call.tool.name.to_owned())
+            .kind(kind(call.tool.risk))
+            .locations(locations(call, place.root()))
+            .raw_input(call.input.clone())
+            .status(ToolCallStatus::Failed)
+            .content(vec![why.into()]);
         self.update(SessionUpdate::ToolCall(tool)).await
     }
 
@@ -109,18 +115,21 @@ impl Speaker {
         &mut self,
         id: &str,
         call: &Call,
-        diff: Option<Diff>,
-        place: &Path,
+        place: &Workplace,
     ) -> Result<Permission, Unheard> {
+        let diff = |change: &Change| {
+            Diff::new(change.file(place), change.after.clone()).old_text(change.before.clone())
+        };
+        let diff = call.change().map(diff);
         let content: Option<Vec<ToolCallContent>> = diff.map(|diff| vec![diff.into()]);
         let fields = ToolCallUpdateFields::new()
-            .title(call.title(&self.texts))
-            .name(call.name().to_owned())
-            .kind(call.kind())
+            .title(title(call, &self.texts))
+            .name(call.tool.name.to_owned())
+            .kind(kind(call.tool.risk))
             .status(ToolCallStatus::Pending)
             .content(content)
-            .locations(locations(call, place))
-            .raw_input(call.input());
+            .locations(locations(call, place.root()))
+            .raw_input(call.input.clone());
         let options = vec![
             PermissionOption::new(ALLOW, "Allow", PermissionOptionKind::AllowOnce),
             PermissionOption::new(REJECT, "Reject", PermissionOptionKind::RejectOnce),
@@ -136,14 +145,6 @@ impl Speaker {
                 return Ok(decided(answer.result));
             }
         }
-    }
-
-    fn tool(&self, id: &str, call: &Call, place: &Path) -> ToolCall {
-        ToolCall::new(id.to_owned(), call.title(&self.texts))
-            .name(call.name().to_owned())
-            .kind(call.kind())
-            .locations(locations(call, place))
-            .raw_input(call.input())
     }
 
     async fn update(&self, update: SessionUpdate) -> Result<(), Unheard> {
@@ -173,6 +174,28 @@ fn decided(result: Option<Value>) -> Permission {
 }
 
 fn locations(call: &Call, place: &Path) -> Vec<ToolCallLocation> {
-    let at = |path: &str| ToolCallLocation::new(place.join(path)).line(call.line());
-    call.path().map(at).into_iter().collect()
+    let at = |path: &String| ToolCallLocation::new(place.join(path)).line(call.line);
+    call.path.iter().map(at).collect()
+}
+
+fn kind(risk: Risk) -> ToolKind {
+    match risk {
+        Risk::Read => ToolKind::Read,
+        Risk::Search => ToolKind::Search,
+        Risk::Edit => ToolKind::Edit,
+        Risk::Execute => ToolKind::Execute,
+    }
+}
+
+/// Output of one call of a command.
+#[derive(Debug)]
+pub(super) struct CallOutput<'a> {
+    pub(super) speaker: &'a Speaker,
+    pub(super) id: &'a str,
+}
+
+impl Output for CallOutput<'_> {
+    async fn print(&self, piece: &str) -> Result<(), OutputClosed> {
+        self.speaker.tell_output(self.id, piece).await.map_err(|Unheard| OutputClosed)
+    }
 }

@@ -18,7 +18,7 @@ const FRESH: usize = 4;
 const NOT_DONE: &str = "this was not done: the user stopped the run, or the gateway ended";
 
 #[derive(Debug, Default)]
-pub(super) struct Conversation {
+pub struct Conversation {
     messages: Vec<ChatMessage>,
     file: PathBuf,
 }
@@ -54,12 +54,12 @@ struct RowCall {
 }
 
 impl Conversation {
-    pub(super) fn new(file: &Path) -> Self {
+    pub fn new(file: &Path) -> Self {
         Self { messages: Vec::new(), file: file.to_owned() }
     }
 
     /// As an earlier process left it. Lines that cannot be read are passed over. Blocks.
-    pub(super) fn load(file: &Path) -> io::Result<Self> {
+    pub fn load(file: &Path) -> io::Result<Self> {
         let text = fs::read_to_string(file)?;
         let rows = text.lines().filter_map(|line| serde_json::from_str::<Row>(line).ok());
         let messages = rows.map(message).collect();
@@ -68,20 +68,20 @@ impl Conversation {
         Ok(conversation)
     }
 
-    pub(super) fn messages(&self) -> &[ChatMessage] {
+    pub fn messages(&self) -> &[ChatMessage] {
         &self.messages
     }
 
-    pub(super) fn push(&mut self, message: ChatMessage) {
+    pub fn push(&mut self, message: ChatMessage) {
         self.messages.push(message);
     }
 
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.messages.clear();
     }
 
     /// Every call has its result, directly behind it, as all vendors want it.
-    pub(super) fn settle(&mut self) {
+    pub fn settle(&mut self) {
         let mut settled = Vec::with_capacity(self.messages.len());
         let mut open: Vec<ToolCall> = Vec::new();
         for message in self.messages.drain(..) {
@@ -109,7 +109,7 @@ impl Conversation {
     }
 
     /// Forgets the oldest until the rest fits into so many bytes; what is being worked on stays.
-    pub(super) fn fit(&mut self, room: usize) {
+    pub fn fit(&mut self, room: usize) {
         let room = room.min(LARGEST);
         let is_user = |message: &ChatMessage| matches!(message, ChatMessage::User { .. });
         while self.size() > room {
@@ -135,7 +135,7 @@ impl Conversation {
     }
 
     /// Writes everything down; either the old or the new is there, never a half. Blocks.
-    pub(super) fn save(&self) -> io::Result<()> {
+    pub fn save(&self) -> io::Result<()> {
         let mut text = String::new();
         for message in &self.messages {
             text.push_str(&serde_json::to_string(&row(message))?);
@@ -152,7 +152,7 @@ impl Conversation {
     }
 
     /// The same for a thread of its own.
-    pub(super) fn copy(&self) -> Self {
+    pub fn copy(&self) -> Self {
         Self { messages: self.messages.clone(), file: self.file.clone() }
     }
 }

@@ -8,7 +8,7 @@ const READ_SIZE: usize = 64 * 1024;
 
 /// Lines of one pipe.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     pipe: R,
     bytes: BytesMut,
     /// So many bytes at the beginning hold no line end.
@@ -17,7 +17,7 @@ pub(super) struct Lines<R> {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum LineError {
+pub(crate) enum LineError {
     #[error("a line is longer than {} MiB", .longest / (1024 * 1024))]
     TooLong { longest: usize },
     #[error("the output cannot be read: {0}")]
@@ -25,17 +25,17 @@ pub(super) enum LineError {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(pipe: R, longest: usize) -> Self {
+    pub(crate) fn new(pipe: R, longest: usize) -> Self {
         Self { pipe, bytes: BytesMut::new(), searched: 0, longest }
     }
 
     /// What was read already is lost.
-    pub(super) fn into_pipe(self) -> R {
+    pub(crate) fn into_pipe(self) -> R {
         self.pipe
     }
 
     /// The next line without its end; `None`: the pipe is closed. Dropping the future loses nothing.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, LineError> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, LineError> {
         loop {
             if let Some(line) = self.take() {
                 return Ok(Some(line));
@@ -66,13 +66,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// Passes over the beginning of a line that is too long.
-    pub(super) fn discard(&mut self) {
+    pub(crate) fn discard(&mut self) {
         self.bytes.clear();
         self.searched = 0;
     }
 
     /// What came after the last line end.
-    pub(super) fn rest(&self) -> &[u8] {
+    pub(crate) fn rest(&self) -> &[u8] {
         &self.bytes
     }
 }

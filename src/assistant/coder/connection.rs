@@ -1,16 +1,17 @@
 //! The agent's end of the protocol: takes requests line by line, works on one prompt at a time, and hears a cancel
 //! whatever it does.
 
-use super::super::Place;
-use super::super::acp::wire;
-use super::super::line::Lines;
-use super::conversation::Conversation;
 use super::prompt::Prompt;
 use super::speaker::{ANSWER_CAPACITY, Answer, OUTBOX_CAPACITY, Speaker};
-use super::turn::{Halt, Turn};
-use super::workplace::Workplace;
-use super::{ASKS, BuiltIn, Guest, LABEL, NAME};
+use super::turn::Turn;
+use super::{ASKS, Coder, LABEL, NAME};
+use crate::assistant::conversation::Conversation;
+use crate::assistant::work::Halt;
+use crate::process::{Lines, Place};
+use crate::provider::agent::Guest;
+use crate::provider::agent::acp::wire;
 use crate::provider::chat;
+use crate::tool::{Context, Workplace};
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, Implementation, InitializeResponse, LoadSessionResponse, NewSessionResponse,
@@ -34,9 +35,9 @@ const INTERNAL_ERROR: i32 = -32603;
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    agent: Arc<BuiltIn>,
+    agent: Arc<Coder>,
     place: Place,
-    files: Workplace,
+    workplace: Workplace,
     guest: Guest,
     lines: Lines<ReadHalf<DuplexStream>>,
     /// A large message.
@@ -69,12 +70,7 @@ struct Message {
 struct Closed;
 
 impl Connection {
-    pub(super) fn new(
-        agent: Arc<BuiltIn>,
-        place: Place,
-        stream: DuplexStream,
-        guest: Guest,
-    ) -> Self {
+    pub(super) fn new(agent: Arc<Coder>, place: Place, stream: DuplexStream, guest: Guest) -> Self {
         let (source, sink) = tokio::io::split(stream);
         let (messages, outbox) = mpsc::channel(OUTBOX_CAPACITY);
         let (answers, given) = mpsc::channel(ANSWER_CAPACITY);
@@ -87,7 +83,7 @@ impl Connection {
             texts: agent.texts.clone(),
         };
         Self {
-            files: Workplace::new(&place.directory, &agent.private),
+            workplace: Workplace::new(&place.directory, &agent.private),
             place,
             agent,
             guest,
@@ -126,7 +122,7 @@ impl Connection {
             let writes = !self.waiting.is_empty();
             tokio::select! {
                 biased;
-                () = self.guest.leave.cancelled() => return Err(Closed),
+                () = self.guest.leave().cancelled() => return Err(Closed),
                 line = self.lines.next() => {
                     let line = line.ok().flatten().ok_or(Closed)?;
                     if line.len() >= LARGE {
@@ -211,14 +207,17 @@ impl Connection {
         };
         let mut turn = Turn {
             agent: Arc::clone(&self.agent),
-            place: self.place.clone(),
-            workplace: self.files.clone(),
+            context: Context {
+                workplace: self.workplace.clone(),
+                launcher: self.agent.program.launcher(),
+                place: self.place.clone(),
+                stop: CancellationToken::new(),
+                hurry: self.guest.hurry().clone(),
+            },
             speaker,
             conversation,
-            guest: self.guest.clone(),
-            stop: CancellationToken::new(),
         };
-        let stop = turn.stop.clone();
+        let stop = turn.context.stop.clone();
         let end = self.attend(turn.run(Prompt::of(request.prompt)), &stop).await;
         // What was said comes before the end.
         while let Ok(message) = self.outbox.try_recv() {

@@ -1,0 +1,82 @@
+//! Assistants: they answer on a lane from inside the gateway. An assistant is data (prompt and tools) and works in one
+//! loop with a chat model. Which session it works for, who pays and who approves is not known here.
+
+mod coder;
+mod conversation;
+mod work;
+
+pub use coder::{Asking, Coder, Said, Texts};
+pub use conversation::Conversation;
+pub use work::{Brief, End, Halt, Host, work};
+
+use crate::locale::Locale;
+use crate::provider::chat::ToolSpec;
+use crate::tool;
+
+/// An assistant, as far as it is data.
+#[derive(Debug)]
+pub struct Assistant {
+    /// As settings name it.
+    pub name: &'static str,
+    prompt: fn(Locale) -> &'static str,
+    /// Names of the tools that its model may call.
+    tools: &'static [&'static str],
+    /// Whether it works on the project, so that it needs a workplace and backups.
+    pub works_on_project: bool,
+}
+
+/// Answers in the chat.
+pub static GENERAL: Assistant =
+    Assistant { name: "general", prompt: general_prompt, tools: &[], works_on_project: false };
+
+/// The built-in code agent.
+pub static CODER: Assistant = Assistant {
+    name: "coder",
+    prompt: |_| include_str!("../../config/prompts/agent.txt"),
+    tools: &[
+        "file:read",
+        "file:list",
+        "file:search",
+        "file:write",
+        "file:replace",
+        "shell:execute",
+    ],
+    works_on_project: true,
+};
+
+impl Assistant {
+    /// What its model is told first.
+    pub fn prompt(&self, locale: Locale) -> &'static str {
+        (self.prompt)(locale)
+    }
+
+    /// Its tools, as models are told about them.
+    pub fn tools(&self) -> Vec<ToolSpec> {
+        let spec = |described: tool::Description| ToolSpec {
+            name: tool::find(described.tool).map_or_else(String::new, tool::Tool::model_name),
+            description: described.text,
+            schema: described.schema,
+        };
+        tool::descriptions(self.tools).into_iter().map(spec).collect()
+    }
+}
+
+fn general_prompt(locale: Locale) -> &'static str {
+    match locale {
+        Locale::Ja => include_str!("../../config/prompts/chat.ja.txt"),
+        Locale::En => include_str!("../../config/prompts/chat.en.txt"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_of_an_assistant_exists() {
+        for assistant in [&GENERAL, &CODER] {
+            assert_eq!(assistant.tools().len(), assistant.tools.len(), "{}", assistant.name);
+            assert!(!assistant.prompt(Locale::En).is_empty(), "{}", assistant.name);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! One checked call of a tool: what people are shown of it, and what it does once it is allowed.
+
+use super::edit::Change;
+use super::registry::Tool;
+use super::shell::{self, Command};
+use super::workplace::Workplace;
+use crate::process::{Launcher, Place};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::fmt;
+use tokio_util::sync::CancellationToken;
+
+/// What a tool said, or why it did not work.
+pub type Outcome = Result<String, String>;
+
+#[derive(Debug)]
+pub struct Call {
+    pub tool: &'static Tool,
+    /// The arguments as people are shown them, a JSON object.
+    pub input: Value,
+    /// What the call's title names.
+    pub subject: Vec<Subject>,
+    /// The file or directory that it works on.
+    pub path: Option<String>,
+    /// The first line that it reads.
+    pub line: Option<u32>,
+    pub(super) work: Work,
+}
+
+/// A part of a title: the name under which the title's text has it, and its value.
+pub type Subject = (&'static str, String);
+
+pub(super) enum Work {
+    /// Blocks.
+    Look(Box<dyn FnOnce(&CancellationToken) -> Outcome + Send + Sync>),
+    /// Blocks.
+    Edit(Change),
+    Execute(Command),
+    /// Cannot be done, so nobody has to be asked about it.
+    Impossible(String),
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Look(_) => out.write_str("Look"),
+            Self::Edit(change) => change.fmt(out),
+            Self::Execute(command) => command.fmt(out),
+            Self::Impossible(reason) => reason.fmt(out),
+        }
+    }
+}
+
+/// What a call works with.
+#[derive(Debug, Clone)]
+pub struct Context {
+    pub workplace: Workplace,
+    /// Starts the programs of the call, at this place.
+    pub launcher: Launcher,
+    pub place: Place,
+    /// Ends the call.
+    pub stop: CancellationToken,
+    /// Kills what the call has started, without waiting.
+    pub hurry: CancellationToken,
+}
+
+/// Takes what a command prints while it runs.
+pub trait Output: Sync {
+    fn print(&self, piece: &str) -> impl Future<Output = Result<(), OutputClosed>> + Send;
+}
+
+/// Nobody takes the output any more.
+#[derive(Debug)]
+pub struct OutputClosed;
+
+/// Why a call has no outcome.
+#[derive(Debug)]
+pub enum Interrupted {
+    /// It was stopped.
+    Stopped,
+    OutputClosed,
+    /// The gateway is shutting down.
+    Shutdown,
+}
+
+impl Call {
+    /// The change that the call would make to a file.
+    pub fn change(&self) -> Option<&Change> {
+        match &self.work {
+            Work::Edit(change) => Some(change),
+            Work::Look(_) | Work::Execute(_) | Work::Impossible(_) => None,
+        }
+    }
+
+    /// Why the call cannot be done, if that is known before.
+    pub fn impossible(&self) -> Option<&str> {
+        match &self.work {
+            Work::Impossible(reason) => Some(reason),
+            Work::Look(_) | Work::Edit(_) | Work::Execute(_) => None,
+        }
+    }
+
+    /// Does what was allowed. Returns when everything that it started is gone.
+    pub async fn run(
+        self,
+        context: &Context,
+        output: &impl Output,
+    ) -> Result<Outcome, Interrupted> {
+        match self.work {
+            Work::Look(look) => {
+                let stop = context.stop.clone();
+                blocking(move || look(&stop)).await
+            }
+            Work::Edit(change) => {
+                let place = context.workplace.clone();
+                blocking(move || change.make(&place)).await
+            }
+            Work::Execute(command) => shell::run(&command, context, output).await,
+            Work::Impossible(reason) => Ok(Err(reason)),
+        }
+    }
+}
+
+/// Reads the arguments. The error is for the model.
+pub(super) fn arguments<T: DeserializeOwned>(tool: &Tool, text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|err| {
+        format!("the arguments of {} are not as its schema says: {err}", tool.model_name())
+    })
+}
+
+/// A path in a title.
+pub(super) fn shown(path: &str) -> String {
+    if path.is_empty() { ".".to_owned() } else { path.to_owned() }
+}
+
+async fn blocking(work: impl FnOnce() -> Outcome + Send + 'static) -> Result<Outcome, Interrupted> {
+    // A failed join means that the runtime is ending.
+    tokio::task::spawn_blocking(work).await.map_err(|_| Interrupted::Shutdown)
+}
