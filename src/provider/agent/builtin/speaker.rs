@@ -1,6 +1,6 @@
 //! What the agent says while it works on a prompt, in the protocol's words.
 
-use super::super::acp::wire;
+use super::super::acp::{ENGLISH_TITLE, wire};
 use super::Texts;
 use super::tool::Call;
 use agent_client_protocol_schema::v1::{
@@ -125,7 +125,7 @@ impl Speaker {
             PermissionOption::new(ALLOW, "Allow", PermissionOptionKind::AllowOnce),
             PermissionOption::new(REJECT, "Reject", PermissionOptionKind::RejectOnce),
         ];
-        let tool = ToolCallUpdate::new(id.to_owned(), fields);
+        let tool = ToolCallUpdate::new(id.to_owned(), fields).meta(self.english(call));
         let question = RequestPermissionRequest::new(self.session.clone(), tool, options);
         self.last_question += 1;
         let message = wire::call(self.last_question, "session/request_permission", &question);
@@ -144,6 +144,13 @@ impl Speaker {
             .kind(call.kind())
             .locations(locations(call, place))
             .raw_input(call.input())
+            .meta(self.english(call))
+    }
+
+    /// Rules name the tools in English, whatever the session speaks.
+    fn english(&self, call: &Call) -> Map<String, Value> {
+        let title = Value::String(call.english_title(&self.texts));
+        Map::from_iter([(ENGLISH_TITLE.to_owned(), title)])
     }
 
     async fn update(&self, update: SessionUpdate) -> Result<(), Unheard> {

@@ -119,6 +119,15 @@ impl Call {
 
     /// For people, on one line.
     pub(super) fn title(&self, texts: &Texts) -> String {
+        self.titled(|tool, values| texts.say(Said::Title { tool, values }))
+    }
+
+    /// For rules.
+    pub(super) fn english_title(&self, texts: &Texts) -> String {
+        self.titled(|tool, values| texts.say(Said::EnglishTitle { tool, values }))
+    }
+
+    fn titled(&self, say: impl FnOnce(&str, &[(&str, &str)]) -> String) -> String {
         let shown = |path: &str| short(if path.is_empty() { "." } else { path });
         let values = match self {
             Self::Read { path, .. }
@@ -131,7 +140,7 @@ impl Call {
             Self::Run { command, .. } => vec![("command", short(command))],
         };
         let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        texts.say(Said::Title { tool: self.name(), values: &values })
+        say(self.name(), &values)
     }
 
     pub(super) fn input(&self) -> Value {
@@ -292,9 +301,11 @@ mod tests {
     fn a_title_is_one_short_line() {
         let texts = Texts::new(|said| match said {
             Said::Title { tool, values: [(_, value)] } => format!("{tool} {value}"),
-            Said::Title { .. } | Said::Help | Said::NoModel | Said::Phrase(_) => {
-                format!("{said:?}")
-            }
+            Said::Title { .. }
+            | Said::EnglishTitle { .. }
+            | Said::Help
+            | Said::NoModel
+            | Said::Phrase(_) => format!("{said:?}"),
         });
         let run = |command: &str| Call::run(command.to_owned()).title(&texts);
         assert_eq!(run("ls"), "run ls");
