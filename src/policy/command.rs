@@ -193,7 +193,7 @@ pub(super) fn everything(call: &Call, input: &Value) -> Vec<String> {
 }
 
 fn titles(call: &Call) -> impl Iterator<Item = String> {
-    [Some(&call.tool), call.name.as_ref()].into_iter().flatten().cloned()
+    call.titles().map(str::to_owned)
 }
 
 /// By its kind it works on files, looks something up, or only talks.

@@ -216,7 +216,8 @@ mod tests {
     fn found(tool: &str, kind: &str, input: &Value) -> Mentioned {
         let (tool, kind, input_text) = (tool.to_owned(), kind.to_owned(), input.to_string());
         let (id, paths) = (String::new(), Vec::new());
-        let call = Call { id, tool, name: None, kind, input: input_text, unseen: 0, paths };
+        let call =
+            Call { id, tool, english: None, name: None, kind, input: input_text, unseen: 0, paths };
         find(&call, input)
     }
 

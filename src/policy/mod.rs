@@ -32,6 +32,8 @@ pub struct Call {
     pub id: String,
     /// What people read of it; for shells the command line itself is part of it.
     pub tool: String,
+    /// The same in English, where people read another language. Rules may name either.
+    pub english: Option<String>,
     /// What the agent calls the tool, where it tells that besides.
     pub name: Option<String>,
     /// ACP's word for what it does: `read`, `edit`, `execute` and so on.
@@ -47,9 +49,14 @@ pub struct Call {
 impl Call {
     /// All that rules may call it by.
     fn names(&self) -> impl Iterator<Item = &str> {
-        let name = self.name.as_deref();
-        let former = name.and_then(former_name);
-        [Some(&*self.tool), name, former, Some(&*self.kind)].into_iter().flatten()
+        let former = self.name.as_deref().and_then(former_name);
+        self.titles().chain(former).chain([self.kind.as_str()])
+    }
+
+    /// What people read of it, and what its agent calls it.
+    fn titles(&self) -> impl Iterator<Item = &str> {
+        let titles = [Some(&self.tool), self.english.as_ref(), self.name.as_ref()];
+        titles.into_iter().flatten().map(String::as_str)
     }
 }
 

@@ -26,8 +26,7 @@ impl Risk {
 pub(super) fn find<'a>(rows: &'a [Risk], call: &Call) -> Option<&'a Risk> {
     let by_kind = rows.iter().find(|row| row.kinds.contains(&call.kind));
     by_kind.or_else(|| {
-        let mut words = words(&call.tool);
-        words.extend(call.name.iter().flat_map(|name| self::words(name)));
+        let words: Vec<_> = call.titles().flat_map(words).collect();
         rows.iter().find(|row| row.words.iter().any(|word| words.contains(word)))
     })
 }

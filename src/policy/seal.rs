@@ -72,7 +72,7 @@ mod tests {
     fn call(input: &str) -> Call {
         let (tool, kind) = ("Tool".to_owned(), "execute".to_owned());
         let (id, input, paths) = (String::new(), input.to_owned(), Vec::new());
-        Call { id, tool, name: None, kind, input, unseen: 0, paths }
+        Call { id, tool, english: None, name: None, kind, input, unseen: 0, paths }
     }
 
     #[test]

@@ -8,7 +8,8 @@ fn rules() -> Rules {
 
 fn call(tool: &str, kind: &str, input: &str) -> Call {
     let (tool, kind, input) = (tool.into(), kind.into(), input.into());
-    Call { id: String::new(), tool, name: None, kind, input, unseen: 0, paths: Vec::new() }
+    let (id, english, name, paths) = Default::default();
+    Call { id, tool, english, name, kind, input, unseen: 0, paths }
 }
 
 #[track_caller]

@@ -206,5 +206,6 @@ fn texts(language: &Language) -> Texts {
         (Said::NoModel, locale) => locale.say("agent", "no_model", &[]),
         (Said::Phrase(english), locale) => locale.word(english),
         (Said::Title { tool, values }, locale) => locale.say("title", tool, values),
+        (Said::EnglishTitle { tool, values }, _) => Locale::En.say("title", tool, values),
     })
 }

@@ -58,7 +58,7 @@ impl Repository {
         let (kept, mark) = (self.kept("backup")?, self.mark());
         let own = kept.iter().filter_map(|kept| parse(kept, session, &mark));
         let mut backups: Vec<_> = own.collect();
-        backups.sort_by(|one, other| (one.made, &one.name).cmp(&(other.made, &other.name)));
+        backups.sort_by(|one, other| age(one).cmp(&age(other)));
         Ok(backups)
     }
 
@@ -200,6 +200,15 @@ fn label(reason: BackupReason, made: SystemTime) -> String {
         BackupReason::Discard => format!("discard-{micros}"),
         BackupReason::Restore => format!("restore-{micros}"),
     }
+}
+
+/// Commits are dated in whole seconds. The numbers of runs grow, so they order the backups of one second.
+fn age(backup: &Backup) -> (SystemTime, u64, &str) {
+    let run = match backup.reason {
+        BackupReason::Run(run) => run.0,
+        BackupReason::Accept | BackupReason::Discard | BackupReason::Restore => 0,
+    };
+    (backup.made, run, &backup.name)
 }
 
 /// Whose files a backup holds. `None`: it is another project's, or not a backup.

@@ -52,7 +52,9 @@ impl Place {
             Said::Help => "the help".to_owned(),
             Said::NoModel => "no model".to_owned(),
             Said::Phrase(text) => text.to_owned(),
-            Said::Title { tool, values } => Locale::En.say("title", tool, values),
+            Said::Title { tool, values } | Said::EnglishTitle { tool, values } => {
+                Locale::En.say("title", tool, values)
+            }
         });
         let memory = self.data.path().join("conversations/1.jsonl");
         let mut agent = Coder::new(BINARY.into(), "builtin-test".into(), memory, texts)

@@ -6,6 +6,7 @@ use crate::http::delete;
 use crate::panes::Panes;
 use crate::process::Process;
 use crate::support::{BODY, CODE, Client, Frontend, Gateway, Home, KIND, TOKEN, eventually};
+use kakehashi::locale::Locale;
 use serde_json::{Value, json};
 use std::process::Command;
 use std::sync::Arc;
@@ -248,4 +249,31 @@ async fn a_tool_is_denied_by_its_name_whatever_its_title_says() {
     ] {
         assert_eq!(front.ask(1, &format!("ask-call {call}")).await.answer, answer, "{call}");
     }
+}
+
+/// Rules are written once, for sessions of any language.
+#[tokio::test]
+async fn a_rule_names_an_english_title_in_a_japanese_session() {
+    let home = Home::new();
+    let rules = home.data.path().join("rules.toml");
+    let all = include_str!("../../config/policy.toml");
+    let more = "[[deny]]\ntool = \"Write secret*\"\npattern = ''\nreason = \"no secrets\"\n";
+    std::fs::write(&rules, format!("{more}{all}")).unwrap();
+    let settings = format!(
+        "language = \"ja\"\npolicy = \"{}\"\n[settings]\nCODE_AI1_NAME = \"builtin\"\n",
+        rules.display()
+    );
+    let process = Process::start(&home, &settings);
+    let mut front = Panes::open(process.addr, None).await;
+    let refused = front.ask(1, "/write secret.txt\nx").await;
+    let line = refused.lines.iter().find(|line| line.contains("no secrets"));
+    // People still read their own language.
+    let title = Locale::Ja.say("title", "write", &[("path", "secret.txt")]);
+    assert!(line.is_some_and(|line| line.contains(&title)), "{:?}", refused.lines);
+    front.type_in(1, "/write open.txt\nx").await;
+    let question = front.question(1).await;
+    let title = Locale::Ja.say("title", "write", &[("path", "open.txt")]);
+    assert_eq!(question["ツール名"], title, "{question}");
+    front.decide(&question, false).await;
+    front.told(1).await;
 }

@@ -90,6 +90,11 @@ pub enum Said<'a> {
         tool: &'a str,
         values: &'a [(&'a str, &'a str)],
     },
+    /// The title in English, whatever the session speaks.
+    EnglishTitle {
+        tool: &'a str,
+        values: &'a [(&'a str, &'a str)],
+    },
 }
 
 type Say = dyn Fn(Said<'_>) -> String + Send + Sync;

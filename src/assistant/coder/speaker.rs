@@ -1,8 +1,8 @@
 //! What the agent says while it works on a prompt, in the protocol's words.
 
 use super::Texts;
-use super::title::title;
-use crate::provider::agent::acp::wire;
+use super::title::{english_title, title};
+use crate::provider::agent::acp::{ENGLISH_TITLE, wire};
 use crate::tool::{Call, Change, Output, OutputClosed, Risk, Workplace};
 use agent_client_protocol_schema::v1::{
     ContentBlock, ContentChunk, Diff, PermissionOption, PermissionOptionKind,
@@ -83,6 +83,7 @@ impl Speaker {
             .kind(kind(call.tool.risk))
             .locations(locations(call, place.root()))
             .raw_input(call.input.clone())
+            .meta(self.english(call))
             .status(ToolCallStatus::Failed)
             .content(vec![why.into()]);
         self.update(SessionUpdate::ToolCall(tool)).await
@@ -134,7 +135,7 @@ impl Speaker {
             PermissionOption::new(ALLOW, "Allow", PermissionOptionKind::AllowOnce),
             PermissionOption::new(REJECT, "Reject", PermissionOptionKind::RejectOnce),
         ];
-        let tool = ToolCallUpdate::new(id.to_owned(), fields);
+        let tool = ToolCallUpdate::new(id.to_owned(), fields).meta(self.english(call));
         let question = RequestPermissionRequest::new(self.session.clone(), tool, options);
         self.last_question += 1;
         let message = wire::call(self.last_question, "session/request_permission", &question);
@@ -145,6 +146,12 @@ impl Speaker {
                 return Ok(decided(answer.result));
             }
         }
+    }
+
+    /// Rules name the tools in English, whatever the session speaks.
+    fn english(&self, call: &Call) -> Map<String, Value> {
+        let title = Value::String(english_title(call, &self.texts));
+        Map::from_iter([(ENGLISH_TITLE.to_owned(), title)])
     }
 
     async fn update(&self, update: SessionUpdate) -> Result<(), Unheard> {

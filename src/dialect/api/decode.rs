@@ -204,7 +204,8 @@ fn restore(fields: &mut Fields) -> Result<Command, ApiError> {
             return Err(ApiError::BadField { field: "run", expected });
         }
     };
-    let choice = Choice::Restore { point, path: fields.optional_text("path")? };
+    // `null` means every file. The key is required, so that forgetting it does not restore everything.
+    let choice = Choice::Restore { point, path: fields.nullable_text("path")? };
     Ok(Command::Choose { agent: agent(fields)?, choice })
 }
 
@@ -335,6 +336,18 @@ mod tests {
         check(r#"{"type":"unwatch"}"#, Command::WatchFiles { target, wish });
         refused(r#"{"type":"upload","name":"a","data":"*"}"#, "bad_field");
         refused(r#"{"type":"files","list":"x"}"#, "bad_field");
+    }
+
+    #[test]
+    fn a_restore_says_whether_it_is_one_file_or_all() {
+        let (agent, point) = (AgentSlot::ALL[0], RestorePoint::Before(RunId(7)));
+        for (path, expected) in [("null", None), ("\"a.txt\"", Some("a.txt".to_owned()))] {
+            let frame = format!(r#"{{"type":"restore","agent":"agent1","run":7,"path":{path}}}"#);
+            let choice = Choice::Restore { point: point.clone(), path: expected };
+            check(&frame, Command::Choose { agent, choice });
+        }
+        refused(r#"{"type":"restore","agent":"agent1","run":7}"#, "bad_field");
+        refused(r#"{"type":"restore","agent":"agent1","run":7,"path":1}"#, "bad_field");
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub struct Tool {
     pub id: String,
     /// For people, such as "Write a.txt".
     pub title: String,
+    /// The title in English, where `title` is in the user's language: rules may name it. Nobody is shown it.
+    pub english: Option<String>,
     /// The tool's own name, if the agent tells it.
     pub name: Option<String>,
     pub kind: ToolKind,
@@ -35,6 +37,7 @@ impl Tool {
         Self {
             id,
             title,
+            english: None,
             name: None,
             kind: ToolKind::Other,
             status,

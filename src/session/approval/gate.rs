@@ -479,6 +479,7 @@ pub(super) fn call(tool: &Tool) -> Call {
     Call {
         id: tool.id.clone(),
         tool: title(tool).to_owned(),
+        english: tool.english.clone(),
         name: tool.name.clone(),
         kind: kind(tool.kind).to_owned(),
         input: tool.input.as_deref().unwrap_or_default().to_owned(),

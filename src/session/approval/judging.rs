@@ -35,11 +35,11 @@ pub(in crate::session) struct Case {
 impl Case {
     /// The answer if the rules panic over a call: refused.
     fn broken(lane: LaneId, run: RunId, ask: &Ask) -> Self {
-        let tool = ask.tool.title.clone();
+        let (tool, english) = (ask.tool.title.clone(), ask.tool.english.clone());
         let (id, (name, kind, input, unseen, paths)) = (ask.tool.id.clone(), Default::default());
         let reason = "the gate cannot judge this".to_owned();
         let verdict = Verdict { decision: Judged::Deny, level: Level::Critical, reason };
-        let call = Call { id, tool, name, kind, input, unseen, paths };
+        let call = Call { id, tool, english, name, kind, input, unseen, paths };
         let asked = Asked { id: ask.id, tool: ask.tool.id.clone(), seal: Seal::of(&call) };
         Self { lane, run, asked, call, diff: None, verdict }
     }

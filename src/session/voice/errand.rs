@@ -28,6 +28,7 @@ impl Session {
             Ok(Errand { agent, request }) => {
                 let call = Call {
                     tool: name.to_owned(),
+                    english: None,
                     name: None,
                     kind: ERRAND.to_owned(),
                     // Empty: an id would mean a tool call of the agent.

@@ -266,6 +266,23 @@ fn too_many_and_too_old_ones_go() {
     assert_eq!(names(), []);
 }
 
+/// Commits are dated in whole seconds, and as texts `-10` comes before `-9`.
+#[test]
+fn of_the_backups_of_one_second_those_of_the_newest_runs_stay() {
+    let fixture = Fixture::new();
+    let repository = fixture.repository();
+    for run in 8..=11 {
+        repository.back_up(Place::Project, &session(), RunId(run)).unwrap();
+    }
+    let runs = || {
+        let backups = repository.backups(&session()).unwrap();
+        backups.into_iter().map(|backup| backup.reason).collect::<Vec<_>>()
+    };
+    assert_eq!(runs(), [8, 9, 10, 11].map(|run| BackupReason::Run(RunId(run))));
+    assert_eq!(repository.prune_backups(&session(), 2, Duration::from_secs(86_400)), Ok(2));
+    assert_eq!(runs(), [10, 11].map(|run| BackupReason::Run(RunId(run))));
+}
+
 #[test]
 fn a_session_goes_with_all_it_had_and_others_stay() {
     let fixture = Fixture::new();

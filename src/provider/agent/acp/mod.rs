@@ -37,6 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
+pub(crate) use tools::ENGLISH_TITLE;
 use tools::Tools;
 use tracing::{debug, error, info};
 use warmth::Early;

@@ -24,6 +24,8 @@ const EXIT_CODES: [&str; 3] = ["exit_code", "exitCode", "code"];
 /// How bubblewrap says that it could not start a command. Codex has a sandbox of its own, which cannot work in
 /// our box, and tells the exit code of bubblewrap as that of the command.
 const NOT_STARTED: &str = "bwrap: No permissions to create new namespace";
+/// Where the built-in agent tells the English title of a call. From others it is one more name that rules may know.
+pub(crate) const ENGLISH_TITLE: &str = "kakehashi_english_title";
 /// So much new output of a tool that still runs is worth telling.
 const WORTH_TELLING: usize = 4 * 1024;
 
@@ -132,6 +134,9 @@ impl Tools {
         let kept: usize = self.known.iter().map(Entry::size).sum();
         let entry = &mut self.known[at];
         let name = fields.name.take().or_else(|| meta.and_then(told_name));
+        if let Some(title) = meta.and_then(|meta| meta.get(ENGLISH_TITLE)?.as_str()) {
+            entry.tool.english = Some(cut(title.to_owned()));
+        }
         entry.take(fields.name(name), KEPT_WHOLE.saturating_sub(kept - entry.size()));
         if let Some(more) = meta.and_then(|meta| meta.get("terminal_output_delta")).and_then(delta)
         {
