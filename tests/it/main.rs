@@ -21,6 +21,7 @@ mod chat_faults;
 mod chat_gemini;
 mod chat_openai;
 mod choice;
+mod client;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod codex;
 mod comparison;
@@ -28,6 +29,7 @@ mod content;
 mod core_api;
 mod cors;
 mod crash;
+mod cross_dialect;
 mod discovery;
 mod disks;
 mod docs;
