@@ -296,6 +296,8 @@ async fn a_stream_is_for_ones_own_session_only() {
     for (path, local, status) in [
         ("/api/events", true, 400),
         ("/api/events?session=x", true, 400),
+        ("/api/events?session=x&after=soon", true, 400),
+        ("/api/events?session=x&history=-1", true, 400),
         (strange.as_str(), true, 404),
         (strange.as_str(), false, 401),
     ] {
@@ -304,6 +306,17 @@ async fn a_stream_is_for_ones_own_session_only() {
         assert_eq!(reply.status, status, "{path}: {}", reply.body);
         assert_eq!(reply.json()["type"], "error", "{path}");
     }
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_stream_without_a_place_is_told_when_to_come_back() {
+    let gateway = Gateway::start_with(|config| config.limits.sockets = 1).await;
+    let client = ApiClient::open(gateway.addr, json!({})).await;
+    let path = format!("/api/events?session={}", client.session());
+    let reply = get(&path).local().send(gateway.addr).await;
+    assert_eq!((reply.status, &reply.json()["code"]), (503, &json!("too_many_sockets")));
+    assert_eq!(reply.header("retry-after").as_deref(), Some("5"));
     gateway.stop().await;
 }
 

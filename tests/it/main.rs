@@ -9,9 +9,11 @@
 mod acp;
 mod activity;
 mod agreement;
+mod agreement_api;
 mod api;
 mod api_docs;
 mod asyncapi;
+mod asyncapi_api;
 mod backups;
 mod bodies;
 mod breakers;
@@ -45,6 +47,7 @@ mod forks;
 mod fuzz;
 mod gate;
 mod golden;
+mod golden_api;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod goose;
 mod handshake;
@@ -71,6 +74,7 @@ mod rawsocket;
 mod resume;
 mod routing;
 mod runs;
+mod samples;
 mod sandbox;
 mod sandbox_work;
 mod scope;

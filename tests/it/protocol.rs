@@ -1,11 +1,14 @@
-//! `docs/asyncapi.yaml` as validators. Sockets of the tests hold against it whatever they hear, and whatever they
-//! say that the gateway takes.
+//! `docs/asyncapi.yaml` and `docs/asyncapi-api.yaml` as validators. Sockets of the tests hold against them whatever
+//! they hear, and whatever they say that the gateway takes.
 
 use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
+
+/// The channel of the session API in its document.
+pub(crate) const SESSION_API: &str = "session";
 
 /// Which way a packet goes, as the gateway sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +47,12 @@ impl Form {
 /// The WebSocket of AIコア, read and compiled once for all tests.
 pub(crate) fn protocol() -> &'static Protocol {
     static PROTOCOL: LazyLock<Protocol> = LazyLock::new(|| Protocol::read("asyncapi"));
+    &PROTOCOL
+}
+
+/// The WebSocket of the session API, read and compiled once for all tests.
+pub(crate) fn api_protocol() -> &'static Protocol {
+    static PROTOCOL: LazyLock<Protocol> = LazyLock::new(|| Protocol::read("asyncapi-api"));
     &PROTOCOL
 }
 

@@ -2,13 +2,20 @@
 
 use super::aicore::{paths, string, strings};
 use super::{Ask, Client, Codec, Told, What};
+use crate::protocol::{SESSION_API, Way, api_protocol};
 use base64_simd::STANDARD;
-use kakehashi::message::{AgentSlot, Channel, RunOutcome};
+use kakehashi::dialect::api::{ApiDialect, read_hello};
+use kakehashi::dialect::{Dialect, Received};
+use kakehashi::locale::Locale;
+use kakehashi::message::{AgentSlot, Channel, RunOutcome, SessionId};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 
+/// The first frame of a socket is its hello; what follows are commands.
 #[derive(Debug, Default)]
-pub(crate) struct Api;
+pub(crate) struct Api {
+    greeted: bool,
+}
 
 impl Client<Api> {
     /// Says hello with these further keys, and takes the answer.
@@ -55,9 +62,23 @@ impl Codec for Api {
         Some(Told { channel, what: what(frame) })
     }
 
-    fn said(&mut self, _frame: &str) {}
+    fn said(&mut self, frame: &str) {
+        let taken = if self.greeted {
+            let dialect = ApiDialect::new(SessionId::from_random(0), Locale::En, None);
+            dialect.decode(Received::Text(frame)).is_ok()
+        } else {
+            read_hello(frame).is_ok()
+        };
+        if taken {
+            let frame: Value = serde_json::from_str(frame).unwrap();
+            api_protocol().check(SESSION_API, Way::Receive, Self::kind(&frame), &frame);
+            self.greeted = true;
+        }
+    }
 
-    fn heard(&self, _frame: &Value) {}
+    fn heard(&self, frame: &Value) {
+        api_protocol().check(SESSION_API, Way::Send, Self::kind(frame), frame);
+    }
 }
 
 fn what(frame: &Value) -> What {
