@@ -1,7 +1,7 @@
 //! Clients of the session API: a WebSocket that begins with a hello, or server-sent events over HTTP.
 
 use super::AppState;
-use super::body::Parameters;
+use super::body::{BadRequest, Parameters};
 use super::caller::Visitor;
 use super::connection::Heard;
 use super::door::{self, Entered, Unknown};
@@ -19,7 +19,7 @@ use crate::session::{Cursor, Devices, Reader, Role, Step};
 use axum::Router;
 use axum::extract::ws::{Message, WebSocket};
 use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
@@ -32,6 +32,9 @@ use tracing::debug;
 
 /// Sent by a browser's `EventSource` when it reconnects: the order of the last event it received.
 const LAST_EVENT_ID: &str = "last-event-id";
+
+/// Seconds after which a client that found no place may try again.
+const RETRY_AFTER: &str = "5";
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/ws", any(upgrade)).route("/api/events", get(events))
@@ -144,15 +147,16 @@ async fn events(
     Extension(heard): Extension<Heard>,
     Visitor(visitor): Visitor,
     headers: HeaderMap,
-    Parameters(query): Parameters<EventsQuery>,
+    query: Result<Parameters<EventsQuery>, BadRequest>,
 ) -> Response {
     let locale = language::spoken();
+    let query = match query {
+        Ok(Parameters(query)) => query,
+        Err(bad) => return refusal(bad.status, "bad_field", &bad.text),
+    };
     let Some(session) = query.session.as_deref().and_then(SessionName::parse) else {
-        return refusal(
-            StatusCode::BAD_REQUEST,
-            "bad_field",
-            &locale.say("api", "no_session", &[]),
-        );
+        let text = locale.say("api", "no_session", &[]);
+        return refusal(StatusCode::BAD_REQUEST, "bad_field", &text);
     };
     let last = headers.get(LAST_EVENT_ID).and_then(|id| read_id(id.to_str().ok()?));
     let after = query.after.map(|order| Cursor { epoch: None, at: Position(order) });
@@ -184,7 +188,11 @@ fn read_id(id: &str) -> Option<Cursor> {
 
 fn refusal(status: StatusCode, code: &str, text: &str) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json")];
-    (status, headers, api::refusal(code, text)).into_response()
+    let mut response = (status, headers, api::refusal(code, text)).into_response();
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
+    }
+    response
 }
 
 fn stream_of(state: &AppState, entered: Entered, locale: Locale) -> Response {

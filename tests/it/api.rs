@@ -1,9 +1,9 @@
 //! The session API as its clients use it: one connection for everything, over WebSocket or as server-sent events.
 
+use crate::client::{Api, Client};
 use crate::http::get;
-use crate::support::{Gateway, Home, KIND, PATIENCE, TOKEN};
+use crate::support::{Gateway, Home, PATIENCE, TOKEN};
 use crate::texts::english_in;
-use futures_util::{SinkExt, StreamExt};
 use kakehashi::message::SettingValue;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -12,86 +12,9 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 /// One connection of a client.
-pub(crate) struct ApiClient {
-    ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
-    pub(crate) hello: Value,
-}
-
-impl ApiClient {
-    /// Opens the WebSocket and says nothing yet.
-    pub(crate) async fn dial(addr: SocketAddr, token: Option<&str>) -> Self {
-        let mut request = format!("ws://{addr}/api/ws").into_client_request().unwrap();
-        if let Some(token) = token {
-            let value = format!("Bearer {token}").parse().unwrap();
-            request.headers_mut().insert("Authorization", value);
-        }
-        let (ws, _) = tokio_tungstenite::connect_async(request).await.unwrap();
-        Self { ws, hello: Value::Null }
-    }
-
-    pub(crate) async fn open(addr: SocketAddr, more: Value) -> Self {
-        let mut client = Self::dial(addr, Some(TOKEN)).await;
-        let mut hello = json!({"type": "hello", "language": "en"});
-        hello.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        client.send(&hello).await;
-        client.hello = client.next().await;
-        assert_eq!(client.hello["type"], "hello", "{}", client.hello);
-        client
-    }
-
-    pub(crate) fn session(&self) -> String {
-        self.hello["session"].as_str().unwrap().to_owned()
-    }
-
-    pub(crate) async fn send(&mut self, frame: &Value) {
-        self.ws.send(Message::text(frame.to_string())).await.unwrap();
-    }
-
-    /// The next text frame; heartbeats are passed over.
-    pub(crate) async fn next(&mut self) -> Value {
-        loop {
-            match timeout(PATIENCE, self.ws.next()).await.expect("no frame in time") {
-                Some(Ok(Message::Text(text))) => {
-                    let frame: Value = serde_json::from_str(&text).unwrap();
-                    if frame["type"] != "heartbeat" {
-                        return frame;
-                    }
-                }
-                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_))) => {}
-                other => panic!("no frame but {other:?}"),
-            }
-        }
-    }
-
-    /// All frames up to and with the wanted one.
-    pub(crate) async fn collect_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
-        let mut frames = Vec::new();
-        loop {
-            frames.push(self.next().await);
-            if wanted(&frames[frames.len() - 1]) {
-                return frames;
-            }
-        }
-    }
-
-    pub(crate) async fn until(&mut self, kind: &str) -> Value {
-        self.collect_until(|frame| frame["type"] == kind).await.pop().unwrap()
-    }
-
-    async fn closed(&mut self) -> u16 {
-        loop {
-            match timeout(PATIENCE, self.ws.next()).await.expect("no close in time") {
-                Some(Ok(Message::Close(Some(frame)))) => return frame.code.into(),
-                Some(Ok(_)) => {}
-                other => panic!("no close but {other:?}"),
-            }
-        }
-    }
-}
+pub(crate) type ApiClient = Client<Api>;
 
 fn orders(frames: &[Value]) -> Vec<u64> {
     frames.iter().filter_map(|frame| frame["order"].as_u64()).collect()
@@ -127,7 +50,7 @@ async fn one_connection_sees_every_channel_in_one_order() {
 async fn a_connection_goes_on_where_the_last_one_ended() {
     let gateway = Gateway::start().await;
     let mut first = ApiClient::open(gateway.addr, json!({})).await;
-    let session = first.session();
+    let session = first.session().to_owned();
     for text in ["say one", "say two"] {
         first.send(&json!({"type": "send", "to": "agent1", "text": text})).await;
         first.until("run_ended").await;
@@ -138,17 +61,17 @@ async fn a_connection_goes_on_where_the_last_one_ended() {
     let all = orders(&all);
     assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "{all:?}");
     let seen = all[all.len() / 2];
-    let epoch = second.hello["epoch"].clone();
+    let epoch = second.init["epoch"].clone();
     let resumed = json!({"session": session, "after": seen, "epoch": epoch});
     let mut third = ApiClient::open(gateway.addr, resumed).await;
-    assert_eq!(third.hello["resumed"], true);
+    assert_eq!(third.init["resumed"], true);
     let rest = third.collect_until(|frame| frame["type"] == "ready").await;
     let expected: Vec<_> = all.iter().copied().filter(|order| *order > seen).collect();
     assert_eq!(orders(&rest), expected);
     // An epoch that is not the session's: its history from the beginning.
     let strange = json!({"session": session, "after": seen, "epoch": "1"});
     let mut fourth = ApiClient::open(gateway.addr, strange).await;
-    assert_eq!(fourth.hello["resumed"], false);
+    assert_eq!(fourth.init["resumed"], false);
     let rest = fourth.collect_until(|frame| frame["type"] == "ready").await;
     assert_eq!(orders(&rest), all);
     gateway.stop().await;
@@ -214,13 +137,13 @@ async fn mistakes_are_told_and_the_connection_lives() {
         ("{\"type\":\"send\",\"to\":\"moon\",\"text\":\"a\"}", "bad_field"),
         ("{\"type\":\"answer\",\"id\":\"x\",\"approved\":true}", "nothing_to_confirm"),
     ] {
-        client.ws.send(Message::text(frame)).await.unwrap();
+        client.send_raw(Message::text(frame)).await;
         let error = client.until("error").await;
         assert_eq!(error["code"], code, "{frame}: {error}");
         let told = error["message"].as_str().unwrap();
         assert!(!told.is_ascii() && english_in(told).is_none(), "{frame}: {told}");
     }
-    client.ws.send(Message::binary(vec![0, 0])).await.unwrap();
+    client.send_raw(Message::binary(vec![0, 0])).await;
     assert_eq!(client.until("error").await["code"], "no_audio");
     client.send(&json!({"type": "send", "to": "chat", "text": "still there"})).await;
     client.until("reply").await;
@@ -236,13 +159,15 @@ async fn who_may_not_come_in_is_told_why() {
         (Some(TOKEN), json!({"type": "send"}), "no_hello", 3502),
         (Some(TOKEN), json!({"type": "hello", "session": "x"}), "bad_field", 3502),
     ] {
-        let mut client = ApiClient::dial(gateway.addr, token).await;
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        let header = bearer.as_deref().map(|bearer| ("Authorization", bearer));
+        let mut client = ApiClient::dial_as(gateway.addr, header).await;
         client.send(&hello).await;
         assert_eq!(client.next().await["code"], code, "{hello}");
-        assert_eq!(client.closed().await, close, "{hello}");
+        assert_eq!(client.closed().await.0, close, "{hello}");
     }
     // A secret in the hello itself.
-    let mut client = ApiClient::dial(gateway.addr, None).await;
+    let mut client = ApiClient::dial_as(gateway.addr, None).await;
     client.send(&json!({"type": "hello", "token": TOKEN})).await;
     assert_eq!(client.next().await["type"], "hello");
     gateway.stop().await;
@@ -265,8 +190,8 @@ async fn sound_goes_both_ways_in_binary_frames() {
     let mut announced = None;
     let heard = async {
         loop {
-            client.ws.send(Message::binary(chunk.clone())).await.unwrap();
-            match client.ws.next().await.unwrap().unwrap() {
+            client.send_raw(Message::binary(chunk.clone())).await;
+            match client.message().await {
                 Message::Text(text) => {
                     let frame: Value = serde_json::from_str(&text).unwrap();
                     if frame["type"] == "audio" {
@@ -282,20 +207,6 @@ async fn sound_goes_both_ways_in_binary_frames() {
     let announced = announced.expect("each reply is announced before its sound");
     assert_eq!(announced["data"]["rate"], 24000);
     assert!(!pcm.is_empty() && pcm.len() % 2 == 0);
-    gateway.stop().await;
-}
-
-#[tokio::test]
-async fn both_dialects_show_one_session() {
-    let gateway = Gateway::start().await;
-    let mut client = ApiClient::open(gateway.addr, json!({})).await;
-    client.until("ready").await;
-    let session = client.session();
-    let mut pane = crate::support::Client::open(gateway.addr, "1", Some(&session)).await;
-    assert_eq!(pane.session(), session);
-    client.send(&json!({"type": "send", "to": "agent1", "text": "say hello"})).await;
-    pane.until_where(|packet| packet[KIND] == "output_text").await;
-    client.until("run_ended").await;
     gateway.stop().await;
 }
 
@@ -343,7 +254,7 @@ impl Events {
 async fn events_are_streamed_over_http_and_resumed() {
     let gateway = Gateway::start().await;
     let mut client = ApiClient::open(gateway.addr, json!({})).await;
-    let session = client.session();
+    let session = client.session().to_owned();
     client.send(&json!({"type": "send", "to": "agent1", "text": "say one"})).await;
     client.until("run_ended").await;
     let path = format!("/api/events?session={session}");
@@ -388,6 +299,8 @@ async fn a_stream_is_for_ones_own_session_only() {
     for (path, local, status) in [
         ("/api/events", true, 400),
         ("/api/events?session=x", true, 400),
+        ("/api/events?session=x&after=soon", true, 400),
+        ("/api/events?session=x&history=-1", true, 400),
         (strange.as_str(), true, 404),
         (strange.as_str(), false, 401),
     ] {
@@ -400,11 +313,22 @@ async fn a_stream_is_for_ones_own_session_only() {
 }
 
 #[tokio::test]
+async fn a_stream_without_a_place_is_told_when_to_come_back() {
+    let gateway = Gateway::start_with(|config| config.limits.sockets = 1).await;
+    let client = ApiClient::open(gateway.addr, json!({})).await;
+    let path = format!("/api/events?session={}", client.session());
+    let reply = get(&path).local().send(gateway.addr).await;
+    assert_eq!((reply.status, &reply.json()["code"]), (503, &json!("too_many_sockets")));
+    assert_eq!(reply.header("retry-after").as_deref(), Some("5"));
+    gateway.stop().await;
+}
+
+#[tokio::test]
 async fn the_order_survives_a_restart() {
     let home = Arc::new(Home::new());
     let gateway = Gateway::start_at(Arc::clone(&home), |_| ()).await;
     let mut client = ApiClient::open(gateway.addr, json!({})).await;
-    let session = client.session();
+    let session = client.session().to_owned();
     client.send(&json!({"type": "send", "to": "agent1", "text": "say one"})).await;
     let before = client.collect_until(|frame| frame["type"] == "run_ended").await;
     gateway.stop().await;
@@ -412,7 +336,7 @@ async fn the_order_survives_a_restart() {
     let last = orders(&before).pop().unwrap();
     let resumed = json!({"session": session, "after": last});
     let mut client = ApiClient::open(gateway.addr, resumed).await;
-    assert_eq!(client.hello["resumed"], true);
+    assert_eq!(client.init["resumed"], true);
     client.send(&json!({"type": "send", "to": "agent3", "text": "say two"})).await;
     let after = client.collect_until(|frame| frame["type"] == "run_ended").await;
     let all = orders(&after);
@@ -425,7 +349,7 @@ async fn sound_has_a_limit_of_its_own() {
     let gateway = Gateway::start_with(|config| config.limits.audio_frame = 1000).await;
     let mut client = ApiClient::open(gateway.addr, json!({"features": ["audio"]})).await;
     client.until("ready").await;
-    client.ws.send(Message::binary(vec![0; 1002])).await.unwrap();
+    client.send_raw(Message::binary(vec![0; 1002])).await;
     assert_eq!(client.until("error").await["code"], "too_large");
     client.send(&json!({"type": "send", "to": "chat", "text": "still there"})).await;
     client.until("reply").await;
@@ -468,7 +392,7 @@ async fn a_reader_cannot_send() {
 async fn a_page_is_greeted_as_ever_beside_a_client_of_the_whole_session() {
     let gateway = Gateway::start().await;
     let client = ApiClient::open(gateway.addr, json!({})).await;
-    let session = client.session();
+    let session = client.session().to_owned();
     let mut input = crate::support::Client::open(gateway.addr, "input", Some(&session)).await;
     input.until("streaming_started").await;
     gateway.stop().await;

@@ -1,13 +1,16 @@
 //! The page of the session API: its examples run, and its frames are understood.
 
-use crate::api::ApiClient;
+use crate::asyncapi::strings;
+use crate::docs::quoted;
+use crate::golden_api::fixtures;
+use crate::protocol::document;
 use crate::support::{Gateway, TOKEN};
-use kakehashi::dialect::api::{ApiDialect, read_hello};
+use kakehashi::dialect::api::{ApiDialect, client_types, read_hello};
 use kakehashi::dialect::{Dialect, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::SessionId;
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -118,11 +121,7 @@ fn frames_of_the_page_are_understood_and_complete() {
         types.insert(frame["type"].as_str().unwrap().to_owned());
     }
     types.insert("unwatch".to_owned());
-    let code = include_str!("../../src/dialect/api/decode.rs");
-    let (_, body) = code.split_once("match kind.as_str() {").unwrap();
-    let (body, _) = body.split_once("_ => Err").unwrap();
-    let arms = body.lines().filter_map(|line| line.trim().strip_prefix('"')?.split('"').next());
-    assert_eq!(types, arms.map(str::to_owned).collect());
+    assert_eq!(types, client_types().map(str::to_owned).into());
 }
 
 #[test]
@@ -133,23 +132,46 @@ fn the_hello_of_the_page_is_understood() {
     read_hello(&hello).unwrap();
 }
 
-/// Types in the tables and lists of what clients get.
-#[tokio::test]
-async fn every_type_that_is_sent_is_on_the_page() {
+/// The rows of the table with this first heading: the names in the first column, and those in the last.
+fn rows(heading: &str) -> Vec<(BTreeSet<String>, BTreeSet<String>)> {
     let page = page();
-    let code = include_str!("../../src/dialect/api/encode.rs");
-    let events = code.split("=> (\"").skip(1).chain(code.split("            (\"").skip(1));
-    let signals = code.split("passing(\"").skip(1);
-    let names = events.chain(signals).filter_map(|rest| rest.split('"').next());
-    for name in names {
-        assert!(page.contains(&format!("`{name}`")), "{name} is not in docs/api.md");
+    let (_, table) = page.split_once(&format!("\n| {heading} |")).expect(heading);
+    let lines = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let row = |line: &str| {
+        let cells: Vec<_> = line.trim_matches('|').split('|').map(quoted).collect();
+        (cells.first().unwrap().clone(), cells.last().unwrap().clone())
+    };
+    lines.map(row).collect()
+}
+
+/// The types of golden frames with the keys of their `data`, of all frames of a type together.
+fn data_keys(is_wanted: impl Fn(&Value) -> bool) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (_, frame) in fixtures().into_iter().filter(|(name, _)| name.starts_with("server_")) {
+        if let Some(data) = frame["data"].as_object().filter(|_| is_wanted(&frame)) {
+            let kind = frame["type"].as_str().unwrap().to_owned();
+            found.entry(kind).or_default().extend(data.keys().cloned());
+        }
     }
-    // And a client sees them as written there.
-    let gateway = Gateway::start().await;
-    let mut client = ApiClient::open(gateway.addr, json!({})).await;
-    client.send(&json!({"type": "send", "to": "chat", "text": "hello"})).await;
-    let reply = client.until("reply").await;
-    let keys: BTreeSet<_> = reply.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(keys, BTreeSet::from(["at", "channel", "data", "order", "type"]));
-    gateway.stop().await;
+    found
+}
+
+#[test]
+fn every_event_and_signal_is_listed_with_its_data_and_no_other() {
+    for (heading, is_event) in [("event", true), ("signal", false)] {
+        let mut listed = BTreeMap::new();
+        for (names, keys) in rows(heading) {
+            let name = names.into_iter().next().expect(heading);
+            assert!(listed.insert(name.clone(), keys).is_none(), "{name} is listed twice");
+        }
+        let sent = data_keys(|frame| frame["order"].is_u64() == is_event);
+        assert_eq!(listed, sent, "{heading}");
+    }
+}
+
+#[test]
+fn every_error_code_of_the_page_is_in_the_document_and_no_other() {
+    let listed: BTreeSet<String> = rows("code").into_iter().flat_map(|(codes, _)| codes).collect();
+    let document = document("asyncapi-api");
+    assert_eq!(listed, strings(&document["components"]["schemas"]["ErrorCode"]["enum"]));
 }

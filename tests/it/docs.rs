@@ -271,7 +271,7 @@ fn anchors(page: &str) -> BTreeSet<String> {
 }
 
 /// What stands in backquotes.
-fn quoted(text: &str) -> BTreeSet<String> {
+pub(crate) fn quoted(text: &str) -> BTreeSet<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 

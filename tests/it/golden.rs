@@ -1,20 +1,22 @@
 //! Golden frames: the seed's samples word for word, and one frame of every kind that the server sends.
 //! `UPDATE_FIXTURES=1 cargo test golden` writes the latter anew; the page's tests read them too.
 
+use crate::samples::{
+    BACKUP, backups, comparison_row, confirmation, diff_note, file_note, logged, run_summary,
+    tool_note, usage,
+};
 use bytes::Bytes;
 use kakehashi::dialect::aicore::AicoreDialect;
 use kakehashi::dialect::{Dialect, Encoder, Frame, FrameError, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{
-    AgentReport, AgentSet, AgentSlot, AgentState, AudioChunk, BackupList, BackupNote, BackupReason,
-    Branch, CancelScope, ChangeStatus, Channel, Check, CheckWish, Choice, ChoiceKind, Chosen,
-    ChosenOutcome, Command, ComparisonRow, ConfirmId, Confirmation, Confirmed, Conflict, Cost,
-    DecidedBy, Delivery, DiffNote, Entry, Event, EventTime, Features, FileChange, FileList,
-    FileNote, Generation, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope,
-    ListedFile, Notice, Order, Overlap, PlaceKind, PlanStep, PlanStepState, PlaybackAck, Problem,
-    Recorded, ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, RunSummary, Seq,
-    SessionId, Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote, ToolState,
-    TurnTimes, Typed, Usage, WarningLevel, WatchTarget, WatchWish,
+    AgentReport, AgentSet, AgentSlot, AgentState, AudioChunk, Branch, CancelScope, Channel,
+    CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome, Command, ConfirmId, Confirmed, Conflict,
+    DecidedBy, Delivery, Event, Features, FileList, Generation, Inbound, Interruption, KnownList,
+    ListKind, ListRoots, ListScope, ListedFile, Notice, PlanStep, PlanStepState, PlaybackAck,
+    Problem, Recorded, ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SessionId,
+    Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote, ToolState, TurnTimes,
+    Typed, WatchTarget, WatchWish,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -233,21 +235,12 @@ fn unchanged(kind: ListKind, count: usize) -> Delivery {
     Delivery::Passing(Signal::FilesUnchanged { kind, channel: Channel::File, list })
 }
 
-fn logged(channel: Channel, event: Event) -> Delivery {
-    let (seq, order, at) = (Seq(7), Order(70), EventTime(1_772_134_493_000));
-    Delivery::Logged(Arc::new(Entry { channel, seq, order, at, event }))
-}
-
 #[test]
 #[expect(clippy::too_many_lines, reason = "one table")]
 fn every_kind_the_server_sends_has_its_golden_frame() {
     let agent = AgentSlot::ALL[1];
     let pane = Channel::Agent(agent);
-    let note = FileNote {
-        name: "図.png".into(),
-        path: Some("temp/input/20261116.120000.図.png".into()),
-        thumbnail: Some(Bytes::from_static(b"\x89PNG")),
-    };
+    let note = file_note();
     let report = |stage| Event::AgentReport(AgentReport { agent, stage });
     let changed = |by| Event::FilesChanged { paths: vec!["src/main.rs".into()], by, copy_of: None };
     let answer = || "42 \"quoted\"\nlines".to_owned();
@@ -308,20 +301,7 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
             )
         }),
         ("confirm_request", Channel::Input, {
-            let asked = Confirmation {
-                id: ConfirmId::new("c0ffee"),
-                caller: agent.into(),
-                channel: pane,
-                number: 3,
-                call: "call-1".into(),
-                tool: "Write src/main.rs".into(),
-                input: r#"{"path":"src/main.rs"}"#.into(),
-                diff: Some("-old\n+new\n".into()),
-                level: WarningLevel::Warn,
-                reason: "risk: state_modifying".into(),
-                seconds: 300,
-            };
-            logged(Channel::Input, Event::ConfirmAsked(asked))
+            logged(Channel::Input, Event::ConfirmAsked(confirmation(agent)))
         }),
         ("confirm_result", Channel::Input, {
             let (confirmed, by) = (Confirmed::Approved, DecidedBy::User);
@@ -471,78 +451,6 @@ fn what_a_speaker_and_a_talk_key_say_is_understood() {
     }
 }
 
-fn tool_note(state: ToolState) -> ToolNote {
-    ToolNote {
-        id: "call-1".into(),
-        name: "Write src/main.rs".into(),
-        kind: "edit".into(),
-        state,
-        input: Some(r#"{"path":"src/main.rs"}"#.into()),
-        output: Some("12 bytes".into()),
-        error: None,
-        paths: vec!["src/main.rs".into()],
-        ungated: false,
-    }
-}
-
-fn change(path: &str) -> FileChange {
-    let (old_path, status) = (None, ChangeStatus::Modified);
-    FileChange { path: path.into(), old_path, status, added: Some(10), removed: Some(3) }
-}
-
-fn overlaps() -> Vec<Overlap> {
-    vec![Overlap { path: "src/main.rs".into(), agents: AgentSlot::ALL[2].into() }]
-}
-
-fn usage() -> Usage {
-    let cost = Some(Cost { amount: 0.25, currency: "USD".into() });
-    Usage { used: 12_000, size: 200_000, cost }
-}
-
-fn run_summary() -> RunSummary {
-    RunSummary {
-        run: RunId(3),
-        project: Some("/project".into()),
-        place: Some(PlaceKind::Worktree),
-        outcome: RunOutcome::Finished,
-        seconds: 12.34,
-        usage: Some(usage()),
-        files: vec![change("src/main.rs")],
-        more: false,
-        overlaps: overlaps(),
-        left_out: vec!["vendor/lib/".into()],
-    }
-}
-
-const BACKUP: &str = "ws-00000000000000000000000000000000-discard-1772134493000000";
-
-fn backups(agent: AgentSlot) -> BackupList {
-    let note = |name: &str, reason, agent| BackupNote {
-        name: format!("ws-{}-{name}", "0".repeat(32)),
-        reason: Some(reason),
-        made: "2026/02/26 20:44:53".to_owned(),
-        agent,
-    };
-    BackupList {
-        agent: Some(agent),
-        backups: vec![
-            note("discard-1772134493000000", BackupReason::Discard, Some(agent)),
-            note("accept-1772134492000000", BackupReason::Accept, None),
-            note("3", BackupReason::Run(RunId(3)), Some(agent)),
-        ],
-    }
-}
-
-fn diff_note(agent: AgentSlot) -> DiffNote {
-    DiffNote {
-        agent,
-        path: Some("src/main.rs".into()),
-        files: vec![change("src/main.rs")].into(),
-        text: "--- a/src/main.rs\n+++ b/src/main.rs\n".into(),
-        truncated: false,
-    }
-}
-
 #[test]
 fn every_packet_about_agents_has_its_golden_frame() {
     let agent = AgentSlot::ALL[1];
@@ -550,22 +458,6 @@ fn every_packet_about_agents_has_its_golden_frame() {
     let steps = PlanStepState::ALL.map(|state| PlanStep { text: state.name().into(), state });
     let done =
         |kind, outcome| logged(pane, Event::Chosen(Chosen { agent, project: None, kind, outcome }));
-    let row = ComparisonRow {
-        agent,
-        name: "goose".into(),
-        place: PlaceKind::Worktree,
-        run: Some(RunId(3)),
-        outcome: Some(RunOutcome::Finished),
-        seconds: Some(12.34),
-        usage: Some(usage()),
-        files: 1,
-        added: 10,
-        removed: 3,
-        check: Some(Check { code: Some(0), output: "ok".into() }),
-        overlaps: overlaps(),
-        left_out: vec!["vendor/lib/".into()],
-        problem: None,
-    };
     let rows: Vec<(&str, Channel, Delivery)> = vec![
         ("tool", pane, logged(pane, Event::Tool(tool_note(ToolState::Completed)))),
         ("plan", pane, logged(pane, Event::Plan(steps.into()))),
@@ -579,7 +471,7 @@ fn every_packet_about_agents_has_its_golden_frame() {
             Delivery::Passing(Signal::State { agent, note })
         }),
         ("compare", Channel::Chat, {
-            Delivery::Passing(Signal::Compared { rows: vec![row].into() })
+            Delivery::Passing(Signal::Compared { rows: vec![comparison_row(agent)].into() })
         }),
         ("diff", pane, Delivery::Passing(Signal::Diff(Arc::new(diff_note(agent))))),
         ("backups", pane, Delivery::Passing(Signal::Backups(Arc::new(backups(agent))))),

@@ -1,19 +1,14 @@
-//! `docs/asyncapi.yaml` as validators. Sockets of the tests hold against it whatever they hear, and whatever they
-//! say that the gateway takes.
+//! `docs/asyncapi.yaml` and `docs/asyncapi-api.yaml` as validators. Sockets of the tests hold against them whatever
+//! they hear, and whatever they say that the gateway takes.
 
-use crate::support::{CHANNEL, KIND};
 use jsonschema::{Draft, Validator};
-use kakehashi::dialect::aicore::{AicoreDialect, read_connect};
-use kakehashi::dialect::{Dialect, Received};
-use kakehashi::locale::Locale;
-use kakehashi::message::{Channel, SessionId};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-/// Longer frames are uploads; one of a few bytes has the same form and costs less.
-const LONGEST: usize = 1024 * 1024;
+/// The channel of the session API in its document.
+pub(crate) const SESSION_API: &str = "session";
 
 /// Which way a packet goes, as the gateway sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,9 +17,11 @@ pub(crate) enum Way {
     Send,
 }
 
-/// Every packet that the document allows, with what its form must be.
+/// Every packet that a document allows, with what its form must be.
 #[derive(Debug)]
 pub(crate) struct Protocol {
+    /// Name of the document.
+    name: &'static str,
     forms: BTreeMap<(String, Way), BTreeMap<String, Arc<Form>>>,
 }
 
@@ -47,9 +44,15 @@ impl Form {
     }
 }
 
-/// Read and compiled once for all tests.
+/// The WebSocket of AIコア, read and compiled once for all tests.
 pub(crate) fn protocol() -> &'static Protocol {
-    static PROTOCOL: LazyLock<Protocol> = LazyLock::new(|| Protocol::read(&document("asyncapi")));
+    static PROTOCOL: LazyLock<Protocol> = LazyLock::new(|| Protocol::read("asyncapi"));
+    &PROTOCOL
+}
+
+/// The WebSocket of the session API, read and compiled once for all tests.
+pub(crate) fn api_protocol() -> &'static Protocol {
+    static PROTOCOL: LazyLock<Protocol> = LazyLock::new(|| Protocol::read("asyncapi-api"));
     &PROTOCOL
 }
 
@@ -77,7 +80,8 @@ pub(crate) fn validator(document: &Value, schema: &Value) -> Validator {
 }
 
 impl Protocol {
-    fn read(document: &Value) -> Self {
+    fn read(name: &'static str) -> Self {
+        let document = &document(name);
         let mut forms: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         let mut compiled = BTreeMap::new();
         for operation in document["operations"].as_object().unwrap().values() {
@@ -88,14 +92,13 @@ impl Protocol {
                 let form = compiled
                     .entry(target)
                     .or_insert_with(|| Arc::new(Form::read(document, target)));
-                for socket in channel["x-sockets"].as_array().unwrap() {
-                    let kinds =
-                        forms.entry((socket.as_str().unwrap().to_owned(), way)).or_default();
+                for socket in sockets(&operation["channel"], channel) {
+                    let kinds = forms.entry((socket, way)).or_default();
                     kinds.insert(form.kind.clone(), Arc::clone(form));
                 }
             }
         }
-        Self { forms }
+        Self { name, forms }
     }
 
     /// The kinds of packets that go this way on any socket.
@@ -115,7 +118,7 @@ impl Protocol {
     pub(crate) fn check(&self, socket: &str, way: Way, kind: &str, packet: &Value) {
         let allowed = self.forms.get(&(socket.to_owned(), way));
         let Some(form) = allowed.and_then(|kinds| kinds.get(kind)) else {
-            panic!("docs/asyncapi.yaml has no `{kind}` on {socket} ({way:?}): {packet}");
+            panic!("docs/{}.yaml has no `{kind}` on {socket} ({way:?}): {packet}", self.name);
         };
         if let Err(error) = form.validator.validate(packet) {
             let place = error.instance_path().to_string();
@@ -124,51 +127,11 @@ impl Protocol {
     }
 }
 
-/// One socket's view: it knows after the first packet which channel it is.
-#[derive(Debug, Default)]
-pub(crate) struct Witness {
-    own: Option<Channel>,
-}
-
-impl Witness {
-    /// What the gateway does not take may be anything.
-    pub(crate) fn said(&mut self, frame: &str) {
-        if frame.len() > LONGEST {
-            return;
-        }
-        if let Some(own) = self.own {
-            let dialect = AicoreDialect::new(SessionId::from_random(0), own, Locale::Ja);
-            if dialect.decode(Received::Text(frame)).is_ok() {
-                let packet: Value = serde_json::from_str(frame).unwrap();
-                let kind = packet[KIND].as_str().unwrap();
-                protocol().check(socket_name(own), Way::Receive, kind, &packet);
-            }
-        } else if let Ok(connect) = read_connect(frame) {
-            let packet = serde_json::from_str(frame).unwrap();
-            protocol().check(socket_name(connect.channel), Way::Receive, "connect", &packet);
-            self.own = Some(connect.channel);
-        }
-    }
-
-    pub(crate) fn heard(&self, packet: &Value) {
-        let named = packet[CHANNEL].as_str();
-        let own = self.own.map(socket_name);
-        if let (Some(own), Some(named)) = (own, named) {
-            assert_eq!(own, named, "a packet of another channel: {packet}");
-        }
-        // Without a channel it is a packet of the connection, and `input` has all of those.
-        let socket = own.or(named).unwrap_or("input");
-        let kind = packet[KIND].as_str().unwrap_or_else(|| panic!("no kind: {packet}"));
-        protocol().check(socket, Way::Send, kind, packet);
-    }
-}
-
-fn socket_name(channel: Channel) -> &'static str {
-    match channel {
-        Channel::Audio => "audio",
-        Channel::Input => "input",
-        Channel::File => "file",
-        Channel::Chat => "0",
-        Channel::Agent(slot) => ["1", "2", "3", "4"][usize::from(slot.number()) - 1],
+/// The sockets of one channel; a channel that does not list them is one socket of its own name.
+fn sockets(reference: &Value, channel: &Value) -> Vec<String> {
+    let name = reference["$ref"].as_str().and_then(|target| target.rsplit('/').next());
+    match channel["x-sockets"].as_array() {
+        Some(sockets) => sockets.iter().map(|name| name.as_str().unwrap().to_owned()).collect(),
+        None => name.map(str::to_owned).into_iter().collect(),
     }
 }

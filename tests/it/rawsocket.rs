@@ -1,6 +1,6 @@
 //! Sockets whose frames a test reads by hand, when and if it wants to.
 
-use crate::protocol::Witness;
+use crate::client::{Aicore, Codec};
 use crate::support::{KIND, PATIENCE, SESSION, SOCKET_PATH, TOKEN};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(crate) async fn hear(socket: &mut Socket) -> Heard {
             match socket.next().await {
                 Some(Ok(Message::Text(text))) => {
                     let packet = serde_json::from_str(&text).unwrap();
-                    Witness::default().heard(&packet);
+                    Aicore::default().heard(&packet);
                     return Heard::Packet(packet);
                 }
                 Some(Ok(Message::Close(Some(frame)))) => {

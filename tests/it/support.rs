@@ -1,7 +1,6 @@
-//! A gateway on a free port, and a client that speaks to it as a frontend would.
+//! A gateway on a free port, and the sockets of a frontend as they speak to it.
 
-use crate::protocol::Witness;
-use futures_util::{SinkExt, StreamExt};
+use crate::client::{self, Aicore};
 use kakehashi::config::Config;
 use kakehashi::message::SettingValue;
 use kakehashi::server;
@@ -13,13 +12,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::http::HeaderName;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const KIND: &str = "メッセージ識別";
@@ -126,159 +121,7 @@ pub(crate) fn copies(config: &mut Config) {
 }
 
 /// One socket of a frontend.
-#[derive(Debug)]
-pub(crate) struct Client {
-    ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
-    pub(crate) init: Value,
-    /// Whatever goes over this socket is held against the protocol document.
-    witness: Witness,
-    /// How long a packet may take.
-    pub(crate) patience: Duration,
-}
-
-impl Client {
-    /// Opens the WebSocket as the local user and says nothing yet.
-    pub(crate) async fn dial(addr: SocketAddr) -> Self {
-        Self::dial_as(addr, Some(("Authorization", &format!("Bearer {TOKEN}")))).await
-    }
-
-    /// The same with another header, or none.
-    pub(crate) async fn dial_as(addr: SocketAddr, header: Option<(&'static str, &str)>) -> Self {
-        Self::dial_with(addr, header.as_slice()).await
-    }
-
-    pub(crate) async fn dial_with(addr: SocketAddr, headers: &[(&'static str, &str)]) -> Self {
-        let mut request = format!("ws://{addr}{SOCKET_PATH}").into_client_request().unwrap();
-        for (name, value) in headers {
-            let name: HeaderName = name.parse().unwrap();
-            request.headers_mut().insert(name, value.parse().unwrap());
-        }
-        let (ws, _) = tokio_tungstenite::connect_async(request).await.unwrap();
-        Self { ws, init: Value::Null, witness: Witness::default(), patience: PATIENCE }
-    }
-
-    /// Connects as the existing client does, and takes `init`.
-    pub(crate) async fn open(addr: SocketAddr, socket: &str, session: Option<&str>) -> Self {
-        Self::open_with(addr, socket, session, json!({})).await
-    }
-
-    /// The same with further keys in the first packet.
-    pub(crate) async fn open_with(
-        addr: SocketAddr,
-        socket: &str,
-        session: Option<&str>,
-        more: Value,
-    ) -> Self {
-        let mut client = Self::dial(addr).await;
-        let mut connect = json!({"type": "connect", SESSION: session, "ソケット番号": socket});
-        connect.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        client.send(&connect).await;
-        client.init = client.next().await;
-        assert_eq!(client.init[KIND], "init", "{}", client.init);
-        client
-    }
-
-    pub(crate) fn session(&self) -> &str {
-        self.init[SESSION].as_str().unwrap()
-    }
-
-    pub(crate) async fn send(&mut self, packet: &Value) {
-        self.send_raw(Message::text(packet.to_string())).await;
-    }
-
-    pub(crate) async fn send_raw(&mut self, message: Message) {
-        if let Message::Text(text) = &message {
-            self.witness.said(text);
-        }
-        timeout(PATIENCE, self.ws.send(message)).await.unwrap().unwrap();
-    }
-
-    /// The next packet; heartbeats are passed over.
-    pub(crate) async fn next(&mut self) -> Value {
-        let patience = self.patience;
-        let next = async {
-            loop {
-                let packet = self.next_of_any_kind().await;
-                if packet[KIND] != "heartbeat" {
-                    return packet;
-                }
-            }
-        };
-        timeout(patience, next).await.expect("nothing but heartbeats")
-    }
-
-    pub(crate) async fn next_of_any_kind(&mut self) -> Value {
-        loop {
-            match timeout(self.patience, self.ws.next()).await.expect("no packet in time") {
-                Some(Ok(Message::Text(text))) => {
-                    let packet = serde_json::from_str(&text).unwrap();
-                    self.witness.heard(&packet);
-                    return packet;
-                }
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                other => panic!("no packet but {other:?}"),
-            }
-        }
-    }
-
-    /// Whether the gateway reads a text of this many bytes as a whole.
-    pub(crate) async fn takes(&mut self, bytes: usize) -> bool {
-        let sent = self.ws.send(Message::text("x".repeat(bytes))).await.is_ok();
-        sent && matches!(timeout(PATIENCE, self.ws.next()).await, Ok(Some(Ok(_))))
-    }
-
-    /// Passes over packets until one of this kind.
-    pub(crate) async fn until(&mut self, kind: &str) -> Value {
-        self.until_where(|packet| packet[KIND] == kind).await
-    }
-
-    pub(crate) async fn until_where(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
-        self.collect_until(wanted).await.pop().unwrap()
-    }
-
-    /// All packets up to and with the wanted one.
-    pub(crate) async fn collect_until(
-        &mut self,
-        mut wanted: impl FnMut(&Value) -> bool,
-    ) -> Vec<Value> {
-        let mut packets = Vec::new();
-        loop {
-            let packet = self.next().await;
-            let last = wanted(&packet);
-            packets.push(packet);
-            if last {
-                return packets;
-            }
-        }
-    }
-
-    /// Passes over whatever comes until the server closes, and tells its code and reason.
-    pub(crate) async fn closed(&mut self) -> (u16, String) {
-        loop {
-            match timeout(PATIENCE, self.ws.next()).await.expect("no close in time") {
-                Some(Ok(Message::Close(Some(frame)))) => {
-                    return (frame.code.into(), frame.reason.to_string());
-                }
-                Some(Ok(Message::Text(text))) => {
-                    self.witness.heard(&serde_json::from_str(&text).unwrap());
-                }
-                Some(Ok(_)) => {}
-                other => panic!("no close but {other:?}"),
-            }
-        }
-    }
-
-    /// The very next packet, which must be of this kind.
-    pub(crate) async fn nothing_until(&mut self, kind: &str) -> Value {
-        let packet = self.next().await;
-        assert_eq!(packet[KIND], kind, "{packet}");
-        packet
-    }
-
-    pub(crate) async fn close(mut self) {
-        let _ = self.ws.close(None).await;
-    }
-}
+pub(crate) type Client = client::Client<Aicore>;
 
 /// All eight sockets of one session.
 #[derive(Debug)]

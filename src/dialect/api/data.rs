@@ -93,15 +93,16 @@ pub(super) fn files(kind: ListKind, list: Option<&FileList>) -> Value {
     data
 }
 
-pub(super) fn comparison(rows: &[ComparisonRow]) -> Value {
+pub(super) fn comparison(locale: Locale, rows: &[ComparisonRow]) -> Value {
     let check = |check: &Check| json!({"code": check.code, "output": check.output});
     let row = |row: &ComparisonRow| {
+        let problem = row.problem.as_deref().map(|problem| locale.word(problem));
         json!({
             "agent": name::agent(row.agent), "name": row.name, "place": row.place.name(),
             "run": row.run.map(|run| run.0), "outcome": row.outcome.map(|outcome| outcome.name()),
             "seconds": row.seconds, "usage": row.usage.as_ref().map(usage), "files": row.files,
             "added": row.added, "removed": row.removed, "check": row.check.as_ref().map(check),
-            "overlaps": overlaps(&row.overlaps), "left_out": row.left_out, "problem": row.problem,
+            "overlaps": overlaps(&row.overlaps), "left_out": row.left_out, "problem": problem,
         })
     };
     json!({"agents": rows.iter().map(row).collect::<Vec<_>>()})

@@ -1,6 +1,7 @@
 //! Decodes frames of clients into commands. Each frame has a `type`. `request` is the client's own id for a command,
 //! which is then carried out once and acknowledged.
 
+use super::kind::Kind;
 use super::{ApiError, name};
 use crate::dialect::{Fields, Refusal};
 use crate::message::{
@@ -12,6 +13,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use std::time::Duration;
 
+const LONGEST_TEXT: usize = 1024 * 1024;
 const LONGEST_REQUEST: usize = 128;
 /// Clients do not buffer more. A larger number is a mistake, but the report is still useful, so it is clamped.
 const LONGEST_BUFFER_MS: u64 = 600_000;
@@ -38,27 +40,28 @@ pub(super) fn read_sound(rate: Option<u32>, pcm: &Bytes) -> Result<Inbound, Refu
 }
 
 fn command(fields: &mut Fields) -> Result<Command, ApiError> {
-    let kind = fields.text("type")?;
-    match kind.as_str() {
-        "send" => send(fields),
-        "cancel" => cancel(fields),
-        "answer" => answer(fields),
-        "upload" => upload(fields),
-        "files" => files(fields),
-        "watch" => watch(fields, WatchWish::Start),
-        "unwatch" => watch(fields, WatchWish::Stop),
-        "compare" => compare(fields),
-        "diff" => {
+    let name = fields.text("type")?;
+    let kind = Kind::parse(&name);
+    let kind = kind.ok_or_else(|| ApiError::UnknownType(name.chars().take(64).collect()))?;
+    match kind {
+        Kind::Send => send(fields),
+        Kind::Cancel => cancel(fields),
+        Kind::Answer => answer(fields),
+        Kind::Upload => upload(fields),
+        Kind::Files => files(fields),
+        Kind::Watch => watch(fields, WatchWish::Start),
+        Kind::Unwatch => watch(fields, WatchWish::Stop),
+        Kind::Compare => compare(fields),
+        Kind::Diff => {
             Ok(Command::ShowDiff { agent: agent(fields)?, path: fields.optional_text("path")? })
         }
-        "accept" => accept(fields),
-        "discard" => Ok(Command::Choose { agent: agent(fields)?, choice: Choice::Discard }),
-        "restore" => restore(fields),
-        "snapshots" => Ok(Command::ListBackups { agent: optional_agent(fields)? }),
-        "stop_playback" => Ok(Command::StopPlayback),
-        "played" => played(fields),
-        "talk_key" => talk_key(fields),
-        _ => Err(ApiError::UnknownType(kind.chars().take(64).collect())),
+        Kind::Accept => accept(fields),
+        Kind::Discard => Ok(Command::Choose { agent: agent(fields)?, choice: Choice::Discard }),
+        Kind::Restore => restore(fields),
+        Kind::Snapshots => Ok(Command::ListBackups { agent: optional_agent(fields)? }),
+        Kind::StopPlayback => Ok(Command::StopPlayback),
+        Kind::Played => played(fields),
+        Kind::TalkKey => talk_key(fields),
     }
 }
 
@@ -83,8 +86,19 @@ fn send(fields: &mut Fields) -> Result<Command, ApiError> {
         Some(Value::Array(agents)) => Route::AgentsFromChat(several(&agents)?),
         Some(_) | None => return Err(ApiError::BadField { field: "to", expected: RECEIVER }),
     };
-    let text = Typed::on_socket(fields.text("text")?);
-    Ok(Command::SendText { route, text })
+    Ok(Command::SendText { route, text: Typed::on_socket(text(fields)?) })
+}
+
+fn text(fields: &mut Fields) -> Result<String, ApiError> {
+    let text = fields.text("text")?;
+    let expected = |expected| ApiError::BadField { field: "text", expected };
+    if text.trim().is_empty() {
+        return Err(expected("a text that is not empty"));
+    }
+    if text.len() > LONGEST_TEXT {
+        return Err(expected("at most 1 MiB; send longer texts as files"));
+    }
+    Ok(text)
 }
 
 fn receiver(to: &str) -> Result<Route, ApiError> {
@@ -156,12 +170,23 @@ fn files(fields: &mut Fields) -> Result<Command, ApiError> {
     let kind =
         list(fields)?.ok_or(ApiError::BadField { field: "list", expected: "project or recent" })?;
     let scope = if flag(fields, "all")? == Some(true) { ListScope::All } else { ListScope::Usual };
-    let mut known = Fields::from(fields.optional_object("known")?);
+    let mut known = known(fields)?;
     let newest = known.optional_text("newest")?.filter(|newest| !newest.is_empty());
     let count = known.optional_number("count")?;
     let known = count
         .map(|count| KnownList { newest, count: usize::try_from(count).unwrap_or(usize::MAX) });
     Ok(Command::ListFiles { kind, scope, answer_on: Channel::File, known })
+}
+
+/// `null` counts as absent, and an absent key as an empty object.
+fn known(fields: &mut Fields) -> Result<Fields, ApiError> {
+    match fields.take("known") {
+        None | Some(Value::Null) => Ok(Fields::default()),
+        Some(Value::Object(known)) => Ok(Fields::from(known)),
+        Some(_) => {
+            Err(ApiError::BadField { field: "known", expected: "an object with newest and count" })
+        }
+    }
 }
 
 fn watch(fields: &mut Fields, wish: WatchWish) -> Result<Command, ApiError> {
@@ -279,20 +304,20 @@ mod tests {
         assert_eq!(read(frame).unwrap_err().error.code(), code, "{frame}");
     }
 
-    fn text(route: Route) -> Command {
+    fn hi(route: Route) -> Command {
         Command::SendText { route, text: Typed::on_socket("hi".to_owned()) }
     }
 
     #[test]
     fn texts_go_to_chat_live_model_and_agents() {
         let two = AgentSlot::new(2).unwrap();
-        check(r#"{"type":"send","to":"chat","text":"hi"}"#, text(Route::Chat));
+        check(r#"{"type":"send","to":"chat","text":"hi"}"#, hi(Route::Chat));
         let live = Route::Live { echo: Some(Channel::Chat) };
-        check(r#"{"type":"send","to":"live","text":"hi"}"#, text(live));
-        check(r#"{"type":"send","to":"agent2","text":"hi"}"#, text(Route::Agent(two)));
+        check(r#"{"type":"send","to":"live","text":"hi"}"#, hi(live));
+        check(r#"{"type":"send","to":"agent2","text":"hi"}"#, hi(Route::Agent(two)));
         let both: AgentSet = AgentSlot::ALL[..2].iter().copied().collect();
         let frame = r#"{"type":"send","to":["agent1","agent2"],"text":"hi"}"#;
-        check(frame, text(Route::AgentsFromChat(both)));
+        check(frame, hi(Route::AgentsFromChat(both)));
     }
 
     #[test]
@@ -334,6 +359,10 @@ mod tests {
         check(r#"{"type":"watch","list":"recent"}"#, Command::WatchFiles { target, wish });
         let (target, wish) = (WatchTarget::Every, WatchWish::Stop);
         check(r#"{"type":"unwatch"}"#, Command::WatchFiles { target, wish });
+        let (kind, known) = (ListKind::Backup, None);
+        let frame = r#"{"type":"files","list":"project","known":null}"#;
+        check(frame, Command::ListFiles { kind, scope, answer_on, known });
+        refused(r#"{"type":"files","list":"project","known":7}"#, "bad_field");
         refused(r#"{"type":"upload","name":"a","data":"*"}"#, "bad_field");
         refused(r#"{"type":"files","list":"x"}"#, "bad_field");
     }
@@ -369,11 +398,22 @@ mod tests {
             (r#"{"type":7}"#, "bad_field"),
             (r#"{"type":"send","to":"agent9","text":"a"}"#, "bad_field"),
             (r#"{"type":"send","to":"chat"}"#, "bad_field"),
+            (r#"{"type":"send","to":"chat","text":" "}"#, "bad_field"),
             (r#"{"type":"send","to":[],"text":"a"}"#, "bad_field"),
             (r#"{"type":"send","type":"send"}"#, "bad_field"),
         ] {
             refused(frame, code);
         }
+    }
+
+    #[test]
+    fn longer_texts_than_one_mebibyte_are_refused() {
+        let frame = |bytes| {
+            let text = "x".repeat(bytes);
+            format!(r#"{{"type":"send","to":"chat","text":"{text}"}}"#)
+        };
+        assert!(read(&frame(LONGEST_TEXT)).is_ok());
+        refused(&frame(LONGEST_TEXT + 1), "bad_field");
     }
 
     #[test]

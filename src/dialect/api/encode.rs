@@ -114,7 +114,9 @@ pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec
         Signal::AnswerLines { channel, text } => {
             passing("reply_part", *channel, json!({"run": null, "text": text}))
         }
-        Signal::Compared { rows } => passing("comparison", Channel::Chat, data::comparison(rows)),
+        Signal::Compared { rows } => {
+            passing("comparison", Channel::Chat, data::comparison(locale, rows))
+        }
         Signal::Diff(note) => passing("diff", Channel::Agent(note.agent), data::diff(note)),
         Signal::Backups(list) => {
             let channel = list.agent.map_or(Channel::Chat, Channel::Agent);

@@ -6,10 +6,12 @@ mod decode;
 mod encode;
 mod error;
 mod hello;
+mod kind;
 mod name;
 
 pub use error::ApiError;
 pub use hello::{Hello, read_hello};
+pub use kind::client_types;
 
 use super::{Dialect, Encoder, Frame, FrameError, Received, Refusal};
 use crate::locale::Locale;
