@@ -165,7 +165,7 @@ fn only_dialects_say_what_a_user_has_typed() {
         let code = without_tests(&path, &text);
         let is_reader = path.ends_with("decode.rs") && module_of(&path) == "dialect";
         assert_eq!(code.contains("Typed::on_socket"), is_reader, "{}", path.display());
-        let makes_one = code.contains("Typed(") && !path.ends_with("message.rs");
+        let makes_one = code.contains("Typed(") && !path.ends_with("message/typed.rs");
         assert!(!makes_one, "{}: only a dialect makes these", path.display());
     }
 }
