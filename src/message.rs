@@ -13,6 +13,7 @@ mod event;
 mod file;
 mod greeting;
 mod notice;
+mod offer;
 mod order;
 mod playback;
 mod problem;
@@ -21,6 +22,7 @@ mod request;
 mod run;
 mod session;
 mod setting;
+mod settings;
 mod signal;
 mod slots;
 mod sound;
@@ -46,6 +48,7 @@ pub use file::{
 };
 pub use greeting::{Features, Greeting};
 pub use notice::{Notice, SystemNotice};
+pub use offer::{ModelOffer, Offered, OfferedModel, SetupHint};
 pub use order::{Epoch, EventTime, Order, Seq};
 pub use playback::{Generation, Interruption, PlaybackAck, TalkKey, TurnTimes};
 pub use problem::Problem;
@@ -53,11 +56,10 @@ pub use quote::{attached, fenced, one_line};
 pub use request::{ConnectionId, Inbound, RequestNo};
 pub use run::{Run, RunId, RunOrigin, RunOutcome};
 pub use session::{OriginalSession, Principal, SessionId, SessionName};
-pub use setting::{
-    ModelOffer, Offered, OfferedModel, SettingProblem, SettingValue, Settings, SetupHint,
-};
+pub use setting::{AUTO, Setting, SettingChange, SettingProblem};
+pub use settings::{AgentSettings, AssistantName, SessionSettings, WorkplaceChoice};
 pub use signal::{Delivery, Signal, StopReason};
 pub use slots::{AgentSlot, Slots};
-pub use sound::{AudioChunk, Recorded};
+pub use sound::{AudioChunk, ModelRates, Recorded, SampleRate};
 pub use typed::Typed;
 pub use view::{Position, View};

@@ -1,6 +1,6 @@
 //! What a newly attached client says it supports, and what it is told first.
 
-use super::{Controls, Epoch, SessionId, Settings, SetupHint, View};
+use super::{Controls, Epoch, SessionId, SessionSettings, SetupHint, View};
 use std::sync::Arc;
 
 /// Optional features that a client says it supports.
@@ -25,13 +25,13 @@ pub struct Greeting {
     /// Whether the replay continues at the client's cursor. Otherwise it covers the history from the beginning, or as
     /// much as the client asked for.
     pub resumed: bool,
-    /// Whether this is the first socket that sees the input channel since the session was loaded.
-    pub first_input: bool,
+    /// Whether this is the first socket with its view since the session was loaded.
+    pub first: bool,
     pub controls: Controls,
-    pub settings: Arc<Settings>,
+    pub settings: Arc<SessionSettings>,
     pub project: Arc<str>,
-    /// The project's description of itself.
+    /// The project's description of itself, for dialects that show it.
     pub overview: Option<String>,
-    /// Only for the chat.
+    /// For dialects that show it.
     pub setup: Option<SetupHint>,
 }

@@ -14,6 +14,7 @@ mod reader;
 mod record;
 mod removal;
 mod schema;
+mod setting;
 mod summary;
 mod token;
 mod usage;

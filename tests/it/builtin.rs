@@ -6,7 +6,7 @@ use crate::model_server::{ModelServer, Reply};
 use crate::process::Process;
 use crate::support::{BODY, Client, Frontend, Gateway, Home, KIND, SESSION};
 use kakehashi::locale::Locale;
-use kakehashi::message::SettingValue;
+use kakehashi::message::AgentSlot;
 use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, Ask, BuiltIn,
     Decision, Said, Texts, Tool, ToolKind, ToolStatus,
@@ -663,10 +663,8 @@ async fn gateway(models: Vec<ChatModel>) -> Gateway {
 
 fn choose(config: &mut kakehashi::config::Config) {
     config.language = kakehashi::locale::Locale::En;
-    let name = ("CODE_AI1_NAME", SettingValue::Text("builtin".to_owned()));
-    let settings = config.settings.iter().cloned();
-    let settings = settings.map(|row| if row.0 == name.0 { name.clone() } else { row });
-    config.settings = Arc::new(settings.collect());
+    let agents = &mut Arc::make_mut(&mut config.settings).agents;
+    agents[AgentSlot::ALL[0]].name = "builtin".to_owned();
 }
 
 async fn pane(gateway: &Gateway, session: &str) -> Client {

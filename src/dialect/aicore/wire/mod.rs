@@ -15,6 +15,7 @@ mod packet;
 pub(super) mod path;
 mod question;
 mod result;
+mod setting;
 mod sound;
 
 pub(super) use activity::{CostBody, PlanBody, PlanRow, StateBody, ToolBody, UsageBody};
@@ -38,6 +39,8 @@ pub(super) use result::{
     BackupRow, BackupsBody, ChangeRow, CheckRow, ChosenBody, ComparedBody, ComparedRow,
     ConflictRow, DiffBody, OverlapRow, SummaryBody,
 };
+pub use setting::UNSTATED_RATE;
+pub(super) use setting::{AGENT_NAMES, CHAT_NAMES, KEYS, Key, LIVE_NAMES, SCRIPTED};
 pub(super) use sound::{AUDIO_SUFFIX, LONGEST_AUDIO_SUFFIX, TimesBody, audio_prefix, end_audio_of};
 
 /// Path of the WebSocket.
