@@ -4,6 +4,7 @@
 mod agent;
 mod chat;
 mod check;
+mod choice;
 mod confine;
 mod exposure;
 mod found;
@@ -20,21 +21,18 @@ mod webhook;
 
 pub use agent::known_agents;
 pub use check::CheckCommand;
+pub use choice::{BUILT_IN_NAME, SCRIPTED_NAME, chat_model, check_setting, live_models};
 pub use confine::{BoxRules, NoBox, at_home, home};
 pub use exposure::{Exposed, Exposure, reachable};
 pub use found::FoundChat;
 pub use origin::{may_be_host, may_be_origin};
 pub use raw::{Listen, Models};
-pub use settings::{
-    BUILT_IN_NAME, CHAT_SETTING, LIVE_SETTING, PROJECT_SETTING, SCRIPTED_NAME, agent_model_of,
-    chat_model, check_setting, live_models,
-};
 pub use tls::TlsFiles;
 pub use user::{User, check_name};
 pub use vendor::{CHAT_EXAMPLE, LIVE_EXAMPLE, key_variables};
 
 use crate::locale::Locale;
-use crate::message::{OfferedModel, SettingProblem, SettingValue, Settings, SetupHint};
+use crate::message::{AUTO, OfferedModel, SessionSettings, SettingProblem, SetupHint};
 use crate::provider::row::{AgentRow, ChatModel, LiveModel, TurnRules, Webhook};
 use agent::Agent;
 use directories::ProjectDirs;
@@ -115,8 +113,8 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     pub limits: Limits,
     pub files: FileRules,
-    /// All model settings in the order in which they are shown.
-    pub settings: Arc<Settings>,
+    /// The settings that a new session starts with.
+    pub settings: Arc<SessionSettings>,
 }
 
 /// Sizes are in bytes.
@@ -244,8 +242,8 @@ impl Config {
             data: data_directory(&raw.data)?,
             language: raw.language,
             models: raw.models,
-            auto_chat: settings::is_auto(&raw.settings.0, CHAT_SETTING),
-            auto_live: settings::is_auto(&raw.settings.0, LIVE_SETTING),
+            auto_chat: raw.settings.0.chat == AUTO,
+            auto_live: raw.settings.0.live == AUTO,
             found: Arc::default(),
             chat: raw.chat.into_iter().map(|row| row.model(&variable)).collect(),
             live: raw.live.into_iter().map(|row| row.model(&variable)).collect(),
@@ -338,18 +336,23 @@ impl Config {
         self.settle()
     }
 
-    /// Makes every model setting one that can be had, once it is known what there is.
+    /// Checks the settings that sessions start with, once it is known which models exist. `auto` is resolved again
+    /// whenever there is more to choose from.
     fn settle(&mut self) -> Result<(), ConfigError> {
-        let asked = Settings::clone(&self.settings);
-        let settled = asked.into_iter().map(|(name, value)| {
+        let mut asked = SessionSettings::clone(&self.settings);
+        if self.auto_chat {
+            AUTO.clone_into(&mut asked.chat);
+        }
+        if self.auto_live {
+            AUTO.clone_into(&mut asked.live);
+        }
+        let mut settled = asked.clone();
+        for setting in asked.names() {
+            let name = settings::key(&setting).unwrap_or_default();
             let refused = |problem| ConfigError::Setting { name, problem };
-            // "auto" is looked at again whenever there is more to choose from.
-            let auto = (self.auto_chat && name == CHAT_SETTING)
-                || (self.auto_live && name == LIVE_SETTING);
-            let value = if auto { SettingValue::Text("auto".to_owned()) } else { value };
-            check_setting(self, name, Some(value)).map_err(refused)
-        });
-        self.settings = Arc::new(settled.collect::<Result<_, _>>()?);
+            settled.apply(check_setting(self, asked.get(&setting)).map_err(refused)?);
+        }
+        self.settings = Arc::new(settled);
         Ok(())
     }
 
@@ -375,12 +378,8 @@ impl Config {
 
     /// Agents that do what a test says.
     fn script_agents(&mut self) {
-        let scripted = |(name, value): &(&'static str, SettingValue)| {
-            let is_agent = name.starts_with("CODE_AI") && name.ends_with("_NAME");
-            let scripted = SettingValue::Text(SCRIPTED_NAME.to_owned());
-            (*name, if is_agent { scripted } else { value.clone() })
-        };
-        self.settings = Arc::new(self.settings.iter().map(scripted).collect());
+        let agents = &mut Arc::make_mut(&mut self.settings).agents;
+        agents.iter_mut().for_each(|agent| SCRIPTED_NAME.clone_into(&mut agent.name));
     }
 
     /// The defaults on a free port and with scripted agents, for tests.

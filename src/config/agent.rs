@@ -98,7 +98,7 @@ impl TryFrom<RawAgent> for Agent {
                 bad.escape_debug()
             ));
         }
-        if let Some(bad) = raw.models.iter().find(|model| !super::settings::names_a_model(model)) {
+        if let Some(bad) = raw.models.iter().find(|model| !super::choice::names_a_model(model)) {
             return Err(format!("`{}` is not a model", bad.escape_debug()));
         }
         let kind = raw.checked_kind()?;

@@ -1,6 +1,7 @@
 //! Settings as people write them: what is taken, and how mistakes are told.
 
 use super::*;
+use crate::message::{AgentSlot, Setting};
 use crate::provider::row::{ChatKey, ChatKind, Secret};
 
 fn load(text: &str) -> Result<Config, String> {
@@ -67,8 +68,8 @@ fn agents_are_known_by_name() {
     let scripted = format!("models = \"scripted\"\n{row}");
     check_refused(&format!("{scripted}{chosen}"), &format!("{own} scripted"));
     for (file, expected) in [("", "builtin"), (&*scripted, "scripted")] {
-        let name = ("CODE_AI4_NAME", SettingValue::Text(expected.to_owned()));
-        assert!(load(file).unwrap().settings.contains(&name), "{expected}");
+        let settings = load(file).unwrap().settings;
+        assert_eq!(settings.agents[AgentSlot::ALL[3]].name, expected);
     }
     check_refused(&format!("{row}{row}"), "agent `goose` is there twice");
     check_refused(&format!("{row}port = 1"), "DIR/kakehashi.toml:5: ");
@@ -89,7 +90,7 @@ fn a_model_of_an_agent_is_one_that_some_agent_may_have() {
     check_refused(&format!("{command}{chosen}"), "[settings] CODE_AI2_MODEL: ");
     // Nothing is as good as "auto".
     let settings = load("[settings]\nCODE_AI2_MODEL = \"\"").unwrap().settings;
-    assert!(settings.contains(&("CODE_AI2_MODEL", SettingValue::Text("auto".to_owned()))));
+    assert_eq!(settings.agents[AgentSlot::ALL[1]].model, None);
 }
 
 #[test]
@@ -110,9 +111,8 @@ fn a_slot_without_a_name_gets_the_first_agent_that_is_there() {
     ] {
         let named = "[settings]\nCODE_AI2_NAME = \"scripted\"\n";
         let settings = load(&format!("{file}{named}")).unwrap().settings;
-        for (name, expected) in [("CODE_AI1_NAME", expected), ("CODE_AI2_NAME", "scripted")] {
-            let value = SettingValue::Text(expected.to_owned());
-            assert!(settings.contains(&(name, value)), "{expected}: {settings:?}");
+        for (slot, expected) in AgentSlot::ALL.into_iter().zip([expected, "scripted"]) {
+            assert_eq!(settings.agents[slot].name, expected, "{settings:?}");
         }
     }
 }
@@ -219,17 +219,10 @@ fn a_key_in_the_environment_offers_models_behind_all_others() {
     let names = |config: &Config| -> Vec<String> {
         config.chat_rows().into_iter().map(|row| row.name).collect()
     };
-    let chosen = |config: &Config, wanted: &str| {
-        config.settings.iter().find(|(name, _)| *name == wanted).unwrap().1.clone()
-    };
     let config = with("");
     assert_eq!(names(&config), ["ollama:a", "openai", "claude", "gemini"]);
-    assert_eq!(chosen(&config, CHAT_SETTING), SettingValue::Text("ollama:a".to_owned()));
-    assert_eq!(chosen(&config, LIVE_SETTING), SettingValue::Text("openai_live".to_owned()));
-    assert!(
-        check_setting(&config, "CHAT_GEMINI_MODEL", Some(SettingValue::Text("m".to_owned())))
-            .is_ok()
-    );
+    assert_eq!((&*config.settings.chat, &*config.settings.live), ("ollama:a", "openai_live"));
+    check_setting(&config, Setting::ChatModel("gemini".into()).with("m").unwrap()).unwrap();
     let row = "[[chat]]\nname = \"mine\"\nkind = \"anthropic\"\nmodel = \"m\"\nkey = \"ANTHROPIC_API_KEY\"\n";
     assert_eq!(names(&with(row)), ["mine", "ollama:a", "openai", "gemini"]);
     let off = with("models_from_environment = false\n");
@@ -261,7 +254,7 @@ fn another_model_of_a_chat_row_has_a_name() {
         "[[chat]]\nname = \"gemini\"\nkind = \"gemini\"\nmodel = \"m\"\nkey = \"NO_SUCH_KEY\"\n";
     let config = load(row).unwrap();
     let set = |model: &str| {
-        check_setting(&config, "CHAT_GEMINI_MODEL", Some(SettingValue::Text(model.to_owned())))
+        check_setting(&config, Setting::ChatModel("gemini".into()).with(model).unwrap())
     };
     for name in ["auto", "gemini-3.8-flash", "org/model:tag", "..", "a?b#c"] {
         assert!(set(name).is_ok(), "{name}");
@@ -447,5 +440,5 @@ fn a_test_gateway_takes_a_free_port_and_all_defaults() {
     assert_eq!(config.limits.unload, Duration::from_secs(1800));
     assert_eq!(config.files.temp_quota, 2 * 1024 * 1024 * 1024);
     assert_eq!(config.files.temp_age, Duration::from_secs(604_800));
-    assert_eq!(config.settings.len(), 32);
+    assert!(config.settings.agents.iter().all(|agent| agent.name == SCRIPTED_NAME));
 }

@@ -1,23 +1,110 @@
-//! Model settings of a session: their values, why a change is refused, and what can be chosen.
+//! One setting of a session: its name, a new value for it, and why that is refused.
 
-/// Model settings in the order in which they are shown.
-pub type Settings = Vec<(&'static str, SettingValue)>;
+use super::{AgentSlot, AssistantName, WorkplaceChoice};
+use std::borrow::Cow;
 
-#[derive(Debug, Clone, PartialEq)]
-pub enum SettingValue {
-    Text(String),
-    Number(i64),
+/// How people write that they choose nothing: the first model or agent that is available, or a row's own model.
+pub const AUTO: &str = "auto";
+
+/// Names one setting. The settings of a model name its row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setting {
+    Chat,
+    ChatModel(Cow<'static, str>),
+    ChatAssistant,
+    Live,
+    LiveModel(Cow<'static, str>),
+    LiveVoice(Cow<'static, str>),
+    Agent(AgentSlot),
+    AgentModel(AgentSlot),
+    Workplace(AgentSlot),
+    Project,
+}
+
+/// One setting with its new value. A name may be [`AUTO`] until it is checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingChange {
+    Chat(String),
+    ChatModel { row: String, model: Option<String> },
+    ChatAssistant(AssistantName),
+    Live(String),
+    LiveModel { row: String, model: Option<String> },
+    LiveVoice { row: String, voice: Option<String> },
+    Agent { slot: AgentSlot, name: String },
+    AgentModel { slot: AgentSlot, model: Option<String> },
+    Workplace { slot: AgentSlot, choice: WorkplaceChoice },
+    Project(Option<String>),
+}
+
+impl Setting {
+    /// The setting with a value as people write it.
+    pub fn with(&self, value: &str) -> Result<SettingChange, SettingProblem> {
+        let text = value.to_owned();
+        let chosen = Some(text.clone()).filter(|_| value != AUTO);
+        Ok(match self {
+            Self::Chat => SettingChange::Chat(text),
+            Self::ChatModel(row) => {
+                SettingChange::ChatModel { row: row.to_string(), model: chosen }
+            }
+            Self::ChatAssistant => SettingChange::ChatAssistant(AssistantName::new(value)),
+            Self::Live => SettingChange::Live(text),
+            Self::LiveModel(row) => {
+                SettingChange::LiveModel { row: row.to_string(), model: chosen }
+            }
+            Self::LiveVoice(row) => {
+                SettingChange::LiveVoice { row: row.to_string(), voice: chosen }
+            }
+            Self::Agent(slot) => SettingChange::Agent { slot: *slot, name: text },
+            Self::AgentModel(slot) => SettingChange::AgentModel {
+                slot: *slot,
+                model: chosen.filter(|_| !value.is_empty()),
+            },
+            Self::Workplace(slot) => {
+                let mut all = WorkplaceChoice::ALL.into_iter();
+                let choice = all.find(|choice| choice.name() == value);
+                let known = WorkplaceChoice::ALL.map(WorkplaceChoice::name).join(", ");
+                let unknown = SettingProblem::UnknownModel { value: text, known };
+                SettingChange::Workplace { slot: *slot, choice: choice.ok_or(unknown)? }
+            }
+            Self::Project => SettingChange::Project(Some(text).filter(|_| !value.is_empty())),
+        })
+    }
+}
+
+impl SettingChange {
+    pub fn setting(&self) -> Setting {
+        match self {
+            Self::Chat(_) => Setting::Chat,
+            Self::ChatModel { row, .. } => Setting::ChatModel(row.clone().into()),
+            Self::ChatAssistant(_) => Setting::ChatAssistant,
+            Self::Live(_) => Setting::Live,
+            Self::LiveModel { row, .. } => Setting::LiveModel(row.clone().into()),
+            Self::LiveVoice { row, .. } => Setting::LiveVoice(row.clone().into()),
+            Self::Agent { slot, .. } => Setting::Agent(*slot),
+            Self::AgentModel { slot, .. } => Setting::AgentModel(*slot),
+            Self::Workplace { slot, .. } => Setting::Workplace(*slot),
+            Self::Project(_) => Setting::Project,
+        }
+    }
+
+    /// The new value as people write it.
+    pub fn value(&self) -> &str {
+        match self {
+            Self::Chat(name) | Self::Live(name) | Self::Agent { name, .. } => name,
+            Self::ChatAssistant(name) => name.as_str(),
+            Self::ChatModel { model: chosen, .. }
+            | Self::LiveModel { model: chosen, .. }
+            | Self::LiveVoice { voice: chosen, .. }
+            | Self::AgentModel { model: chosen, .. } => chosen.as_deref().unwrap_or(AUTO),
+            Self::Workplace { choice, .. } => choice.name(),
+            Self::Project(project) => project.as_deref().unwrap_or_default(),
+        }
+    }
 }
 
 /// Why a change of a setting is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingProblem {
-    #[error("there is no such setting")]
-    Unknown,
-    #[error("must be a text")]
-    NotText,
-    #[error("must be a whole number")]
-    NotNumber,
     #[error("only the directories of [projects] in the configuration can be chosen")]
     NotListed,
     #[error("`{value}` has no effect with scripted models, only `{only}` is allowed")]
@@ -34,9 +121,6 @@ impl SettingProblem {
     /// For programs; people get the text.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Unknown => "unknown",
-            Self::NotText => "not_text",
-            Self::NotNumber => "not_number",
             Self::NotListed => "not_listed",
             Self::NoEffect { .. } => "no_effect",
             Self::UnknownModel { .. } => "unknown_model",
@@ -44,46 +128,4 @@ impl SettingProblem {
             Self::Unusable { .. } => "unusable",
         }
     }
-}
-
-/// Models that can be chosen, in the order in which they are shown.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ModelOffer {
-    pub chat: Vec<Offered>,
-    pub live: Vec<Offered>,
-    pub voices: Vec<Offered>,
-    pub code: Vec<Offered>,
-    /// Projects that can be chosen: the value of the setting, and a label.
-    pub projects: Vec<(String, String)>,
-}
-
-/// One provider with its models, each a value and a label.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Offered {
-    pub name: String,
-    pub models: Vec<(String, String)>,
-}
-
-/// How to set up other models than the ones that answer now.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SetupHint {
-    /// The configuration file, which may not exist yet.
-    pub file: String,
-    /// An example row for it, of several lines.
-    pub chat_row: String,
-    pub live_row: String,
-    /// Names of environment variables; setting one to a key makes a model available without configuration.
-    pub variables: String,
-    pub offered: Vec<OfferedModel>,
-}
-
-/// A model that is available because its key is in the environment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OfferedModel {
-    /// Name in the settings.
-    pub name: String,
-    /// The vendor's name for it.
-    pub model: String,
-    /// The environment variable with its key.
-    pub variable: String,
 }

@@ -1,8 +1,30 @@
-//! One value for each of the four agents, found by its slot.
+//! The four agents of a session, and one value for each of them, found by its slot.
 
-use super::AgentSlot;
 use std::ops::{Index, IndexMut};
 
+/// One of the four code agents of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AgentSlot(u8);
+
+impl AgentSlot {
+    pub const ALL: [Self; 4] = [Self(1), Self(2), Self(3), Self(4)];
+
+    /// Slots are numbered 1 to 4, as users see them.
+    pub fn new(number: u8) -> Option<Self> {
+        (1..=4).contains(&number).then_some(Self(number))
+    }
+
+    pub fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Position in [`AgentSlot::ALL`].
+    pub(super) fn position(self) -> usize {
+        usize::from(self.0) - 1
+    }
+}
+
+/// One value for each agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Slots<T>([T; AgentSlot::ALL.len()]);
 

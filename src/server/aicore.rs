@@ -12,7 +12,7 @@ use crate::auth::Grant;
 use crate::dialect::aicore::{self, AicoreDialect, Connect, DecodeError, Rejection};
 use crate::dialect::{Dialect, FrameError};
 use crate::locale::Locale;
-use crate::message::{Channel, Epoch, Position, Seq, View};
+use crate::message::{Channel, Epoch, Greeting, Position, Seq, View};
 use crate::metrics::Held;
 use crate::session::{Cursor, Devices, Role};
 use axum::Router;
@@ -95,13 +95,14 @@ async fn meet(
         }
     };
     let entered = door::enter(&state, visitor, &hello(&state, &connect), heard).await;
-    let Entered { session, greeting, reader, terms, place } = match entered {
+    let Entered { session, mut greeting, reader, terms, place } = match entered {
         Ok(entered) => entered,
         Err(refused) => {
             reject(&state, socket, &rejection(refused), locale).await;
             return None;
         }
     };
+    introduce(&state, connect.channel, &mut greeting).await;
     let counted = state.metrics.socket_opened(connect.channel);
     terms.heard.set_free();
     let dialect = AicoreDialect::new(session.id().clone(), connect.channel, locale);
@@ -109,6 +110,16 @@ async fn meet(
     let encoder = dialect.encoder();
     let connection = Connection { socket, dialect, encoder, session, greeting, reader, terms };
     Some(Talk { talking: Box::pin(connection.run()), place, counted })
+}
+
+/// The welcome texts of two channels say more than any other greeting.
+async fn introduce(state: &AppState, channel: Channel, greeting: &mut Greeting) {
+    match channel {
+        _ if greeting.resumed => {}
+        Channel::Input => greeting.overview = state.registry.overview().await,
+        Channel::Chat => greeting.setup = Some(state.config.setup_hint()),
+        Channel::Audio | Channel::File | Channel::Agent(_) => {}
+    }
 }
 
 async fn reject(state: &AppState, mut socket: WebSocket, rejection: &Rejection, locale: Locale) {

@@ -169,7 +169,7 @@ impl Ask {
     async fn settings(&self, principal: &Principal) -> Result<Answer, Answer> {
         let request = http::read_settings(self.locale, &self.body)?;
         let restart = request.restart;
-        if request.changes.is_empty() {
+        if request.count == 0 {
             return Err(match restart {
                 Restart::Asked => http::restart_refused(self.locale),
                 Restart::NotAsked => http::no_settings(self.locale),
@@ -177,11 +177,18 @@ impl Ask {
         }
         let id = request.session.ok_or_else(|| http::session_refused(self.locale))?;
         let session = self.open(principal, Some(id)).await?;
-        let count = request.changes.len();
-        match self.state.registry.change_settings(&session, request.changes).await {
+        let (registry, count, problems) = (&self.state.registry, request.count, request.problems);
+        let changed = if problems.is_empty() {
+            registry.change_settings(&session, request.changes).await.map(drop)
+        } else {
+            // The answer names everything that is wrong at once.
+            let others = registry.refusals(&session, request.changes).await;
+            others.and_then(|others| Err(SettingsError::Refused(others)))
+        };
+        match changed {
             Ok(()) => Ok(http::settings_changed(self.locale, count, restart)),
-            Err(SettingsError::Refused(reasons)) => {
-                Err(http::settings_refused(self.locale, &reasons))
+            Err(SettingsError::Refused(others)) => {
+                Err(http::settings_refused(self.locale, &problems, others))
             }
             Err(err @ SettingsError::Closed(_)) => Err(self.trouble(&err)),
         }

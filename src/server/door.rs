@@ -7,7 +7,7 @@ use super::socket::Terms;
 use super::sockets::{Crowded, SocketPlace};
 use crate::auth::Grant;
 use crate::locale::Locale;
-use crate::message::{Channel, Features, Greeting, Principal, SessionName, View};
+use crate::message::{Features, Greeting, Principal, SessionName, View};
 use crate::session::{
     Attach, AttachError, Cursor, Devices, OpenError, Reader, Role, SessionHandle,
 };
@@ -174,10 +174,7 @@ pub(super) async fn enter(
     let opened = opened.unwrap_or_else(|_| Err(stalled()));
     // The damage may have been found by this very attempt.
     let opened = opened.map_err(|refused| damaged(state).unwrap_or(refused));
-    let (session, mut greeting, reader) = opened?;
-    if hello.view == View::One(Channel::Input) && !greeting.resumed {
-        greeting.overview = state.registry.overview().await;
-    }
+    let (session, greeting, reader) = opened?;
     let terms = Terms {
         connection: place.connection,
         role: hello.role,

@@ -26,7 +26,7 @@ use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::assistant;
 use crate::files::Files;
 use crate::message::{
-    Channel, Entry, Epoch, Event, EventTime, Principal, Problem, SessionId, Settings, Signal,
+    Channel, Entry, Epoch, Event, EventTime, Principal, Problem, SessionId, SessionSettings, Signal,
 };
 use crate::metrics::Held;
 use crate::process::Place;
@@ -53,7 +53,7 @@ pub(super) struct Session {
     pub(super) id: SessionId,
     pub(super) key: SessionKey,
     pub(super) principal: Principal,
-    pub(super) settings: Arc<Settings>,
+    pub(super) settings: Arc<SessionSettings>,
     /// Tells handles and readers which project the session works on; the same files as in `env`.
     pub(super) workplace: watch::Sender<Files>,
     pub(super) epoch: Epoch,

@@ -22,7 +22,7 @@ pub use keeping::archive::Archive;
 pub use keeping::erase::forget_agents;
 pub use keeping::library::{Handout, HandoutError, LibraryError, file_limits};
 pub use keeping::sessions::KeepingError;
-pub use keeping::settings::SettingsError;
+pub use keeping::settings::{Refusal, SettingsError};
 pub use registry::{OpenError, Registry, StartError};
 pub use sockets::audience::{Devices, Role};
 pub use sockets::reader::{Reader, ReaderEnd, Step};

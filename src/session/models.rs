@@ -6,9 +6,7 @@ use super::{Env, Registry};
 use crate::assistant::{Asking, Coder, Said, Texts};
 use crate::config::{self, Models};
 use crate::locale::Locale;
-use crate::message::{
-    AgentSlot, ModelOffer, Offered, Principal, SessionId, SettingValue, Settings,
-};
+use crate::message::{AUTO, AgentSlot, ModelOffer, Offered, Principal, SessionId, SessionSettings};
 use crate::process::{self, Launcher};
 use crate::provider::agent::{AgentConfig, Inside, Program};
 use crate::provider::chat::ChatConfig;
@@ -16,11 +14,6 @@ use crate::provider::live::{self, LiveConfig, Remote};
 use crate::provider::row::{AgentRow, LiveModel};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Providers that existing frontends ask for by name; an entry without models is one that cannot be chosen.
-const CHAT: [&str; 3] = ["gemini", "freeai", "openrt"];
-const LIVE: [&str; 3] = ["gemini_live", "freeai_live", "openai_live"];
-const CODE: [&str; 5] = ["claude_sdk", "claude_cli", "copilot_cli", "gemini_cli", "codex_cli"];
 
 impl Registry {
     /// Looks for new models on this machine. Waits only briefly; the last result is good enough.
@@ -34,45 +27,27 @@ impl Registry {
         let own = config.project.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let others = config.projects.iter();
         let others = others.map(|(name, path)| (path.display().to_string(), name.clone()));
-        let agents = match config.models {
-            Models::Auto => {
-                let own = offered(config::BUILT_IN_NAME, &[("auto", "Built-in agent")]);
-                std::iter::once(own).chain(config.agents.iter().map(offered_agent)).collect()
-            }
-            Models::Scripted => Vec::new(),
+        let scripted = || offered(config::SCRIPTED_NAME, &[(AUTO, "Scripted")]);
+        let chat = config.chat_rows();
+        let chat = chat.iter().map(|row| offered(&row.name, &[(&row.model, &row.label)]));
+        let (live, agents) = match config.models {
+            Models::Auto => (config.live.as_slice(), config.agents.as_slice()),
+            Models::Scripted => (&[][..], &[][..]),
         };
-        let rows = |names: &[&str]| {
-            let empty = names.iter().map(|name| offered(name, &[]));
-            empty.chain([offered("scripted", &[("auto", "Scripted")])]).collect::<Vec<_>>()
-        };
-        let mut chat = rows(&CHAT);
-        for model in config.chat_rows() {
-            put(&mut chat, offered(&model.name, &[(&model.model, &model.label)]));
-        }
-        let (mut live, mut voices) = (rows(&LIVE), rows(&LIVE));
-        let speaking = match config.models {
-            Models::Auto => config.live.as_slice(),
-            Models::Scripted => &[],
-        };
-        for model in speaking {
-            put(&mut live, offered(&model.name, &[(&model.model, &model.label)]));
-            put(&mut voices, offered_voices(model));
-        }
+        let built_in = (config.models == Models::Auto)
+            .then(|| offered(config::BUILT_IN_NAME, &[(AUTO, "Built-in agent")]));
+        let models = live.iter().map(|row| offered(&row.name, &[(&row.model, &row.label)]));
         ModelOffer {
-            chat,
-            live,
-            voices,
-            code: rows(&CODE).into_iter().chain(agents).collect(),
+            chat: chat.chain([scripted()]).collect(),
+            live: models.chain([scripted()]).collect(),
+            voices: live.iter().map(offered_voices).chain([scripted()]).collect(),
+            code: built_in
+                .into_iter()
+                .chain(agents.iter().map(offered_agent))
+                .chain([scripted()])
+                .collect(),
             projects: std::iter::once((String::new(), own)).chain(others).collect(),
         }
-    }
-}
-
-/// Replaces the row of the same name, if there is one.
-fn put(rows: &mut Vec<Offered>, row: Offered) {
-    match rows.iter_mut().find(|known| known.name == row.name) {
-        Some(known) => *known = row,
-        None => rows.push(row),
     }
 }
 
@@ -90,7 +65,7 @@ fn offered(name: &str, models: &[(&str, &str)]) -> Offered {
 }
 
 fn offered_agent(row: &AgentRow) -> Offered {
-    let own = [("auto", row.label.as_str())];
+    let own = [(AUTO, row.label.as_str())];
     let others = row.models.iter().map(|model| (model.as_str(), model.as_str()));
     offered(&row.name, &own.into_iter().chain(others).collect::<Vec<_>>())
 }
@@ -102,19 +77,19 @@ pub(super) struct Providers {
 }
 
 impl Providers {
-    pub(super) fn of(env: &Env, settings: &Settings) -> Self {
+    pub(super) fn of(env: &Env, settings: &SessionSettings) -> Self {
         Self { chat: chat(env, settings), live: live(env, settings) }
     }
 }
 
-pub(super) fn chat(env: &Env, settings: &Settings) -> ChatConfig {
+pub(super) fn chat(env: &Env, settings: &SessionSettings) -> ChatConfig {
     match config::chat_model(&env.config, settings) {
         Some(model) => ChatConfig::Remote { model: Arc::new(model), client: env.chat.clone() },
         None => ChatConfig::Scripted,
     }
 }
 
-pub(super) fn live(env: &Env, settings: &Settings) -> LiveConfig {
+pub(super) fn live(env: &Env, settings: &SessionSettings) -> LiveConfig {
     let models = config::live_models(&env.config, settings);
     if models.is_empty() {
         return LiveConfig::Scripted;
@@ -134,25 +109,24 @@ pub(super) fn live(env: &Env, settings: &Settings) -> LiveConfig {
 /// The agent that the settings choose for a slot; the built-in agent if that one does not exist any more.
 pub(super) fn agent(
     env: &Env,
-    settings: &Settings,
+    settings: &SessionSettings,
     session: &SessionId,
     principal: &Principal,
     slot: AgentSlot,
 ) -> AgentConfig {
     let config = &env.config;
     let owner = process::owner(&config.data);
-    let chosen = agent_name(settings, slot);
-    if chosen == Some(config::SCRIPTED_NAME) {
+    let chosen = &settings.agents[slot];
+    if chosen.name == config::SCRIPTED_NAME {
         let supervisor = config.supervisor.clone();
         return AgentConfig::Scripted(Launcher { supervisor, owner, variables: Vec::new() });
     }
-    let row = chosen.and_then(|name| config.agents.iter().find(|row| row.name == *name));
-    match row.cloned() {
+    match config.agents.iter().find(|row| row.name == chosen.name).cloned() {
         Some(row) => AgentConfig::Program(Arc::new(Program {
             row,
             supervisor: config.supervisor.clone(),
             owner,
-            model: config::agent_model_of(settings, slot).map(str::to_owned),
+            model: chosen.model.clone(),
             resume: None,
         })),
         None => {
@@ -168,15 +142,6 @@ pub(super) fn agent(
             AgentConfig::Inside(Inside(Arc::new(agent)))
         }
     }
-}
-
-/// Name of the agent that the settings choose for a slot.
-pub(super) fn agent_name(settings: &Settings, slot: AgentSlot) -> Option<&str> {
-    let setting = format!("CODE_AI{}_NAME", slot.number());
-    settings.iter().find_map(|(name, value)| match value {
-        SettingValue::Text(text) if **name == *setting => Some(text.as_str()),
-        SettingValue::Text(_) | SettingValue::Number(_) => None,
-    })
 }
 
 /// Tokens that agents use on a chat model count like those of the chat.

@@ -15,6 +15,7 @@ mod reader;
 mod record;
 mod removal;
 mod schema;
+mod setting;
 mod summary;
 mod token;
 mod usage;

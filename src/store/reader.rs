@@ -2,10 +2,10 @@
 
 use super::damage::{self, Damage};
 use super::writer::now_millis;
-use super::{Conversation, LeftCall, SessionKey, StoreError, conversation, left, record};
+use super::{Conversation, LeftCall, SessionKey, StoreError, conversation, left, record, setting};
 use crate::message::{
     AgentSlot, Channel, Confirmation, Controls, Entry, Epoch, Event, EventTime, FileNote, Order,
-    Position, Principal, RequestNo, Run, RunSummary, Seq, SessionId, SettingValue, View,
+    Position, Principal, RequestNo, Run, RunSummary, Seq, SessionId, SettingChange, View,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ pub struct SessionRecord {
     pub epoch: Epoch,
     pub controls: Controls,
     /// Only settings that differ from the configuration.
-    pub settings: Vec<(String, SettingValue)>,
+    pub settings: Vec<SettingChange>,
     /// Newest event of each channel, by [`Channel::index`].
     pub tops: [Seq; Channel::COUNT],
     /// Newest event of all channels.
@@ -136,7 +136,7 @@ pub(super) fn load(
             principal: Principal::new(&principal),
             epoch: Epoch(row.get::<_, i64>(2)?.cast_unsigned()),
             controls: record::read_controls(&controls),
-            settings: record::read_settings(&settings),
+            settings: setting::read(&settings),
             tops: [Seq(0); Channel::COUNT],
             last_order: Order(0),
             last_run: row.get::<_, i64>(4)?.cast_unsigned(),

@@ -1,4 +1,4 @@
-//! Events, runs, switches and settings as rows. Every later version must be able to read them, so the names here are
+//! Events, runs and switches as rows. Every later version must be able to read them, so the names here are
 //! part of the file format.
 
 use super::kind::EventKind;
@@ -6,7 +6,7 @@ use super::work_record;
 use crate::message::{
     AgentReport, AgentSlot, Caller, Channel, ConfirmId, Confirmation, Confirmed, ControlValue,
     Controls, DecidedBy, Event, FileNote, Interruption, ListKind, Notice, ReportStage, Run, RunId,
-    RunOrigin, SettingValue, Settings, Speaker, WarningLevel,
+    RunOrigin, Speaker, WarningLevel,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -438,30 +438,6 @@ pub(super) fn read_controls(body: &str) -> Controls {
             Value::Number(number) => ControlValue::Number(number.as_f64()?),
             Value::String(text) => ControlValue::Text(text),
             Value::Null | Value::Array(_) | Value::Object(_) => return None,
-        };
-        Some((name, value))
-    });
-    known.collect()
-}
-
-pub(super) fn settings_body(settings: &Settings) -> String {
-    let rows = settings.iter().map(|(name, value)| {
-        let value = match value {
-            SettingValue::Text(text) => json!(text),
-            SettingValue::Number(number) => json!(number),
-        };
-        ((*name).to_owned(), value)
-    });
-    Value::Object(rows.collect()).to_string()
-}
-
-pub(super) fn read_settings(body: &str) -> Vec<(String, SettingValue)> {
-    let rows: serde_json::Map<String, Value> = serde_json::from_str(body).unwrap_or_default();
-    let known = rows.into_iter().filter_map(|(name, value)| {
-        let value = match value {
-            Value::String(text) => SettingValue::Text(text),
-            Value::Number(number) => SettingValue::Number(number.as_i64()?),
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
         };
         Some((name, value))
     });

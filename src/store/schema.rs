@@ -133,6 +133,34 @@ ALTER TABLE audit ADD COLUMN caller TEXT NOT NULL DEFAULT '';
 UPDATE audit SET caller = 'agent' || agent;
 ALTER TABLE audit DROP COLUMN agent;
 ",
+    r#"
+-- Settings had the names of one client. A name is the only text between a quote and a quote with a colon: quotes within
+-- values are escaped.
+UPDATE sessions SET settings = replace(settings, '"CHAT_AI_NAME":', '"chat":');
+UPDATE sessions SET settings = replace(settings, '"CHAT_GEMINI_MODEL":', '"chat_model.gemini":');
+UPDATE sessions SET settings = replace(settings, '"CHAT_FREEAI_MODEL":', '"chat_model.freeai":');
+UPDATE sessions SET settings = replace(settings, '"CHAT_OPENRT_MODEL":', '"chat_model.openrt":');
+UPDATE sessions SET settings = replace(settings, '"LIVE_AI_NAME":', '"live":');
+UPDATE sessions SET settings = replace(settings, '"LIVE_GEMINI_MODEL":', '"live_model.gemini_live":');
+UPDATE sessions SET settings = replace(settings, '"LIVE_GEMINI_VOICE":', '"live_voice.gemini_live":');
+UPDATE sessions SET settings = replace(settings, '"LIVE_FREEAI_MODEL":', '"live_model.freeai_live":');
+UPDATE sessions SET settings = replace(settings, '"LIVE_FREEAI_VOICE":', '"live_voice.freeai_live":');
+UPDATE sessions SET settings = replace(settings, '"LIVE_OPENAI_MODEL":', '"live_model.openai_live":');
+UPDATE sessions SET settings = replace(settings, '"LIVE_OPENAI_VOICE":', '"live_voice.openai_live":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI1_NAME":', '"agent1":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI1_MODEL":', '"agent1_model":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI1_PLACE":', '"agent1_workplace":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI2_NAME":', '"agent2":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI2_MODEL":', '"agent2_model":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI2_PLACE":', '"agent2_workplace":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI3_NAME":', '"agent3":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI3_MODEL":', '"agent3_model":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI3_PLACE":', '"agent3_workplace":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI4_NAME":', '"agent4":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI4_MODEL":', '"agent4_model":');
+UPDATE sessions SET settings = replace(settings, '"CODE_AI4_PLACE":', '"agent4_workplace":');
+UPDATE sessions SET settings = replace(settings, '"CODE_BASE_PATH":', '"project":');
+"#,
 ];
 
 /// A database up to this size is checked before it is used, which takes about a second. A larger one is checked later.
@@ -218,6 +246,42 @@ pub(super) fn mark_closed(connection: &Connection) -> Result<(), rusqlite::Error
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::{AgentSettings, AgentSlot, SessionSettings, WorkplaceChoice};
+
+    #[test]
+    fn settings_of_older_versions_keep_their_meaning() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("old.db");
+        let old = Connection::open(&path).unwrap();
+        for step in &MIGRATIONS[..5] {
+            old.execute_batch(step).unwrap();
+        }
+        old.execute_batch("PRAGMA user_version = 5").unwrap();
+        // As the last version that used these names has written it.
+        let rows = r#"{"CHAT_AI_NAME":"ollama:a","CHAT_GEMINI_MODEL":"odd\"CHAT_AI_NAME\":","CODE_AI3_MODEL":"large","CODE_AI3_NAME":"goose","CODE_AI3_PLACE":"shared","CODE_BASE_PATH":"/srv/other","LIVE_AI_NAME":"openai_live","LIVE_OPENAI_VOICE":"cedar"}"#;
+        let session = "INSERT INTO sessions (id, principal, epoch, created_at, used_at, settings) VALUES ('a', 'local', 1, 1, 1, ?1)";
+        old.execute(session, params![rows]).unwrap();
+        drop(old);
+        let new = open(&path).unwrap();
+        let rows: String =
+            new.query_row("SELECT settings FROM sessions", [], |row| row.get(0)).unwrap();
+        let mut settings = SessionSettings::default();
+        super::super::setting::read(&rows).into_iter().for_each(|change| settings.apply(change));
+        let mut expected = SessionSettings {
+            chat: "ollama:a".to_owned(),
+            chat_models: [("gemini".to_owned(), r#"odd"CHAT_AI_NAME":"#.to_owned())].into(),
+            live: "openai_live".to_owned(),
+            live_voices: [("openai_live".to_owned(), "cedar".to_owned())].into(),
+            project: Some("/srv/other".to_owned()),
+            ..SessionSettings::default()
+        };
+        expected.agents[AgentSlot::ALL[2]] = AgentSettings {
+            name: "goose".to_owned(),
+            model: Some("large".to_owned()),
+            workplace: WorkplaceChoice::Shared,
+        };
+        assert_eq!(settings, expected);
+    }
 
     #[test]
     fn older_events_get_the_order_of_their_times_and_channels() {

@@ -5,9 +5,9 @@ use super::conversation::{self, Conversation};
 use super::damage::Damage;
 use super::place::Place;
 use super::token::{self, TokenRow};
-use super::{SessionKey, audit, record, removal, schema, usage};
+use super::{SessionKey, audit, record, removal, schema, setting, usage};
 use crate::message::{
-    AuditEntry, Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId, Settings,
+    AuditEntry, Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId, SettingChange,
 };
 use rusqlite::{Connection, ErrorCode, Transaction, params};
 use std::io;
@@ -110,7 +110,7 @@ pub enum Change {
     Append(Arc<Entry>),
     Controls(Controls),
     /// Only settings that differ from the configuration.
-    Settings(Settings),
+    Settings(Vec<SettingChange>),
     Request(RequestNo),
     Audit(AuditEntry),
     Conversation(Conversation),
@@ -422,7 +422,7 @@ fn apply(
         Change::Settings(settings) => {
             let mut update =
                 batch.prepare_cached("UPDATE sessions SET settings = ?2 WHERE key = ?1")?;
-            update.execute(params![key.0, record::settings_body(settings)])?;
+            update.execute(params![key.0, setting::body(settings)])?;
         }
         Change::Request(request) => {
             let mut insert =

@@ -4,7 +4,6 @@ use crate::client::{Api, Client};
 use crate::http::get;
 use crate::support::{Gateway, Home, PATIENCE, TOKEN};
 use crate::texts::english_in;
-use kakehashi::message::SettingValue;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -176,11 +175,7 @@ async fn who_may_not_come_in_is_told_why() {
 #[tokio::test]
 async fn sound_goes_both_ways_in_binary_frames() {
     let gateway = Gateway::start_with(|config| {
-        let settings = Arc::make_mut(&mut config.settings);
-        for (name, value) in settings.iter_mut().filter(|(name, _)| *name == "LIVE_AI_NAME") {
-            assert_eq!(*name, "LIVE_AI_NAME");
-            *value = SettingValue::Text("scripted".to_owned());
-        }
+        Arc::make_mut(&mut config.settings).live = "scripted".to_owned();
     })
     .await;
     let features = json!({"features": ["audio"], "rate": 24000});

@@ -145,7 +145,9 @@ fn every_error_code_is_listed_and_no_other() {
     let listed = strings(&document["components"]["schemas"]["ErrorCode"]["enum"]);
     assert_eq!(listed, keys(&toml_file("config/locales/en.toml")["error"]));
     let mut used = BTreeSet::new();
-    for file in ["src/dialect/aicore/error.rs", "src/dialect/aicore/reject.rs", "src/message.rs"] {
+    for file in
+        ["src/dialect/aicore/error.rs", "src/dialect/aicore/reject.rs", "src/message/problem.rs"]
+    {
         let code = read(file);
         let (_, body) = code.split_once("fn code(").expect(file);
         used.extend(words(body.split("\n    }\n").next().unwrap()));

@@ -7,7 +7,7 @@ use crate::process::Process;
 use crate::support::{BODY, Client, Frontend, Gateway, Home, KIND, SESSION};
 use kakehashi::assistant::{Coder, Said, Texts};
 use kakehashi::locale::Locale;
-use kakehashi::message::SettingValue;
+use kakehashi::message::AgentSlot;
 use kakehashi::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, Ask, Decision,
     Inside, Tool, ToolKind, ToolStatus,
@@ -669,10 +669,8 @@ async fn gateway(models: Vec<ChatModel>) -> Gateway {
 
 fn choose(config: &mut kakehashi::config::Config) {
     config.language = kakehashi::locale::Locale::En;
-    let name = ("CODE_AI1_NAME", SettingValue::Text("builtin".to_owned()));
-    let settings = config.settings.iter().cloned();
-    let settings = settings.map(|row| if row.0 == name.0 { name.clone() } else { row });
-    config.settings = Arc::new(settings.collect());
+    let agents = &mut Arc::make_mut(&mut config.settings).agents;
+    agents[AgentSlot::ALL[0]].name = "builtin".to_owned();
 }
 
 async fn pane(gateway: &Gateway, session: &str) -> Client {

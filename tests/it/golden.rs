@@ -6,7 +6,7 @@ use crate::samples::{
     tool_note, usage,
 };
 use bytes::Bytes;
-use kakehashi::dialect::aicore::AicoreDialect;
+use kakehashi::dialect::aicore::{AicoreDialect, UNSTATED_RATE};
 use kakehashi::dialect::{Dialect, Encoder, Frame, FrameError, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{
@@ -69,7 +69,7 @@ fn check_answer(name: &str, delivery: &Delivery, ours: &str) {
 #[test]
 fn the_seeds_client_samples_are_understood() {
     let bytes = Bytes::from_static(&[0, 1, 2, 255]);
-    let audio = Recorded { rate: None, pcm: bytes.clone() };
+    let audio = Recorded { rate: UNSTATED_RATE, pcm: bytes.clone() };
     check_sent("seed_7_1_input_audio", Channel::Audio, Command::SendAudio(audio));
     let text = Command::SendText { route: Route::Chat, text: typed("こんにちは") };
     check_sent("seed_7_2_input_text", Channel::Input, text);

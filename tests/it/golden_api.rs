@@ -16,8 +16,9 @@ use kakehashi::message::{
     Confirmed, Conflict, DecidedBy, Delivery, Epoch, Event, Features, FileList, Generation,
     Greeting, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope, ListedFile, Notice,
     Order, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded, ReportStage, RequestNo,
-    RestorePoint, Route, RunId, RunOutcome, SessionId, SessionName, Signal, Speaker, StateNote,
-    StopReason, SystemNotice, TalkKey, ToolState, TurnTimes, Typed, View, WatchTarget, WatchWish,
+    RestorePoint, Route, RunId, RunOutcome, SampleRate, SessionId, SessionName, Signal, Speaker,
+    StateNote, StopReason, SystemNotice, TalkKey, ToolState, TurnTimes, Typed, View, WatchTarget,
+    WatchWish,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -146,7 +147,7 @@ fn others() -> Vec<(&'static str, String)> {
         view: View::All,
         epoch: Epoch(0x5f1c),
         resumed: true,
-        first_input: false,
+        first: false,
         controls: BTreeMap::new(),
         settings: Arc::default(),
         project: "/home/me/project".into(),
@@ -320,7 +321,7 @@ fn sound_is_announced_once_and_then_binary() {
     let Frame::Binary(bytes) = pcm else { unreachable!() };
     let with_audio = ApiDialect::new(session(), Locale::En, Some(16_000));
     let read = with_audio.decode(Received::Binary(&bytes)).unwrap();
-    let recorded = Recorded { rate: Some(16_000), pcm: bytes };
+    let recorded = Recorded { rate: SampleRate::Hz(16_000), pcm: bytes };
     assert_eq!(read, Inbound { request: None, command: Command::SendAudio(recorded) });
 }
 

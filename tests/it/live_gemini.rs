@@ -5,7 +5,6 @@ mod vendor;
 
 use crate::live_openai::{send_picture, size};
 use crate::support::{BODY, CHANNEL, Frontend, Gateway, KIND};
-use kakehashi::message::SettingValue;
 use kakehashi::provider::row::{ChatKey, LiveKind, LiveModel, Secret};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -39,11 +38,7 @@ async fn live() -> Live {
         transcription: None,
     };
     let gateway = Gateway::start_with(|config| {
-        let chosen = |(name, value)| match name {
-            "LIVE_AI_NAME" => (name, SettingValue::Text("gemini".to_owned())),
-            _ => (name, value),
-        };
-        config.settings = Arc::new(config.settings.iter().cloned().map(chosen).collect());
+        Arc::make_mut(&mut config.settings).live = "gemini".to_owned();
         config.live = vec![model];
     })
     .await;

@@ -7,7 +7,7 @@ use crate::panes::{Panes, Told};
 use crate::process::Process;
 use crate::support::{BODY, Gateway, Home, PATIENCE, SESSION};
 use kakehashi::config::Config;
-use kakehashi::message::SettingValue;
+use kakehashi::message::AgentSlot;
 use kakehashi::provider::row::{AgentKind, AgentRow};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -45,10 +45,8 @@ pub(crate) fn resting(config: &mut Config, mark: &str, patience: Duration) {
     config.supervisor = env!("CARGO_BIN_EXE_kakehashi").into();
     config.agents = vec![row(mark)];
     config.limits.agent_idle = patience;
-    let mut settings = (*config.settings).clone();
-    let first = settings.iter_mut().find(|(name, _)| *name == "CODE_AI1_NAME").unwrap();
-    first.1 = SettingValue::Text("test".to_owned());
-    config.settings = Arc::new(settings);
+    let agents = &mut Arc::make_mut(&mut config.settings).agents;
+    agents[AgentSlot::ALL[0]].name = "test".to_owned();
 }
 
 /// The answer of an agent that knows what was said before, and does not say it again.

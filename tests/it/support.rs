@@ -2,7 +2,7 @@
 
 use crate::client::{self, Aicore};
 use kakehashi::config::Config;
-use kakehashi::message::SettingValue;
+use kakehashi::message::WorkplaceChoice;
 use kakehashi::server;
 use serde_json::{Value, json};
 use std::fs::Permissions;
@@ -85,11 +85,7 @@ impl Gateway {
         config.supervisor = env!("CARGO_BIN_EXE_kakehashi").into();
         config.box_rules.enabled = true;
         if !home.project.path().join(".git").exists() {
-            let settings = Arc::make_mut(&mut config.settings);
-            for (name, value) in settings.iter_mut().filter(|(name, _)| name.ends_with("_PLACE")) {
-                assert!(name.starts_with("CODE_AI"));
-                *value = SettingValue::Text("shared".to_owned());
-            }
+            work_in(&mut config, WorkplaceChoice::Shared);
         }
         change(&mut config);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -114,10 +110,12 @@ impl Gateway {
 
 /// Agents have copies of their own, as nobody has chosen anything else.
 pub(crate) fn copies(config: &mut Config) {
-    let settings = Arc::make_mut(&mut config.settings);
-    for (_, value) in settings.iter_mut().filter(|(name, _)| name.ends_with("_PLACE")) {
-        *value = SettingValue::Text("auto".to_owned());
-    }
+    work_in(config, WorkplaceChoice::Auto);
+}
+
+fn work_in(config: &mut Config, workplace: WorkplaceChoice) {
+    let agents = &mut Arc::make_mut(&mut config.settings).agents;
+    agents.iter_mut().for_each(|agent| agent.workplace = workplace);
 }
 
 /// One socket of a frontend.

@@ -23,7 +23,7 @@ const FOR_THE_LOG: [&str; 12] = [
 /// Files of which no text reaches a person, each with the reason.
 const NOT_FOR_PEOPLE: &[(&str, &str)] = &[
     ("config/vendor.rs", "lines for the configuration file"),
-    ("dialect/aicore/wire.rs", "words of the protocol"),
+    ("dialect/aicore/wire/line.rs", "words of the protocol"),
     ("message/quote.rs", "said to models"),
     ("metrics.rs", "for the monitoring"),
     ("metrics/page.rs", "for the monitoring"),

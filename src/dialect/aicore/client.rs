@@ -227,7 +227,10 @@ mod tests {
         let packet = write_audio(ID, 24_000, &[1, 2, 3, 4]);
         let inbound = gateway(Channel::Audio).decode(Received::Text(&packet)).unwrap();
         let Command::SendAudio(chunk) = inbound.command else { panic!("{inbound:?}") };
-        assert_eq!(chunk, Recorded { rate: Some(24_000), pcm: vec![1, 2, 3, 4].into() });
+        assert_eq!(
+            chunk,
+            Recorded { rate: crate::message::SampleRate::Hz(24_000), pcm: vec![1, 2, 3, 4].into() }
+        );
     }
 
     #[test]

@@ -8,8 +8,8 @@ use super::wire::{self, CommandPacket, field};
 use crate::dialect::Refusal;
 use crate::message::{
     AgentSet, AgentSlot, CancelScope, Channel, Command, ConfirmId, Confirmed, ControlValue,
-    Controls, Inbound, KnownList, ListKind, ListScope, Recorded, RequestNo, Route, RunId, Typed,
-    WatchTarget, WatchWish,
+    Controls, Inbound, KnownList, ListKind, ListScope, Recorded, RequestNo, Route, RunId,
+    SampleRate, Typed, WatchTarget, WatchWish,
 };
 use bytes::Bytes;
 use serde::Deserialize;
@@ -386,7 +386,7 @@ fn read_image(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
 
 fn read_audio(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     own_channel(packet, "audio")?;
-    let rate = read_rate(packet)?;
+    let rate = read_rate(packet)?.map_or(wire::UNSTATED_RATE, SampleRate::Hz);
     let pcm = read_samples(packet)?;
     if pcm.is_empty() {
         return Err(DecodeError::BadAudio("there are no samples in it"));

@@ -1,13 +1,14 @@
 //! The HTTP API beside the socket: its paths, and the format of requests and answers. Answers are envelopes of
 //! `status`, `message`, `data` and `error`, except for invalid requests.
 
+use super::settings::{self, KeyProblem};
 use super::value;
 use super::wire::{self, key, path};
 use crate::dialect::{BodyError, Fields};
 use crate::locale::Locale;
 use crate::message::{
-    AgentSlot, Channel, ModelOffer, Offered, Principal, SessionId, SessionName, SettingProblem,
-    SettingValue, Settings,
+    AgentSlot, Channel, ModelOffer, Principal, SessionId, SessionName, SessionSettings, Setting,
+    SettingChange, SettingProblem,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -127,11 +128,15 @@ pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionName>, 
     session(locale, read(locale, body, |fields| fields.optional_text(key::SESSION))?)
 }
 
-/// Changes by the names of the settings. A value of a type that no setting has is `None`.
+/// Settings to change.
 #[derive(Debug)]
 pub struct SettingsRequest {
     pub session: Option<SessionName>,
-    pub changes: Vec<(String, Option<SettingValue>)>,
+    /// How many keys the request names.
+    pub count: usize,
+    pub changes: Vec<SettingChange>,
+    /// Keys that cannot have the value that was sent.
+    pub problems: Vec<(String, KeyProblem)>,
     pub restart: Restart,
 }
 
@@ -148,15 +153,20 @@ pub fn read_settings(locale: Locale, body: &[u8]) -> Result<SettingsRequest, Ans
         let settings = fields.optional_object(key::SETTINGS)?;
         Ok((id, settings, fields.optional_object(key::RESTART)?))
     })?;
-    let value = |value: Value| match value {
-        Value::String(text) => Some(SettingValue::Text(text)),
-        Value::Number(number) => number.as_i64().map(SettingValue::Number),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    };
+    let count = settings.len();
+    let (mut changes, mut problems) = (Vec::new(), Vec::new());
+    for (name, value) in settings {
+        match settings::read(&name, &value) {
+            Ok(change) => changes.extend(change),
+            Err(problem) => problems.push((name, problem)),
+        }
+    }
     let wanted = restart.values().any(|wanted| *wanted != Value::Bool(false));
     Ok(SettingsRequest {
         session: session(locale, id)?,
-        changes: settings.into_iter().map(|(name, set)| (name, value(set))).collect(),
+        count,
+        changes,
+        problems,
         restart: if wanted { Restart::Asked } else { Restart::NotAsked },
     })
 }
@@ -244,15 +254,15 @@ pub fn session_refused(locale: Locale) -> Answer {
     Answer::refused(200, "SESSION_REFUSED", locale.say("error", "session_refused", &[]))
 }
 
-pub fn models(locale: Locale, offer: &ModelOffer, settings: &Settings) -> Answer {
+pub fn models(locale: Locale, offer: &ModelOffer, settings: &SessionSettings) -> Answer {
     let data = wire::ModelsData {
         available_models: wire::OfferData {
-            chat_models: offered(&offer.chat),
-            live_models: offered(&offer.live),
-            live_voices: offered(&offer.voices),
-            code_models: offered(&offer.code),
+            chat_models: settings::offer(&wire::CHAT_NAMES, &offer.chat),
+            live_models: settings::offer(&wire::LIVE_NAMES, &offer.live),
+            live_voices: settings::offer(&wire::LIVE_NAMES, &offer.voices),
+            code_models: settings::offer(&wire::AGENT_NAMES, &offer.code),
         },
-        settings: super::settings_map(settings),
+        settings: settings::write(settings),
         external_root_dic: wire::OrderedMap(
             offer.projects.iter().map(|(path, name)| (path.as_str(), json!(name))).collect(),
         ),
@@ -277,27 +287,21 @@ pub fn no_settings(locale: Locale) -> Answer {
     Answer::refused(200, "NO_SETTINGS", locale.say("http", "no_settings", &[]))
 }
 
-fn setting_problem(locale: Locale, problem: &SettingProblem) -> String {
-    let say = |values: &[(&str, &str)]| locale.say("setting", problem.code(), values);
-    match problem {
-        SettingProblem::NoEffect { value, only } => say(&[("value", value), ("only", only)]),
-        SettingProblem::UnknownModel { value, known } => say(&[("value", value), ("known", known)]),
-        SettingProblem::Unusable { reason } => say(&[("reason", reason)]),
-        SettingProblem::Unknown
-        | SettingProblem::NotText
-        | SettingProblem::NotNumber
-        | SettingProblem::NotListed
-        | SettingProblem::Busy => say(&[]),
-    }
-}
-
-/// Nothing was changed; one line for each refused setting.
-pub fn settings_refused(locale: Locale, problems: &[(String, SettingProblem)]) -> Answer {
-    let line = |(name, problem): &(String, SettingProblem)| {
-        format!("{name}: {}", setting_problem(locale, problem))
-    };
-    let reasons = problems.iter().map(line).collect::<Vec<_>>().join("\n");
-    let text = locale.say("http", "settings_refused", &[("reasons", &reasons)]);
+/// Nothing was changed; one line for each refused setting, in the order of their keys.
+pub fn settings_refused(
+    locale: Locale,
+    request: &[(String, KeyProblem)],
+    session: Vec<(Setting, SettingProblem)>,
+) -> Answer {
+    let line = |name: &str, problem: &KeyProblem| format!("{name}: {}", problem.say(locale));
+    let mut lines: Vec<_> = request.iter().map(|(name, problem)| line(name, problem)).collect();
+    lines.extend(
+        session
+            .into_iter()
+            .map(|(setting, problem)| line(settings::key(&setting), &KeyProblem::Refused(problem))),
+    );
+    lines.sort();
+    let text = locale.say("http", "settings_refused", &[("reasons", &lines.join("\n"))]);
     Answer::refused(200, "SETTINGS_REFUSED", text)
 }
 
@@ -354,14 +358,6 @@ fn session(locale: Locale, text: Option<String>) -> Result<Option<SessionName>, 
         None | Some("") => Ok(None),
         Some(text) => SessionName::parse(text).map(Some).ok_or_else(|| session_refused(locale)),
     }
-}
-
-fn offered(rows: &[Offered]) -> wire::OrderedMap<'_> {
-    let models = |row: &Offered| {
-        let models = row.models.iter().map(|(id, label)| (id.clone(), json!(label)));
-        Value::Object(models.collect())
-    };
-    wire::OrderedMap(rows.iter().map(|row| (row.name.as_str(), models(row))).collect())
 }
 
 /// Other keys are ignored, because existing clients send some.

@@ -13,6 +13,7 @@ pub(super) mod phrase;
 mod playback;
 mod reject;
 mod rows;
+pub mod settings;
 mod value;
 mod wire;
 
@@ -20,17 +21,16 @@ pub use connect::{Connect, read_connect};
 pub use decode::client_kinds;
 pub use error::DecodeError;
 pub use reject::Rejection;
-pub use wire::SOCKET_PATH;
+pub use wire::{SOCKET_PATH, UNSTATED_RATE};
 
 use super::{Dialect, Encoder, Frame, FrameError, Received, Refusal};
 use crate::locale::Locale;
 use crate::message::{
-    Channel, ControlValue, Delivery, Features, Greeting, Inbound, SessionId, SettingValue,
-    Settings, View,
+    Channel, ControlValue, Delivery, Features, Greeting, Inbound, SessionId, View,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
-use wire::{Body, ConnectionPacket, InitBody, InitPacket, OrderedMap, Packet};
+use wire::{Body, ConnectionPacket, InitBody, InitPacket, Packet};
 
 /// The AIcore dialect on one socket.
 #[derive(Debug, Clone)]
@@ -121,7 +121,8 @@ impl Encoder for AicoreDialect {
         if let Some(text) = phrase::welcome_info(self.locale, greeting) {
             encode::push(frames, &self.packet(self.channel, "welcome_info", Body::Owned(text)));
         }
-        if greeting.first_input {
+        // The original tells each session once that its stream begins.
+        if greeting.first && self.channel == Channel::Input {
             let body = self.locale.say("welcome", "streaming", &[]);
             let session = self.session.as_str();
             let packet = ConnectionPacket {
@@ -175,11 +176,7 @@ fn init_body(greeting: &Greeting) -> InitBody<'_> {
     let defaults = wire::DEFAULT_CONTROLS.iter().map(|(name, on)| (*name, Value::Bool(*on)));
     let mut controls: BTreeMap<&str, Value> = defaults.collect();
     controls.extend(greeting.controls.iter().map(|(name, value)| (name.as_str(), control(value))));
-    InitBody { controls: Some(controls), settings: Some(settings_map(&greeting.settings)) }
-}
-
-fn settings_map(settings: &Settings) -> OrderedMap<'_> {
-    OrderedMap(settings.iter().map(|(name, value)| (*name, setting(value))).collect())
+    InitBody { controls: Some(controls), settings: Some(settings::write(&greeting.settings)) }
 }
 
 fn control(value: &ControlValue) -> Value {
@@ -189,12 +186,5 @@ fn control(value: &ControlValue) -> Value {
             serde_json::Number::from_f64(*number).map_or(Value::Null, Value::Number)
         }
         ControlValue::Text(text) => Value::String(text.clone()),
-    }
-}
-
-fn setting(value: &SettingValue) -> Value {
-    match value {
-        SettingValue::Text(text) => Value::String(text.clone()),
-        SettingValue::Number(number) => Value::Number((*number).into()),
     }
 }

@@ -1,11 +1,13 @@
 //! Texts of the gateway itself, in the client's language.
 
 use super::error::{DecodeError, Malformed};
+use super::settings;
+use super::wire::SCRIPTED;
 use crate::dialect::FrameError;
 use crate::locale::Locale;
 use crate::message::{
-    Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice, Problem,
-    SettingValue, SetupHint, StopReason, SystemNotice, View,
+    AUTO, Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice, Problem,
+    SetupHint, StopReason, SystemNotice, View, WorkplaceChoice,
 };
 
 /// Longest input shown together with a diff, in bytes.
@@ -227,32 +229,30 @@ fn reason(locale: Locale, malformed: Malformed) -> String {
 
 /// Which model or agent answers on this channel; `None` for channels without an introduction.
 pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String> {
-    let setting = |name: &str| setting(greeting, name);
+    let settings = &greeting.settings;
     let View::One(channel) = greeting.view else { return None };
     match channel {
         Channel::Input => {
             Some(locale.say("welcome", "input_info", &[("project", &greeting.project)]))
         }
         Channel::Chat => {
-            let (chat, live, voice) =
-                (setting("CHAT_AI_NAME"), setting("LIVE_AI_NAME"), live_voice(greeting));
-            let values = [("chat", chat.as_str()), ("live", &live), ("voice", &voice)];
+            let (chat, live) = (settings.chat.as_str(), settings.live.as_str());
+            let values = [("chat", chat), ("live", live), ("voice", settings::voice(settings))];
             let info = locale.say("welcome", "chat_info", &values);
             let hints = greeting.setup.as_ref().map(|setup| {
                 let of_chat = ["chat_scripted", "chat_offered"];
                 let of_live = ["live_scripted", "live_offered"];
-                model_hint(locale, setup, &chat, of_chat, &setup.chat_row)
-                    + &model_hint(locale, setup, &live, of_live, &setup.live_row)
+                model_hint(locale, setup, chat, of_chat, &setup.chat_row)
+                    + &model_hint(locale, setup, live, of_live, &setup.live_row)
             });
             Some(info + &hints.unwrap_or_default())
         }
         Channel::Agent(slot) => {
-            let agent = slot.number().to_string();
-            let name = setting(&format!("CODE_AI{agent}_NAME"));
-            let model = setting(&format!("CODE_AI{agent}_MODEL"));
-            let values = [("agent", agent.as_str()), ("name", &name), ("model", &model)];
+            let (agent, chosen) = (slot.number().to_string(), &settings.agents[slot]);
+            let model = chosen.model.as_deref().unwrap_or(AUTO);
+            let values = [("agent", agent.as_str()), ("name", &chosen.name), ("model", model)];
             let info = locale.say("welcome", "agent_info", &values);
-            let is_shared = setting(&format!("CODE_AI{agent}_PLACE")) == "shared";
+            let is_shared = chosen.workplace == WorkplaceChoice::Shared;
             let risk = is_shared.then(|| locale.say("welcome", "shared_risk", &[]));
             Some(risk.map_or(info.clone(), |risk| format!("{info}\n{risk}")))
         }
@@ -269,7 +269,7 @@ fn model_hint(
     row: &str,
 ) -> String {
     let file = ("file", setup.file.as_str());
-    if name == "scripted" {
+    if name == SCRIPTED {
         let values = [file, ("row", row), ("variables", &setup.variables)];
         return locale.say("welcome", scripted, &values);
     }
@@ -290,19 +290,5 @@ pub(super) fn welcome_text(locale: Locale, greeting: &Greeting) -> Option<String
         Channel::Chat => Some(locale.say("welcome", "chat_text", &[])),
         Channel::Agent(_) => Some(locale.say("welcome", "agent_text", &[])),
         Channel::Audio | Channel::File => None,
-    }
-}
-
-fn live_voice(greeting: &Greeting) -> String {
-    let vendor = setting(greeting, "LIVE_AI_NAME").trim_end_matches("_live").to_uppercase();
-    setting(greeting, &format!("LIVE_{vendor}_VOICE"))
-}
-
-fn setting(greeting: &Greeting, name: &str) -> String {
-    let row = greeting.settings.iter().find(|(key, _)| *key == name);
-    match row.map(|(_, value)| value) {
-        Some(SettingValue::Text(text)) => text.clone(),
-        Some(SettingValue::Number(number)) => number.to_string(),
-        None => "-".to_owned(),
     }
 }

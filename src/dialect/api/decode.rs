@@ -7,7 +7,7 @@ use crate::dialect::{Fields, Refusal};
 use crate::message::{
     AgentSet, AgentSlot, Branch, CancelScope, Channel, CheckWish, Choice, Command, ConfirmId,
     Confirmed, Generation, Inbound, KnownList, ListKind, ListScope, PlaybackAck, Recorded,
-    RequestNo, RestorePoint, Route, RunId, TalkKey, Typed, WatchTarget, WatchWish,
+    RequestNo, RestorePoint, Route, RunId, SampleRate, TalkKey, Typed, WatchTarget, WatchWish,
 };
 use bytes::Bytes;
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub(super) fn read_sound(rate: Option<u32>, pcm: &Bytes) -> Result<Inbound, Refu
     if pcm.is_empty() || !pcm.len().is_multiple_of(2) {
         return Err(ApiError::BadAudio.into());
     }
-    let sound = Recorded { rate: Some(rate), pcm: pcm.clone() };
+    let sound = Recorded { rate: SampleRate::Hz(rate), pcm: pcm.clone() };
     Ok(Inbound { request: None, command: Command::SendAudio(sound) })
 }
 
@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(read_sound(None, &pcm).unwrap_err().error, ApiError::NoAudio);
         let odd = Bytes::from_static(&[1]);
         assert_eq!(read_sound(Some(24_000), &odd).unwrap_err().error, ApiError::BadAudio);
-        let sound = Recorded { rate: Some(24_000), pcm: pcm.clone() };
+        let sound = Recorded { rate: SampleRate::Hz(24_000), pcm: pcm.clone() };
         assert_eq!(read_sound(Some(24_000), &pcm).unwrap().command, Command::SendAudio(sound));
     }
 }

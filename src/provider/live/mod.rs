@@ -19,8 +19,6 @@ use tokio::sync::mpsc;
 pub const LIVE_INPUT_CAPACITY: usize = 32;
 /// Output waiting for the session. Full: the model waits.
 pub const LIVE_OUTPUT_CAPACITY: usize = 64;
-/// The one row for which existing clients record at 24 kHz.
-const FAST_NAME: &str = "openai_live";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveConfig {
@@ -30,14 +28,12 @@ pub enum LiveConfig {
 }
 
 impl LiveConfig {
-    /// Of a microphone that does not say its rate: existing clients ask which model it is for.
-    pub fn usual_rate(&self) -> u32 {
-        let first = match self {
-            Self::Scripted => None,
-            Self::Remote(remote) => remote.models.first(),
-        };
-        // They know it by its name, and nothing else of it.
-        if first.is_some_and(|model| model.name == FAST_NAME) { 24_000 } else { 16_000 }
+    /// Name of the model that is tried first; empty for the scripted one.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Scripted => "",
+            Self::Remote(remote) => remote.models.first().map_or("", |model| &model.name),
+        }
     }
 }
 

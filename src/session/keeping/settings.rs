@@ -1,10 +1,10 @@
 //! Settings of one session: those of the configuration, with its user's changes. A change is checked as a whole,
 //! stored, and takes effect at once, also after a restart.
 
-use crate::config::{self, Config};
+use crate::config;
 use crate::files::Files;
 use crate::locale::Locale;
-use crate::message::{AgentSlot, Channel, SettingProblem, SettingValue, Settings};
+use crate::message::{AgentSlot, Channel, SessionSettings, Setting, SettingChange, SettingProblem};
 use crate::process::Place;
 use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
@@ -23,15 +23,18 @@ use tracing::warn;
 pub enum SettingsError {
     /// Each refused setting with the reason.
     #[error("{}", shown(.0))]
-    Refused(Vec<(String, SettingProblem)>),
+    Refused(Vec<Refusal>),
     #[error(transparent)]
     Closed(#[from] SessionClosed),
 }
 
+/// A setting that cannot have the value that was asked for.
+pub type Refusal = (Setting, SettingProblem);
+
 /// Checked changes for a session to apply.
 #[derive(Debug, Default)]
 pub(in crate::session) struct NewSettings {
-    changes: Settings,
+    changes: Vec<SettingChange>,
     /// Files of the newly chosen project.
     files: Option<Files>,
 }
@@ -39,14 +42,14 @@ pub(in crate::session) struct NewSettings {
 /// The settings in force, and a receiver that fires when they are stored.
 #[derive(Debug)]
 pub(in crate::session) struct Taken {
-    settings: Arc<Settings>,
+    settings: Arc<SessionSettings>,
     written: oneshot::Receiver<()>,
 }
 
 /// Settings and files of a session that is loaded from the store.
 #[derive(Debug)]
 pub(in crate::session) struct Settled {
-    pub(in crate::session) settings: Arc<Settings>,
+    pub(in crate::session) settings: Arc<SessionSettings>,
     pub(in crate::session) files: Files,
     /// The session's project, if it cannot be used any more.
     pub(in crate::session) lost_project: Option<String>,
@@ -54,7 +57,7 @@ pub(in crate::session) struct Settled {
 
 impl Registry {
     /// What a new session starts with.
-    pub fn default_settings(&self) -> Arc<Settings> {
+    pub fn default_settings(&self) -> Arc<SessionSettings> {
         Arc::clone(&self.env.config.settings)
     }
 
@@ -62,74 +65,81 @@ impl Registry {
     pub async fn change_settings(
         &self,
         session: &SessionHandle,
-        asked: Vec<(String, Option<SettingValue>)>,
-    ) -> Result<(), SettingsError> {
-        // Existing clients send all settings back, however few have changed. Unchanged ones are skipped: they need no
-        // check, and naming the current project again must not fail because agents work in it.
+        asked: Vec<SettingChange>,
+    ) -> Result<Arc<SessionSettings>, SettingsError> {
         let in_force = session.settings().await?;
-        let is_new = |name: &str, value: &SettingValue| {
-            !in_force.iter().any(|(known, now)| *known == name && now == value)
-        };
-        let mut changes = Settings::new();
-        let mut problems = Vec::new();
-        for (name, value) in asked {
-            if value.as_ref().is_some_and(|value| !is_new(&name, value)) {
-                continue;
-            }
-            match config::check_setting(&self.env.config, &name, value) {
-                Ok(change) if is_new(change.0, &change.1) => changes.push(change),
-                Ok(_) => {}
-                Err(problem) => problems.push((name, problem)),
-            }
+        let (changes, refused) = self.check_changes(&in_force, asked);
+        if !refused.is_empty() {
+            return Err(SettingsError::Refused(refused));
         }
-        if !problems.is_empty() {
-            return Err(SettingsError::Refused(problems));
-        }
-        let files = match project(&changes) {
-            Some(path) => Some(
-                self.files_of(path)
-                    .map_err(|reason| refused_project(SettingProblem::Unusable { reason }))?,
-            ),
-            None => None,
-        };
+        let project = changes.iter().find_map(|change| {
+            if let SettingChange::Project(path) = change { Some(path.as_deref()) } else { None }
+        });
+        let files = project.map(|path| self.files_of(path)).transpose();
+        let files = files.map_err(|reason| refused_project(SettingProblem::Unusable { reason }))?;
         session.note_use();
-        session.change(NewSettings { changes, files }).await?;
-        Ok(())
+        session.change(NewSettings { changes, files }).await
+    }
+
+    /// Which of these changes would be refused. Nothing is changed.
+    pub async fn refusals(
+        &self,
+        session: &SessionHandle,
+        asked: Vec<SettingChange>,
+    ) -> Result<Vec<Refusal>, SettingsError> {
+        let in_force = session.settings().await?;
+        Ok(self.check_changes(&in_force, asked).1)
+    }
+
+    /// Existing clients send all settings back, however few have changed. Unchanged ones are left out: they need no
+    /// check, and naming the current project again must not fail because agents work in it.
+    fn check_changes(
+        &self,
+        in_force: &SessionSettings,
+        asked: Vec<SettingChange>,
+    ) -> (Vec<SettingChange>, Vec<Refusal>) {
+        let (mut changes, mut refused) = (Vec::new(), Vec::new());
+        for change in asked.into_iter().filter(|change| !in_force.has(change)) {
+            let setting = change.setting();
+            match config::check_setting(&self.env.config, change) {
+                Ok(change) if in_force.has(&change) => {}
+                Ok(change) => changes.push(change),
+                Err(problem) => refused.push((setting, problem)),
+            }
+        }
+        (changes, refused)
     }
 
     /// Applies stored settings on top of the configuration. Settings that it does not allow any more are left out.
-    pub(in crate::session) fn settled(&self, stored: Vec<(String, SettingValue)>) -> Settled {
-        let mut settings = Settings::clone(&self.env.config.settings);
+    pub(in crate::session) fn settled(&self, stored: Vec<SettingChange>) -> Settled {
+        let mut settings = SessionSettings::clone(&self.env.config.settings);
         let mut lost_project = None;
-        for (name, value) in stored {
-            if let (config::CHAT_SETTING, SettingValue::Text(model)) = (&*name, &value) {
+        for change in stored {
+            if let SettingChange::Chat(model) = &change {
                 self.env.config.found.expect(model);
             }
-            match config::check_setting(&self.env.config, &name, Some(value.clone())) {
-                Ok(change) => apply(&mut settings, change),
+            match config::check_setting(&self.env.config, change.clone()) {
+                Ok(change) => settings.apply(change),
                 Err(reason) => {
-                    warn!(name, %reason, "a stored setting is not allowed any more");
-                    if let (config::PROJECT_SETTING, SettingValue::Text(path)) = (&*name, value) {
-                        lost_project = Some(path);
+                    warn!(setting = ?change.setting(), %reason, "a stored setting is not allowed any more");
+                    if let SettingChange::Project(path) = change {
+                        lost_project = path;
                     }
                 }
             }
         }
-        let path = project(&settings).unwrap_or_default().to_owned();
-        let files = self.files_of(&path).unwrap_or_else(|reason| {
+        let files = self.files_of(settings.project.as_deref()).unwrap_or_else(|reason| {
+            let path = settings.project.take();
             warn!(path, reason, "a session's project cannot be used; it gets the gateway's own");
-            apply(&mut settings, (config::PROJECT_SETTING, SettingValue::Text(String::new())));
-            lost_project = Some(path);
+            lost_project = path;
             self.env.files.clone()
         });
         Settled { settings: Arc::new(settings), files, lost_project }
     }
 
     /// Files of an allowed project. Sessions on the same project share its indexes.
-    pub(super) fn files_of(&self, path: &str) -> Result<Files, String> {
-        if path.is_empty() {
-            return Ok(self.env.files.clone());
-        }
+    pub(super) fn files_of(&self, path: Option<&str>) -> Result<Files, String> {
+        let Some(path) = path else { return Ok(self.env.files.clone()) };
         let known = self.projects.get(path).map(|files| files.clone());
         if let Some(files) = known {
             return Ok(files);
@@ -141,11 +151,11 @@ impl Registry {
 
 impl SessionHandle {
     /// The settings in force.
-    pub async fn settings(&self) -> Result<Arc<Settings>, SettingsError> {
+    pub async fn settings(&self) -> Result<Arc<SessionSettings>, SettingsError> {
         self.change(NewSettings::default()).await
     }
 
-    async fn change(&self, new: NewSettings) -> Result<Arc<Settings>, SettingsError> {
+    async fn change(&self, new: NewSettings) -> Result<Arc<SessionSettings>, SettingsError> {
         let (reply, answer) = oneshot::channel();
         let asked = Urgent::Settings { new: Box::new(new), reply };
         self.inner.urgent.send(asked).await.map_err(|_| SessionClosed)?;
@@ -170,8 +180,8 @@ impl Session {
         if let Some(files) = new.files {
             self.move_to(files)?;
         }
-        let mut settings = Settings::clone(&self.settings);
-        new.changes.into_iter().for_each(|change| apply(&mut settings, change));
+        let mut settings = SessionSettings::clone(&self.settings);
+        new.changes.into_iter().for_each(|change| settings.apply(change));
         let before = std::mem::replace(&mut self.settings, Arc::new(settings));
         self.mention_kept_since(&before);
         // The next question goes to the model that is chosen now; one that is being answered is not touched.
@@ -182,7 +192,7 @@ impl Session {
             self.choose_agent(slot);
             self.warm_up(slot);
         }
-        let stored = differences(&self.settings, &self.env.config);
+        let stored = self.settings.differences(&self.env.config.settings);
         let (changes, effects) = (vec![Change::Settings(stored)], vec![Effect::Settled(done)]);
         self.journal.record(Step { changes, effects });
         Ok(self.taken(written))
@@ -233,28 +243,10 @@ impl Session {
 }
 
 fn refused_project(problem: SettingProblem) -> SettingsError {
-    SettingsError::Refused(vec![(config::PROJECT_SETTING.to_owned(), problem)])
+    SettingsError::Refused(vec![(Setting::Project, problem)])
 }
 
-fn shown(problems: &[(String, SettingProblem)]) -> String {
-    let lines: Vec<_> = problems.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+fn shown(refused: &[Refusal]) -> String {
+    let lines: Vec<_> = refused.iter().map(|(name, why)| format!("{name:?}: {why}")).collect();
     lines.join("; ")
-}
-
-fn apply(settings: &mut Settings, (name, value): (&'static str, SettingValue)) {
-    if let Some(row) = settings.iter_mut().find(|row| row.0 == name) {
-        row.1 = value;
-    }
-}
-
-fn project(settings: &Settings) -> Option<&str> {
-    settings.iter().find_map(|(name, value)| match value {
-        SettingValue::Text(path) if *name == config::PROJECT_SETTING => Some(path.as_str()),
-        SettingValue::Text(_) | SettingValue::Number(_) => None,
-    })
-}
-
-/// Settings that differ from the configuration; only these are stored.
-pub(in crate::session) fn differences(settings: &Settings, config: &Config) -> Settings {
-    settings.iter().filter(|row| !config.settings.contains(row)).cloned().collect()
 }

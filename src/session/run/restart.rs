@@ -11,7 +11,6 @@ use crate::session::actor::Session;
 use crate::session::approval::calls;
 use crate::session::approval::gate::shown_on;
 use crate::session::journal::Step;
-use crate::session::keeping::settings::differences;
 use crate::store::{Change, LeftCall};
 
 /// How much of an interrupted request its notice repeats.
@@ -134,7 +133,8 @@ impl Session {
     /// The project is given up for good, even if it is allowed again later: requests from now on are meant for the
     /// gateway's own project.
     fn give_up_project(&mut self, step: &mut Step, project: &str, astray: &[Run]) {
-        step.changes.push(Change::Settings(differences(&self.settings, &self.env.config)));
+        let stored = self.settings.differences(&self.env.config.settings);
+        step.changes.push(Change::Settings(stored));
         let mut told = Vec::new();
         for run in astray {
             if !told.contains(&run.channel) {

@@ -8,6 +8,7 @@ use crate::session::actor::Session;
 use crate::session::journal::Step;
 use crate::session::{Attach, AttachError, Attached, Cursor, Role, Urgent};
 use crate::store::Change;
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +29,8 @@ pub(in crate::session) struct Presence {
     phase: Duration,
     heartbeats: u64,
     born: Instant,
-    /// Whether some socket has been greeted on `input` since this actor started.
-    input_seen: bool,
+    /// Views that were greeted since this actor started.
+    seen: HashSet<View>,
     used: Option<Instant>,
 }
 
@@ -47,7 +48,7 @@ impl Presence {
             phase,
             heartbeats: 0,
             born: Instant::now(),
-            input_seen: false,
+            seen: HashSet::new(),
             used: None,
         }
     }
@@ -108,14 +109,12 @@ impl Session {
             view: attach.view,
             epoch: self.epoch,
             resumed: resume.is_some(),
-            first_input: attach.view == View::One(Channel::Input)
-                && self.audience.count_view(attach.view) == 0
-                && !std::mem::replace(&mut self.presence.input_seen, true),
+            first: self.presence.seen.insert(attach.view),
             controls: self.desk.controls.clone(),
             settings: Arc::clone(&self.settings),
             project: self.env.files.project().display().to_string().into(),
             overview: None,
-            setup: (attach.view == View::One(Channel::Chat)).then(|| self.env.config.setup_hint()),
+            setup: None,
         };
         self.idleness.note_arrival();
         let lanes = self.audience.attach(attach);

@@ -20,7 +20,7 @@ const BURST: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Hearing {
     metrics: Metrics,
-    /// Knows the sample rate assumed when the client sends none.
+    /// Knows the sample rate of sound that does not state it.
     microphone: Microphone,
     arrival: Arc<Mutex<Arrival>>,
 }
@@ -38,7 +38,7 @@ impl Hearing {
     }
 
     pub(in crate::session) fn look(&self, sound: &Recorded) -> Look {
-        let rate = sound.rate.unwrap_or_else(|| self.microphone.usual_rate());
+        let rate = self.microphone.rate_of(sound);
         let samples = (sound.pcm.len() / 2) as u64;
         let nanos = (samples * 1_000_000_000).checked_div(u64::from(rate)).unwrap_or(0);
         Look { condition: condition(&sound.pcm), length: Duration::from_nanos(nanos) }

@@ -84,7 +84,7 @@ impl Voice {
         microphone: Microphone,
         speaker: Speaker,
     ) -> Self {
-        microphone.expect_rate(config.usual_rate());
+        microphone.listener_is(config.name());
         Self {
             config,
             link: None,
@@ -103,7 +103,7 @@ impl Voice {
     /// Uses another model, or the same one with other settings. The change is immediate: the current reply is cut off.
     pub(in crate::session) fn choose(&mut self, config: LiveConfig) {
         if self.config != config {
-            self.microphone.expect_rate(config.usual_rate());
+            self.microphone.listener_is(config.name());
             self.config = config;
             (self.rest_until, self.failed, self.failures) = (None, None, 0);
             self.leave();

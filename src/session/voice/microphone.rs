@@ -22,7 +22,8 @@ pub(in crate::session) struct Microphone(Arc<Mutex<Intake>>);
 #[derive(Debug, Default)]
 struct Intake {
     holder: Option<ConnectionId>,
-    usual_rate: u32,
+    /// Name of the live model that listens.
+    listener: Box<str>,
     /// The holder uses a talk key and holds it down.
     pressed: bool,
     /// `None` while there is no model.
@@ -71,13 +72,13 @@ impl Microphone {
         self.lock().holder == Some(connection)
     }
 
-    /// Sets the sample rate assumed when the client sends none.
-    pub(super) fn expect_rate(&self, rate: u32) {
-        self.lock().usual_rate = rate;
+    /// Some clients record at the rate of the live model that listens, and do not state it.
+    pub(super) fn listener_is(&self, model: &str) {
+        self.lock().listener = model.into();
     }
 
-    pub(super) fn usual_rate(&self) -> u32 {
-        self.lock().usual_rate
+    pub(super) fn rate_of(&self, sound: &Recorded) -> u32 {
+        sound.rate.for_model(&self.lock().listener)
     }
 
     pub(in crate::session) fn hear(&self, connection: ConnectionId, sound: Recorded) -> Heard {
@@ -85,7 +86,7 @@ impl Microphone {
         if intake.holder != Some(connection) {
             return Heard::NotHolder(sound);
         }
-        let rate = sound.rate.unwrap_or(intake.usual_rate);
+        let rate = sound.rate.for_model(&intake.listener);
         let chunk = AudioChunk { rate, pcm: sound.pcm };
         let lost = std::mem::take(&mut intake.lost);
         match intake.send(LiveInput::Audio { chunk, lost }) {
@@ -247,12 +248,13 @@ fn is_sound(input: &LiveInput) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::{ModelRates, SampleRate};
 
     const HOLDER: ConnectionId = ConnectionId(1);
     const OTHER: ConnectionId = ConnectionId(2);
 
     fn chunk(mark: u8) -> Recorded {
-        Recorded { rate: Some(24_000), pcm: bytes::Bytes::from(vec![mark; 2]) }
+        Recorded { rate: SampleRate::Hz(24_000), pcm: bytes::Bytes::from(vec![mark; 2]) }
     }
 
     fn held() -> Microphone {
@@ -354,12 +356,18 @@ mod tests {
     }
 
     #[test]
-    fn sound_without_a_rate_has_the_models() {
+    fn sound_without_a_rate_goes_by_the_model_that_listens() {
         let (model, mut taken) = mpsc::channel(8);
         let microphone = held();
         microphone.connect(model);
-        microphone.expect_rate(24_000);
-        for (stated, rate) in [(None, 24_000), (Some(8_000), 8_000)] {
+        static RATES: ModelRates = ModelRates { named: &[("fast", 24_000)], other: 16_000 };
+        let unstated = SampleRate::ByModel(&RATES);
+        for (listener, stated, rate) in [
+            ("other", unstated, 16_000),
+            ("fast", unstated, 24_000),
+            ("fast", SampleRate::Hz(8_000), 8_000),
+        ] {
+            microphone.listener_is(listener);
             microphone.hear(HOLDER, Recorded { rate: stated, ..chunk(1) });
             let Ok(LiveInput::Audio { chunk, .. }) = taken.try_recv() else { panic!("nothing") };
             assert_eq!(chunk.rate, rate);

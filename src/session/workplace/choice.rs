@@ -13,7 +13,6 @@ use crate::message::{
 use crate::session::actor::Session;
 use crate::session::job::{Asker, JobDone};
 use crate::session::journal::Step;
-use crate::session::models;
 use crate::session::run::current::Current;
 use crate::session::run::lane::Lane;
 use crate::session::run::lanes::LaneId;
@@ -396,7 +395,7 @@ impl Session {
         let touched = self.results.touched(slot);
         let row = ComparisonRow {
             agent: slot,
-            name: models::agent_name(&self.settings, slot).unwrap_or_default().to_owned(),
+            name: self.settings.agents[slot].name.clone(),
             place: PlaceKind::Shared,
             run: current.map(|current| current.run.id).or(last.map(|summary| summary.run)),
             outcome: last.filter(|_| current.is_none()).map(|summary| summary.outcome),

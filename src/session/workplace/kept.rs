@@ -3,7 +3,7 @@
 
 use super::inspect::blocking;
 use super::site;
-use crate::message::{AgentSlot, Channel, Event, Notice, Settings};
+use crate::message::{AgentSlot, Channel, Event, Notice, SessionSettings};
 use crate::session::actor::Session;
 use crate::session::job::JobDone;
 use crate::session::journal::Step;
@@ -12,7 +12,7 @@ use tracing::warn;
 impl Session {
     /// Called when settings have changed. A running agent stays in its workplace, so its work is looked for at the end
     /// of the run.
-    pub(in crate::session) fn mention_kept_since(&mut self, before: &Settings) {
+    pub(in crate::session) fn mention_kept_since(&mut self, before: &SessionSettings) {
         for slot in AgentSlot::ALL {
             let was_shared = site::is_shared(before, slot);
             if !was_shared && site::is_shared(&self.settings, slot) {

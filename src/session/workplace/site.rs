@@ -4,8 +4,8 @@ use super::place_work::{PlaceWork, Turn};
 use crate::config::Config;
 use crate::files::{FileError, Files, Snapshot};
 use crate::message::{
-    AgentSlot, ChangeStatus, FileChange, MOST_LEFT_OUT, PlaceKind, RunId, SessionId, SettingValue,
-    Settings,
+    AgentSlot, ChangeStatus, FileChange, MOST_LEFT_OUT, PlaceKind, RunId, SessionId,
+    SessionSettings, WorkplaceChoice,
 };
 use crate::session::Env;
 use crate::workplace::{
@@ -116,7 +116,7 @@ impl SiteWish {
         env: &Env,
         session: &SessionId,
         slot: AgentSlot,
-        settings: &Settings,
+        settings: &SessionSettings,
     ) -> Self {
         Self {
             files: env.files.clone(),
@@ -438,20 +438,15 @@ fn in_every_repository(config: &Config, work: impl Fn(&Repository) -> Result<(),
     }
 }
 
-fn wanted(settings: &Settings, slot: AgentSlot) -> Wanted {
-    let setting = format!("CODE_AI{}_PLACE", slot.number());
-    let chosen = settings.iter().find_map(|(name, value)| match value {
-        SettingValue::Text(text) if **name == *setting => Some(text.as_str()),
-        SettingValue::Text(_) | SettingValue::Number(_) => None,
-    });
-    match chosen {
-        Some("shared") => Wanted::Shared,
-        Some(_) | None => Wanted::Worktree,
+fn wanted(settings: &SessionSettings, slot: AgentSlot) -> Wanted {
+    match settings.agents[slot].workplace {
+        WorkplaceChoice::Shared => Wanted::Shared,
+        WorkplaceChoice::Auto | WorkplaceChoice::Worktree => Wanted::Worktree,
     }
 }
 
 /// Whether an agent is to work in the project itself.
-pub(super) fn is_shared(settings: &Settings, slot: AgentSlot) -> bool {
+pub(super) fn is_shared(settings: &SessionSettings, slot: AgentSlot) -> bool {
     wanted(settings, slot) == Wanted::Shared
 }
 

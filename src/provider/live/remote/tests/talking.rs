@@ -442,11 +442,3 @@ async fn who_goes_on_after_a_short_word_is_not_answered_in_between() {
     call.expect("input_audio_buffer.commit").await;
     call.expect("response.create").await;
 }
-
-#[test]
-fn sound_without_a_rate_goes_by_the_name_that_clients_know() {
-    for (name, rate) in [("openai_live", 24_000), ("first", 16_000), ("gemini_live", 16_000)] {
-        let config = LiveConfig::Remote(Remote { models: vec![model(name)], ..remote() });
-        assert_eq!(config.usual_rate(), rate, "{name}");
-    }
-}

@@ -1,0 +1,123 @@
+//! What a client asks for.
+
+use super::{
+    AgentSet, AgentSlot, Channel, Choice, ConfirmId, Confirmed, KnownList, ListKind, ListScope,
+    PlaybackAck, Recorded, RunId, TalkKey, Typed, WatchTarget, WatchWish,
+};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// What a client asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Store the state of the user's switches.
+    SaveControls(Controls),
+    SendText {
+        route: Route,
+        text: Typed,
+    },
+    /// Send a request to agents; the chat gets their answers.
+    RequestRun {
+        agents: AgentSet,
+        text: String,
+    },
+    SendFile {
+        channel: Channel,
+        name: String,
+        bytes: Bytes,
+    },
+    /// Show an image to the live model.
+    ShowImage {
+        bytes: Bytes,
+    },
+    SendAudio(Recorded),
+    /// Stop playback now.
+    StopPlayback,
+    /// Report the playback position.
+    AckPlayback(PlaybackAck),
+    /// The user presses or releases the push-to-talk key.
+    PressTalkKey(TalkKey),
+    CancelRun {
+        channel: Channel,
+        scope: CancelScope,
+    },
+    ListFiles {
+        kind: ListKind,
+        scope: ListScope,
+        answer_on: Channel,
+        /// The list that the client already has.
+        known: Option<KnownList>,
+    },
+    /// Answer an approval question.
+    Confirm {
+        id: ConfirmId,
+        confirmed: Confirmed,
+        /// Approve such calls of this agent without asking from now on; ignored for dangerous calls.
+        always: bool,
+        /// The user confirmed twice, which a dangerous call requires.
+        twice: bool,
+    },
+    /// Compare the results of these agents.
+    Compare {
+        agents: AgentSet,
+        check: CheckWish,
+    },
+    /// Show what an agent has changed.
+    ShowDiff {
+        agent: AgentSlot,
+        path: Option<String>,
+    },
+    /// List the backups that can be restored on this agent's channel, or all.
+    ListBackups {
+        agent: Option<AgentSlot>,
+    },
+    /// Accept, discard or restore an agent's work.
+    Choose {
+        agent: AgentSlot,
+        choice: Choice,
+    },
+    /// Start or stop sending file lists whenever they change.
+    WatchFiles {
+        target: WatchTarget,
+        wish: WatchWish,
+    },
+}
+
+/// Who answers a text, and where the text is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    Chat,
+    Live {
+        echo: Option<Channel>,
+    },
+    /// Typed in the agent's own pane.
+    Agent(AgentSlot),
+    /// Typed in the chat pane, for agents: each gets a request, and its answer is shown in the chat.
+    AgentsFromChat(AgentSet),
+}
+
+/// Whether a comparison waits for the operator's check command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckWish {
+    Run,
+    Skip,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelScope {
+    /// The run that is active now.
+    Current,
+    One(RunId),
+    /// The active run and the whole queue behind it.
+    All,
+}
+
+/// Switches that the frontend wants to find again after a reload; the session does not interpret them.
+pub type Controls = BTreeMap<String, ControlValue>;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ControlValue {
+    Flag(bool),
+    Number(f64),
+    Text(String),
+}

@@ -1,0 +1,85 @@
+//! Who works where: the ids of sessions, and the user who owns one.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Identifies a session for as long as its data exists: `ws-` and at least 128 random bits in hex.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(Arc<str>);
+
+impl SessionId {
+    const PREFIX: &str = "ws-";
+
+    /// Makes an id from fresh random bits, which the caller provides.
+    pub fn from_random(bits: u128) -> Self {
+        Self(format!("{}{bits:032x}", Self::PREFIX).into())
+    }
+
+    /// Accepts only ids in our own format, so that nobody can choose a guessable one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(Self::PREFIX)?;
+        let well_formed = (32..=64).contains(&digits.len())
+            && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        well_formed.then(|| Self(text.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// The session id that a client sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionName {
+    Ours(SessionId),
+    Original(OriginalSession),
+}
+
+impl SessionName {
+    pub fn parse(text: &str) -> Option<Self> {
+        SessionId::parse(text)
+            .map(Self::Ours)
+            .or_else(|| OriginalSession::parse(text).map(Self::Original))
+    }
+}
+
+/// A session id made by the original AIcore server: ten lower-case hex digits. It may still be in the address of a page
+/// that now connects to us. It is too short to be a session id of ours, so it is only mapped to one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OriginalSession(Arc<str>);
+
+impl OriginalSession {
+    fn parse(text: &str) -> Option<Self> {
+        let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        (text.len() == 10 && text.bytes().all(is_digit)).then(|| Self(text.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The user who owns a session.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Principal(Arc<str>);
+
+impl Principal {
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// The only user of a gateway without configured users.
+    pub fn local() -> Self {
+        Self::new("local")
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}

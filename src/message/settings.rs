@@ -1,0 +1,198 @@
+//! Settings of one session, typed: which models answer and speak, who works in which slot, and on which project.
+//! How a client or a file calls them is the business of dialects, `config` and `store`.
+
+use super::setting::AUTO;
+use super::{AgentSlot, Setting, SettingChange, Slots};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The settings of a session. They are complete and checked; only the configuration holds unchecked ones, for a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSettings {
+    /// Name of the chat model that answers.
+    pub chat: String,
+    /// Other models of the vendor for chat models, by their names.
+    pub chat_models: BTreeMap<String, String>,
+    /// The assistant that answers in the chat.
+    pub chat_assistant: AssistantName,
+    /// Name of the live model that speaks.
+    pub live: String,
+    /// Other models of the vendor for live models, by their names.
+    pub live_models: BTreeMap<String, String>,
+    /// Other voices for live models, by their names.
+    pub live_voices: BTreeMap<String, String>,
+    pub agents: Slots<AgentSettings>,
+    /// The directory that agents work on; `None`: the gateway's own project.
+    pub project: Option<String>,
+}
+
+/// What is chosen for one agent slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSettings {
+    pub name: String,
+    /// By the agent's own name for it; `None`: the agent's default.
+    pub model: Option<String>,
+    pub workplace: WorkplaceChoice,
+}
+
+/// Where an agent is to work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WorkplaceChoice {
+    /// Its own copy of the project, as long as nobody chooses otherwise.
+    #[default]
+    Auto,
+    /// Its own copy of the project.
+    Worktree,
+    /// The shared project.
+    Shared,
+}
+
+impl WorkplaceChoice {
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Worktree, Self::Shared];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => AUTO,
+            Self::Worktree => "worktree",
+            Self::Shared => "shared",
+        }
+    }
+}
+
+/// Names an assistant that can answer on a lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AssistantName(String);
+
+impl AssistantName {
+    /// The one that answers unless another is chosen.
+    pub const GENERAL: &str = "general";
+
+    pub fn new(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for AssistantName {
+    fn default() -> Self {
+        Self::new(Self::GENERAL)
+    }
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            chat: AUTO.to_owned(),
+            chat_models: BTreeMap::new(),
+            chat_assistant: AssistantName::default(),
+            live: AUTO.to_owned(),
+            live_models: BTreeMap::new(),
+            live_voices: BTreeMap::new(),
+            agents: Slots::new(|_| AgentSettings {
+                name: AUTO.to_owned(),
+                model: None,
+                workplace: WorkplaceChoice::Auto,
+            }),
+            project: None,
+        }
+    }
+}
+
+impl SessionSettings {
+    pub fn apply(&mut self, change: SettingChange) {
+        match change {
+            SettingChange::Chat(name) => self.chat = name,
+            SettingChange::ChatModel { row, model } => put(&mut self.chat_models, row, model),
+            SettingChange::ChatAssistant(name) => self.chat_assistant = name,
+            SettingChange::Live(name) => self.live = name,
+            SettingChange::LiveModel { row, model } => put(&mut self.live_models, row, model),
+            SettingChange::LiveVoice { row, voice } => put(&mut self.live_voices, row, voice),
+            SettingChange::Agent { slot, name } => self.agents[slot].name = name,
+            SettingChange::AgentModel { slot, model } => self.agents[slot].model = model,
+            SettingChange::Workplace { slot, choice } => self.agents[slot].workplace = choice,
+            SettingChange::Project(project) => self.project = project,
+        }
+    }
+
+    /// Whether the change would change nothing.
+    pub fn has(&self, change: &SettingChange) -> bool {
+        let mut changed = self.clone();
+        changed.apply(change.clone());
+        changed == *self
+    }
+
+    /// The setting with its value.
+    pub fn get(&self, setting: &Setting) -> SettingChange {
+        match setting {
+            Setting::Chat => SettingChange::Chat(self.chat.clone()),
+            Setting::ChatModel(row) => {
+                let model = self.chat_models.get(&**row).cloned();
+                SettingChange::ChatModel { row: row.to_string(), model }
+            }
+            Setting::ChatAssistant => SettingChange::ChatAssistant(self.chat_assistant.clone()),
+            Setting::Live => SettingChange::Live(self.live.clone()),
+            Setting::LiveModel(row) => {
+                let model = self.live_models.get(&**row).cloned();
+                SettingChange::LiveModel { row: row.to_string(), model }
+            }
+            Setting::LiveVoice(row) => {
+                let voice = self.live_voices.get(&**row).cloned();
+                SettingChange::LiveVoice { row: row.to_string(), voice }
+            }
+            Setting::Agent(slot) => {
+                SettingChange::Agent { slot: *slot, name: self.agents[*slot].name.clone() }
+            }
+            Setting::AgentModel(slot) => {
+                SettingChange::AgentModel { slot: *slot, model: self.agents[*slot].model.clone() }
+            }
+            Setting::Workplace(slot) => {
+                SettingChange::Workplace { slot: *slot, choice: self.agents[*slot].workplace }
+            }
+            Setting::Project => SettingChange::Project(self.project.clone()),
+        }
+    }
+
+    /// What differs from `base`, each setting with its value here.
+    pub fn differences(&self, base: &Self) -> Vec<SettingChange> {
+        let names = self.names().into_iter().chain(base.names());
+        let mut found: Vec<SettingChange> = Vec::new();
+        for name in names {
+            let here = self.get(&name);
+            if here != base.get(&name) && !found.contains(&here) {
+                found.push(here);
+            }
+        }
+        found
+    }
+
+    /// All settings, with those of models that have a value.
+    pub fn names(&self) -> Vec<Setting> {
+        let rows = |map: &BTreeMap<String, String>, name: fn(Cow<'static, str>) -> Setting| {
+            map.keys().map(|row| name(row.clone().into())).collect::<Vec<_>>()
+        };
+        let mut names = vec![Setting::Chat, Setting::ChatAssistant];
+        names.extend(rows(&self.chat_models, Setting::ChatModel));
+        names.push(Setting::Live);
+        names.extend(rows(&self.live_models, Setting::LiveModel));
+        names.extend(rows(&self.live_voices, Setting::LiveVoice));
+        for slot in AgentSlot::ALL {
+            names.extend([
+                Setting::Agent(slot),
+                Setting::AgentModel(slot),
+                Setting::Workplace(slot),
+            ]);
+        }
+        names.push(Setting::Project);
+        names
+    }
+}
+
+fn put(map: &mut BTreeMap<String, String>, row: String, chosen: Option<String>) {
+    match chosen {
+        Some(chosen) => drop(map.insert(row, chosen)),
+        None => drop(map.remove(&row)),
+    }
+}
