@@ -10,6 +10,7 @@ pub use conversation::Conversation;
 pub use work::{Brief, End, Halt, Host, work};
 
 use crate::locale::Locale;
+use crate::message::AssistantName;
 use crate::provider::chat::ToolSpec;
 use crate::tool;
 
@@ -27,7 +28,7 @@ pub struct Assistant {
 
 /// Answers in the chat.
 pub static GENERAL: Assistant =
-    Assistant { name: "general", prompt: general_prompt, tools: &[], works_on_project: false };
+    Assistant { name: AssistantName::GENERAL, prompt: general_prompt, tools: &[], works_on_project: false };
 
 /// The built-in code agent.
 pub static CODER: Assistant = Assistant {
@@ -43,6 +44,14 @@ pub static CODER: Assistant = Assistant {
     ],
     works_on_project: true,
 };
+
+/// The assistant that is chosen for the chat; the general one if there is none of this name any more.
+pub fn for_chat(name: &AssistantName) -> &'static Assistant {
+    CHAT.into_iter().find(|assistant| assistant.name == name.as_str()).unwrap_or(&GENERAL)
+}
+
+/// Assistants that can be chosen for the chat.
+const CHAT: [&Assistant; 1] = [&GENERAL];
 
 impl Assistant {
     /// What its model is told first.

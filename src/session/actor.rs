@@ -131,12 +131,13 @@ impl Session {
         let env = Env { language: Language::new(env.config.language), ..env };
         let Inboxes { commands, urgent, microphone, hearing, speaker } = inboxes;
         let providers = Providers::of(&env, &settled.settings);
+        let chat_assistant = assistant::for_chat(&settled.settings.chat_assistant);
         let agent = |slot| {
             let chosen = models::agent(&env, &settled.settings, &id, &record.principal, slot);
             Lane::agent(slot, chosen, Place::open(env.files.project()))
         };
         let mut session = Self {
-            lanes: Lanes::new(Lane::chat(&assistant::GENERAL, providers.chat), agent),
+            lanes: Lanes::new(Lane::chat(chat_assistant, providers.chat), agent),
             audience: Audience::new(
                 record.tops,
                 record.last_order,

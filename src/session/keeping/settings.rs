@@ -1,6 +1,7 @@
 //! Settings of one session: those of the configuration, with its user's changes. A change is checked as a whole,
 //! stored, and takes effect at once, also after a restart.
 
+use crate::assistant;
 use crate::config;
 use crate::files::Files;
 use crate::locale::Locale;
@@ -10,6 +11,7 @@ use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
 use crate::session::models;
 use crate::session::run::lane::Lane;
+use crate::session::run::lanes::LaneId;
 use crate::session::workplace::results::project_name;
 use crate::session::{Registry, SessionClosed, SessionHandle, Urgent};
 use crate::store::Change;
@@ -186,7 +188,8 @@ impl Session {
         self.mention_kept_since(&before);
         // The next question goes to the model that is chosen now; one that is being answered is not touched.
         let chat = models::chat(&self.env, &self.settings);
-        self.lanes.iter_mut().for_each(|lane| lane.choose_chat(&chat));
+        let assistant = assistant::for_chat(&self.settings.chat_assistant);
+        self.lanes[LaneId::Chat].choose_chat(assistant, chat);
         self.voice.choose(models::live(&self.env, &self.settings));
         for slot in AgentSlot::ALL {
             self.choose_agent(slot);

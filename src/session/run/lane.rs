@@ -206,10 +206,11 @@ impl Lane {
         self.directory().map(|directory| (name, directory.to_owned()))
     }
 
-    /// The next question goes to this chat model.
-    pub(in crate::session) fn choose_chat(&mut self, chosen: &ChatConfig) {
-        if let Worker::Chat { config, .. } = &mut self.worker {
-            *config = chosen.clone();
+    /// The next question goes to this assistant and its chat model.
+    pub(in crate::session) fn choose_chat(&mut self, chosen: &'static Assistant, chat: ChatConfig) {
+        if let Worker::Chat { assistant, config, .. } = &mut self.worker {
+            *assistant = chosen;
+            *config = chat;
         }
     }
 
