@@ -4,11 +4,12 @@
 
 use super::folder::Folder;
 use super::objects::{Ids, Lender};
-use super::private::{make_directory, remove_file, replace};
+use super::private::{make_directory, replace};
+use super::removal::remove_tree;
 use super::{CommitId, GitError, Repository, TreeId};
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -177,19 +178,4 @@ impl AgentGit {
 fn put(folder: &Folder, name: &str, content: &[u8]) -> io::Result<()> {
     folder.clear_unless_file(OsStr::new(name))?;
     folder.write(name, content)
-}
-
-/// Removes a directory tree. Symlinks are removed, not followed. Directories without write permission are opened first.
-pub(super) fn remove_tree(path: &Path) -> io::Result<()> {
-    for attempt in 0..2 {
-        match fs::remove_dir_all(path) {
-            Err(err) if err.kind() == ErrorKind::PermissionDenied && attempt == 0 => {
-                Folder::open_up(path)?;
-            }
-            Err(err) if err.kind() == ErrorKind::NotADirectory => return remove_file(path),
-            Err(err) if err.kind() != ErrorKind::NotFound => return Err(err),
-            Ok(()) | Err(_) => break,
-        }
-    }
-    Ok(())
 }

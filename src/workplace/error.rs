@@ -32,6 +32,8 @@ pub enum GitError {
         "git {what} had more to say than the gateway takes; is something generated not ignored?"
     )]
     TooMuch { what: &'static str },
+    #[error("`{path}` in the project is a pipe, and git would wait for it; remove it")]
+    Pipe { path: String },
     #[error("`{name}` is no name for a branch; choose another")]
     BadBranch { name: String },
     #[error("there is a branch `{name}` already; choose another name")]

@@ -1,16 +1,17 @@
 //! A directory by its descriptor. Names are looked up one by one and symlinks are never followed, so nothing outside of
 //! it is reached, whatever somebody does to the files meanwhile.
 
-use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
-    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, accessat, chmod, chmodat,
-    mkdirat, openat, renameat, renameat_with, statat, unlinkat,
+    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Stat, accessat, chmodat,
+    fchmod, fstat, mkdirat, openat, readlinkat, renameat, renameat_with, statat, symlinkat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path};
 
 #[derive(Debug)]
@@ -27,7 +28,30 @@ pub(super) struct Stamp {
     pub(super) mode: u32,
 }
 
+impl From<OwnedFd> for Folder {
+    fn from(descriptor: OwnedFd) -> Self {
+        Self(descriptor)
+    }
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 impl Stamp {
+    fn new(about: &Stat) -> Self {
+        Self {
+            device: about.st_dev,
+            number: about.st_ino,
+            size: about.st_size,
+            seconds: about.st_mtime,
+            nanoseconds: about.st_mtime_nsec,
+            mode: about.st_mode,
+        }
+    }
+
     pub(super) fn is_directory(&self) -> bool {
         FileType::from_raw_mode(self.mode) == FileType::Directory
     }
@@ -80,17 +104,25 @@ impl Folder {
             .parent_of(path)
             .and_then(|(folder, name)| Ok(statat(&folder.0, name, AtFlags::SYMLINK_NOFOLLOW)?));
         match seen {
-            Ok(about) => Ok(Some(Stamp {
-                device: about.st_dev,
-                number: about.st_ino,
-                size: about.st_size,
-                seconds: about.st_mtime,
-                nanoseconds: about.st_mtime_nsec,
-                mode: about.st_mode,
-            })),
+            Ok(about) => Ok(Some(Stamp::new(&about))),
             Err(err) if is_absent(&err) => Ok(None),
             Err(err) => Err(err),
         }
+    }
+
+    /// Opens a regular file with its stamp. `None`: it is something else by now, which is not waited for.
+    pub(super) fn open_file(&self, path: &Path) -> io::Result<Option<(File, Stamp)>> {
+        let (folder, name) = self.parent_of(path)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = openat(&folder.0, name, flags | OFlags::CLOEXEC, Mode::empty())?;
+        let stamp = Stamp::new(&fstat(&file)?);
+        Ok(stamp.is_file().then(|| (File::from(file), stamp)))
+    }
+
+    pub(super) fn read_link(&self, path: &Path) -> io::Result<OsString> {
+        let (folder, name) = self.parent_of(path)?;
+        let target = readlinkat(&folder.0, name, Vec::new())?;
+        Ok(OsString::from_vec(target.into_bytes()))
     }
 
     /// Whether there is a directory with anything in it.
@@ -130,25 +162,41 @@ impl Folder {
         self.child(name)
     }
 
+    /// Opens the directory of this name, or makes it. Fails if something else has this name.
+    pub(super) fn child_or_new(&self, name: &OsStr) -> io::Result<Self> {
+        match mkdirat(&self.0, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => self.child(name),
+            Err(err) => Err(err.into()),
+        }
+    }
+
+    /// Opens the directory at this path, and makes all that are missing.
+    pub(super) fn descend_or_new(&self, path: &Path) -> io::Result<Self> {
+        let mut folder = self.descend(Path::new(""))?;
+        for name in path {
+            folder = folder.child_or_new(name)?;
+        }
+        Ok(folder)
+    }
+
+    /// Makes a file where there is nothing.
+    pub(super) fn new_file(&self, name: &OsStr, mode: u32) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode);
+        Ok(File::from(openat(&self.0, name, flags | OFlags::NOFOLLOW, mode)?))
+    }
+
+    /// Makes a symlink where there is nothing.
+    pub(super) fn new_link(&self, name: &OsStr, target: &OsStr) -> io::Result<()> {
+        Ok(symlinkat(target, &self.0, name)?)
+    }
+
     /// Removes a file or symlink, if it is there.
     pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
         match unlinkat(&self.0, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(err) => Err(err.into()),
         }
-    }
-
-    /// Removes whatever has this name, also a directory with everything in it. Symlinks are removed, not followed.
-    pub(super) fn clear(&self, name: &OsStr) -> io::Result<()> {
-        let Ok(folder) = self.child(name) else { return self.remove(name) };
-        let entries = Dir::read_from(&folder.0)?.collect::<Result<Vec<_>, _>>()?;
-        for entry in entries {
-            let inside = OsStr::from_bytes(entry.file_name().to_bytes());
-            if inside != "." && inside != ".." {
-                folder.clear(inside)?;
-            }
-        }
-        self.remove_empty(name)
     }
 
     pub(super) fn clear_unless_file(&self, name: &OsStr) -> io::Result<()> {
@@ -162,11 +210,18 @@ impl Folder {
         Ok(mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
     }
 
+    /// Makes a directory with this mode. By its descriptor: somebody may put a symlink in its place meanwhile.
+    pub(super) fn make_with(&self, name: &OsStr, mode: u32) -> io::Result<()> {
+        self.make(name)?;
+        Ok(fchmod(self.child(name)?, Mode::from_raw_mode(mode))?)
+    }
+
     /// Removes a directory only if it is empty.
     pub(super) fn remove_empty(&self, name: &OsStr) -> io::Result<()> {
         Ok(unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
+    /// Only for directories that nobody else writes: a symlink would be followed.
     pub(super) fn set_mode(&self, name: &OsStr, mode: u32) -> io::Result<()> {
         Ok(chmodat(&self.0, name, Mode::from_raw_mode(mode), AtFlags::empty())?)
     }
@@ -191,22 +246,6 @@ impl Folder {
             Ok(()) => Ok(true),
             Err(err) => Err(err.into()),
         }
-    }
-
-    /// Makes all directories below accessible for us, also those that their owner has closed.
-    pub(super) fn open_up(path: &Path) -> io::Result<()> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let closed = openat(CWD, path, flags, Mode::empty())?;
-        // A descriptor of a closed directory is good only for naming it.
-        let name = format!("/proc/self/fd/{}", closed.as_raw_fd());
-        chmod(name.as_str(), Mode::from_raw_mode(0o700))?;
-        for entry in fs::read_dir(&name)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                Self::open_up(&entry.path())?;
-            }
-        }
-        Ok(())
     }
 
     /// Replaces the file or symlink of this name. A symlink is replaced itself, not followed.

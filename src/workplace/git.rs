@@ -123,6 +123,10 @@ impl Git {
         }
     }
 
+    pub(super) fn what(&self) -> &'static str {
+        self.what
+    }
+
     pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self

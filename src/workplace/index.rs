@@ -2,10 +2,13 @@
 //! is never the user's index, and never one that an agent can write.
 
 use super::folder::Folder;
+use super::frozen::{Frozen, LARGEST_FILE};
 use super::generated::AMBIGUOUS;
-use super::git::Git;
+use super::git::{Git, Output};
 use super::layout;
+use super::nested::is_dot_git;
 use super::objects::Ids;
+use super::pipes::{self, Owner};
 use super::private::remove_file;
 use super::refs::{TreeId, tree_id};
 use super::user::UserGit;
@@ -16,9 +19,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// Larger files are left out, because a backup is made before every run.
-const LARGEST_FILE: u64 = 256 << 20;
 /// Limits for a project without a repository. A repository says itself what belongs to it.
 const MOST_FILES: usize = 200_000;
 const MOST_BYTES: u64 = 8 << 30;
@@ -28,6 +30,8 @@ pub(super) const PROJECT: &str = "project";
 const SPARSE: &str = "core.sparseCheckout=true";
 /// Most failed calls in the search for files that git refuses.
 const MOST_FAILURES: usize = 1_000;
+/// Long for a look at files. After that we look for pipes.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 /// What git prints before a name that it refuses.
 const IGNORING: &str = "Ignoring path ";
 /// A submodule in the output of `ls-files -t --stage`, after a letter and a space.
@@ -90,8 +94,8 @@ impl Index {
     /// Also looks at files that the user has marked with `--assume-unchanged`. Otherwise their content on disk could be
     /// overwritten, and no backup would have it. An index that cannot be read is noticed at the next look.
     fn overlook_nothing(&self) -> Result<(), GitError> {
-        let refresh = self.git("update-index").args(["-q", "--really-refresh"]);
-        refresh.arg("--ignore-submodules").run().map(drop)
+        let options = ["-q", "--really-refresh", "--ignore-submodules"];
+        self.try_look(|| self.git("update-index").args(options)).map(drop)
     }
 
     /// Kept between runs.
@@ -189,7 +193,7 @@ impl Index {
         let mut size = Size::default();
         for path in candidates {
             match look(&top, Path::new(&path)) {
-                Found::File(_) if makes_repository(&top, Path::new(&path)) => left_out.push(path),
+                Found::File(_) if is_gits(&top, Path::new(&path)) => left_out.push(path),
                 Found::File(bytes) => {
                     size.add(bytes);
                     present.push(path);
@@ -206,7 +210,8 @@ impl Index {
         left_out.extend(filled.map(|path| OsString::from_vec([path.as_bytes(), b"/"].concat())));
         left_out.extend(layout::take_out(&mut present, &gone, &tracked));
         update(self.git("update-index"), &["--force-remove"], &gone)?;
-        left_out.extend(self.add(&present)?);
+        let add = |frozen: &Frozen<'_>| self.add(frozen);
+        left_out.extend(self.frozen(&top, &present, add)?);
         let tree = write_tree(self.git("write-tree"))?;
         let mut told: Vec<_> = left_out.iter().map(|path| self.told(path)).collect();
         told.sort();
@@ -223,8 +228,37 @@ impl Index {
         let is_file = |path: &OsString| matches!(look(&top, Path::new(path)), Found::File(_));
         let paths: Vec<_> = lines.filter(is_file).collect();
         update(self.alone("update-index"), &["--force-remove"], &paths)?;
-        update(self.alone("update-index"), &["--add", "--replace"], &paths)?;
+        let add = |frozen: &Frozen<'_>| {
+            let git = self.alone("update-index").env("GIT_WORK_TREE", frozen.top());
+            update(git.at(frozen.top()), &["--add", "--replace"], frozen.paths())
+        };
+        self.frozen(&top, &paths, add)?;
         write_tree(self.alone("write-tree"))
+    }
+
+    /// Lets git hash private copies of these files, then notes which files are still like their copies. Returns the
+    /// paths that cannot be copied, and those that `add` returns.
+    fn frozen(
+        &self,
+        top: &Folder,
+        paths: &[OsString],
+        add: impl Fn(&Frozen<'_>) -> Result<Vec<OsString>, GitError>,
+    ) -> Result<Vec<OsString>, GitError> {
+        let mut left_out = Vec::new();
+        let mut rest = paths.iter().peekable();
+        while rest.peek().is_some() {
+            let mut frozen = Frozen::new(&self.repository, top)?;
+            while let Some(path) = rest.next_if(|_| !frozen.is_full()) {
+                if !frozen.add(path)? {
+                    left_out.push(path.clone());
+                }
+            }
+            left_out.extend(add(&frozen)?);
+        }
+        if !paths.is_empty() {
+            self.note(&[])?;
+        }
+        Ok(left_out)
     }
 
     /// A path as people know it. A directory keeps its slash.
@@ -236,12 +270,13 @@ impl Index {
     /// Adds files and returns those that git refuses: names that are special on other systems, and files that
     /// contradict their attributes, such as another encoding. A failed batch is split, so that one such file does not
     /// keep the others out.
-    fn add(&self, paths: &[OsString]) -> Result<Vec<OsString>, GitError> {
+    fn add(&self, frozen: &Frozen<'_>) -> Result<Vec<OsString>, GitError> {
         let how = ["--add", "--remove", "--replace"];
-        let mut waiting = vec![paths];
+        let mut waiting = vec![frozen.paths()];
         let (mut refused, mut failures) = (Vec::new(), 0);
         while let Some(paths) = waiting.pop().filter(|paths| !paths.is_empty()) {
-            match update(self.git("update-index"), &how, paths) {
+            let git = self.git("update-index").env("GIT_WORK_TREE", frozen.top());
+            match update(git.at(frozen.top()), &how, paths) {
                 Ok(ignored) => refused.extend(ignored),
                 // After so many failures the index itself is at fault, or every file is.
                 Err(err @ GitError::Failed { .. }) if failures == MOST_FAILURES => return Err(err),
@@ -260,12 +295,14 @@ impl Index {
     /// Paths that differ from the index. Submodules are not looked into, because that would run git with their
     /// configuration.
     pub(super) fn changed(&self, extent: Extent) -> Result<BTreeSet<OsString>, GitError> {
-        let git = self.git("diff-files").args(["-z", "--raw", "--ignore-submodules=all", "--"]);
-        let listed = match extent {
-            Extent::Repository | Extent::Everything => git,
-            Extent::Project => self.only_project(git),
-        };
-        let listed = listed.read()?;
+        let options = ["-z", "--raw", "--ignore-submodules=all", "--"];
+        let listed = self.look(|| {
+            let git = self.git("diff-files").args(options);
+            match extent {
+                Extent::Repository | Extent::Everything => git,
+                Extent::Project => self.only_project(git),
+            }
+        })?;
         let parts: Vec<_> = listed.split(|byte| *byte == 0).collect();
         let pairs = parts.chunks_exact(2);
         let files = pairs.filter(|pair| !is_submodule(pair[0]));
@@ -274,13 +311,14 @@ impl Index {
 
     /// Lists new files, submodules and tracked files in one call.
     fn listed(&self, extent: Extent) -> Result<Listed, GitError> {
-        let git = self.git("ls-files").args(["-t", "-z", "--others", "--exclude-standard"]);
-        let git = git.args(["--cached", "--stage", "--"]);
-        let listed = match extent {
-            Extent::Everything => git,
-            Extent::Repository | Extent::Project => self.only_project(git),
-        };
-        let listed = listed.read()?;
+        let listed = self.look(|| {
+            let git = self.git("ls-files").args(["-t", "-z", "--others", "--exclude-standard"]);
+            let git = git.args(["--cached", "--stage", "--"]);
+            match extent {
+                Extent::Everything => git,
+                Extent::Repository | Extent::Project => self.only_project(git),
+            }
+        })?;
         let mut found = Listed::default();
         for line in listed.split(|byte| *byte == 0) {
             if let Some(path) = line.strip_prefix(UNTRACKED) {
@@ -304,8 +342,8 @@ impl Index {
         if self.repository.has_git() {
             return Ok(Vec::new());
         }
-        let git = self.git("ls-files").args(["-z", "--others", "--ignored", "--exclude-standard"]);
-        let listed = paths(&git.arg("--directory").arg("--").read()?);
+        let options = ["-z", "--others", "--ignored", "--exclude-standard", "--directory", "--"];
+        let listed = paths(&self.look(|| self.git("ls-files").args(options))?);
         let is_ambiguous = |path: &&OsString| {
             let name = Path::new(path).file_name();
             let is_directory = path.as_bytes().ends_with(b"/");
@@ -314,7 +352,31 @@ impl Index {
         Ok(listed.iter().filter(is_ambiguous).map(|path| self.told(path)).collect())
     }
 
-    fn only_project(&self, git: Git) -> Git {
+    /// Runs a git call that looks at the files themselves, and returns its output.
+    pub(super) fn look(&self, call: impl Fn() -> Git) -> Result<Vec<u8>, GitError> {
+        let output = self.try_look(&call)?;
+        match output.code {
+            0 => Ok(output.stdout),
+            _ => Err(GitError::from_stderr(call().what(), &output.stderr)),
+        }
+    }
+
+    /// [`Index::look`] with any exit code. A call that takes long may wait for a pipe that an agent has made; it is
+    /// made again when there is none.
+    fn try_look(&self, call: impl Fn() -> Git) -> Result<Output, GitError> {
+        match call().within(PATIENCE).run() {
+            Err(GitError::TimedOut { .. }) => {
+                let owner =
+                    if self.top == self.repository.top() { Owner::User } else { Owner::Agent };
+                pipes::remove(&self.top, owner)?;
+                self.unlock();
+                call().run()
+            }
+            done => done,
+        }
+    }
+
+    pub(super) fn only_project(&self, git: Git) -> Git {
         let prefix = self.repository.prefix();
         if prefix.as_os_str().is_empty() { git } else { git.arg(prefix) }
     }
@@ -330,7 +392,8 @@ impl Index {
             self.git("update-index").args(["-z", "--index-info"]).input(input).read()?;
         }
         // The exit code says that some file is not up to date, which is no error here.
-        self.git("update-index").args(["-q", "--refresh", "--ignore-submodules"]).run().map(drop)
+        let options = ["-q", "--refresh", "--ignore-submodules"];
+        self.try_look(|| self.git("update-index").args(options)).map(drop)
     }
 
     /// Removes the lock of a git process of ours that was killed. Nobody else uses this index.
@@ -395,6 +458,11 @@ impl Size {
         }
         Err(GitError::TooLarge { files: self.files, mib: self.bytes >> 20 })
     }
+}
+
+/// Whether git would take the file for a part of a repository, on this file system or on another one.
+fn is_gits(top: &Folder, path: &Path) -> bool {
+    path.iter().any(is_dot_git) || makes_repository(top, path)
 }
 
 /// Whether a new `HEAD` file would make its directory a git directory, whose settings apply to whoever uses git there.

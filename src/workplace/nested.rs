@@ -82,9 +82,26 @@ impl Nested {
     }
 }
 
-/// Whether git takes this name for a repository on some file system.
+/// Whether git takes this name for a repository on some file system. Some ignore case, some ignore characters that
+/// nobody sees, and some know `.git` by a short name.
 pub fn is_dot_git(name: &OsStr) -> bool {
-    name.eq_ignore_ascii_case(".git")
+    let is_short = name.eq_ignore_ascii_case("git~1");
+    is_short || name.eq_ignore_ascii_case(".git") || is_dot_git_with_unseen(name)
+}
+
+fn is_dot_git_with_unseen(name: &OsStr) -> bool {
+    let Some(text) = name.to_str().filter(|text| !text.is_ascii()) else { return false };
+    let seen: String = text.chars().filter(|letter| !is_unseen(*letter)).collect();
+    seen.eq_ignore_ascii_case(".git")
+}
+
+/// Unicode calls these "default ignorable", as far as file systems know them.
+fn is_unseen(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Whether git would take a directory for a git directory, such as that of a bare repository.

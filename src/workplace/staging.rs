@@ -194,8 +194,7 @@ impl<'a> Moves<'a> {
             }
             Done::RemovedDirectory { path, mode } => {
                 let (folder, name) = self.top.parent_of(path)?;
-                folder.make(&name)?;
-                folder.set_mode(&name, *mode)
+                folder.make_with(&name, *mode)
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Removes what belongs to deleted sessions. Only paths that our own notes name are ever removed.
 
-use super::agent_git::remove_tree;
 use super::private::{DIRECTORY, remove_file};
 use super::refs::OURS;
+use super::removal::remove_tree;
 use super::worktree::noted_path;
 use super::{GitError, Repository};
 use crate::message::SessionId;

@@ -11,10 +11,9 @@ use crate::session::workplace::agent_home;
 use crate::session::workplace::site;
 use crate::session::{Env, SessionHandle, Urgent};
 use crate::store::{SessionKey, StoreError};
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, Permissions, PermissionsExt};
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use crate::workplace::remove_tree;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -136,15 +135,15 @@ pub(super) async fn remove(
 
 /// Removes the conversations and temporary files of the session's agents. Needs no gateway.
 pub fn forget_agents(data: &Path, id: &SessionId) -> io::Result<()> {
-    let forgotten = remove_all(&models::conversations(data, id));
-    remove_all(&agent_home::temp(data, id)).and(forgotten)
+    let forgotten = remove_tree(&models::conversations(data, id));
+    remove_tree(&agent_home::temp(data, id)).and(forgotten)
 }
 
 /// Removes temporary files of agents that an earlier gateway ran. No agent needs them, not even one that goes on with
 /// its conversation.
 pub(in crate::session) fn clear_temp(data: &Path) {
     for id in sessions_in(&data.join(agent_home::TEMP)) {
-        if let Err(err) = remove_all(&agent_home::temp(data, &id)) {
+        if let Err(err) = remove_tree(&agent_home::temp(data, &id)) {
             warn!(%err, session = %id, "temporary files of agents are left behind");
         }
     }
@@ -166,44 +165,12 @@ fn sessions_in(place: &Path) -> Vec<SessionId> {
     names.filter_map(|name| SessionId::parse(&name)).collect()
 }
 
-fn remove_all(directory: &Path) -> io::Result<()> {
-    let removed = match std::fs::remove_dir_all(directory) {
-        // Some tools make their directories read-only.
-        Err(err) if err.kind() == ErrorKind::PermissionDenied => {
-            unlock(directory)?;
-            std::fs::remove_dir_all(directory)
-        }
-        removed => removed,
-    };
-    match removed {
-        Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-/// Makes all directories below writable for us. Symlinks are not followed, and a directory that is replaced by one
-/// meanwhile leads nowhere outside.
-fn unlock(top: &Path) -> io::Result<()> {
-    let root = Dir::open_ambient_dir(top, ambient_authority())?;
-    let mut found = vec![PathBuf::from(".")];
-    while let Some(directory) = found.pop() {
-        root.set_permissions(&directory, Permissions::from_mode(0o700))?;
-        for entry in root.read_dir(&directory)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                found.push(directory.join(entry.file_name()));
-            }
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::files::without_rights;
     use std::fs;
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::PermissionsExt;
 
     fn lock(directory: &Path) {
         fs::create_dir_all(directory.join("deep")).unwrap();
@@ -211,10 +178,6 @@ mod tests {
         for path in [directory.join("deep"), directory.to_owned()] {
             fs::set_permissions(path, fs::Permissions::from_mode(0o555)).unwrap();
         }
-    }
-
-    fn mode(path: &Path) -> u32 {
-        fs::metadata(path).unwrap().permissions().mode() & 0o777
     }
 
     #[test]
@@ -231,21 +194,5 @@ mod tests {
             clear_temp(data.path());
             assert!(!agent_home::temp(data.path(), &ids[1]).exists());
         });
-    }
-
-    #[test]
-    fn only_directories_below_are_unlocked() {
-        let data = tempfile::tempdir().unwrap();
-        let (top, outside) = (data.path().join("top"), data.path().join("outside"));
-        lock(&top.join("cache"));
-        lock(&outside);
-        symlink(&outside, top.join("link")).unwrap();
-        fs::set_permissions(top.join("cache/deep/file"), fs::Permissions::from_mode(0o444))
-            .unwrap();
-        unlock(&top).unwrap();
-        let modes = ["cache", "cache/deep", "cache/deep/file"].map(|name| mode(&top.join(name)));
-        assert_eq!(modes, [0o700, 0o700, 0o444]);
-        assert_eq!([mode(&outside), mode(&outside.join("deep"))], [0o555; 2]);
-        unlock(&outside).unwrap();
     }
 }

@@ -417,7 +417,7 @@ pub(in crate::session) fn remove(config: &Config, session: &SessionId) {
     if let Err(err) = workplace::remove_leftovers(&config.data, session) {
         warn!(%err, "copies that agents of a deleted session worked in are left behind");
     }
-    let _ = std::fs::remove_dir_all(aside(&config.data, session));
+    let _ = workplace::remove_tree(&aside(&config.data, session));
     // Empty by now, or never made.
     let _ = std::fs::remove_dir(directory(&config.data, session));
 }

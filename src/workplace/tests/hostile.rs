@@ -416,3 +416,72 @@ fn several_results_make_no_repository_together() {
         assert!(!super::super::nested::is_layout(&sly), "{order:?}: {:?}", files(&sly));
     }
 }
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_that_git_reads_keeps_nobody_waiting() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let pipe = |path: &Path| mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let fixture = Fixture::new();
+    let worktree = fixture.ensure(1);
+    for name in [".gitignore", "src/deep/.gitattributes"] {
+        pipe(&worktree.top().join(name));
+        write(worktree.top(), "src/deep/new", name);
+        assert_eq!(told(&worktree.changes().unwrap()), ["A src/deep/new +1 -0"], "{name}");
+    }
+    // We remove nothing of the user's.
+    pipe(&fixture.top().join("src/.gitignore"));
+    let refused = fixture.repository().snapshot(Place::Project);
+    assert_eq!(refused, Err(GitError::Pipe { path: "src/.gitignore".to_owned() }));
+    assert!(fixture.top().join("src/.gitignore").symlink_metadata().is_ok());
+}
+
+#[test]
+fn ignored_files_are_not_copied_through_a_link_of_an_agent() {
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", "keys/\n");
+    fixture.write(".worktreeinclude", "keys/\n");
+    fixture.write("keys/one", "of the project\n");
+    fixture.commit("with keys");
+    let outside = fixture.dir.path().canonicalize().unwrap().join("outside");
+    fs::create_dir(&outside).unwrap();
+    let worktree = fixture.ensure(1);
+    assert!(worktree.top().join("keys/one").exists());
+    fs::remove_dir_all(worktree.top().join("keys")).unwrap();
+    symlink(&outside, worktree.top().join("keys")).unwrap();
+    let scratch = worktree.scratch().unwrap();
+    assert!(scratch.worktree().top().join("keys").is_symlink());
+    assert_eq!(files(&outside), [""; 0]);
+}
+
+#[test]
+fn names_that_only_look_different_from_gits_own_are_left_out() {
+    let fixture = Fixture::new();
+    let worktree = fixture.ensure(1);
+    let names = [".g\u{200c}it", "src/.gi\u{ad}t", "src/.GIT\u{feff}", "src/git~1"];
+    for name in names {
+        write(worktree.top(), Path::new(name).join("config"), "[core]\n\tfsmonitor = x\n");
+    }
+    write(worktree.top(), ".g\u{e9}it/ordinary", "x\n");
+    let Accepted::Project { changes, left_out, .. } = worktree.accept(&Target::Project).unwrap()
+    else {
+        panic!("not accepted");
+    };
+    assert_eq!(told(&changes), ["A .g\u{e9}it/ordinary +1 -0"]);
+    assert_eq!(left_out.len(), names.len(), "{left_out:?}");
+}
+
+#[test]
+fn a_copy_that_is_too_deep_for_any_path_is_removed() {
+    let fixture = Fixture::new();
+    let worktree = fixture.ensure(1);
+    for place in [worktree.top().to_owned(), worktree.top().join(".git")] {
+        let mut folder = super::super::folder::Folder::open(&place).unwrap();
+        for _ in 0..14_000 {
+            folder = folder.child_or_new(OsStr::new("index.lock")).unwrap();
+        }
+    }
+    fixture.ensure(1);
+    assert!(!worktree.top().join(".git/index.lock").exists());
+    fixture.repository().remove_session(&session()).unwrap();
+    assert!(!worktree.top().exists());
+}

@@ -8,6 +8,7 @@ mod hostile;
 mod keeping;
 mod leaving_out;
 mod places;
+mod races;
 mod scratches;
 mod takeover;
 mod worktrees;
