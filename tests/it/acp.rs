@@ -301,8 +301,8 @@ async fn output_after_the_end_belongs_to_no_prompt() {
     let place = Post::new(&[]);
     let mut agent = place.start();
     assert_eq!(agent.said("late").await, "");
-    sleep(Duration::from_millis(500)).await;
-    // Its late question is answered, or it would never come back.
+    // Its late questions are answered, or it would never come so far.
+    wait_for(PATIENCE, || place.path().join("late").exists()).await;
     assert_eq!(agent.said("hello").await, "hello there");
 }
 
@@ -439,14 +439,18 @@ async fn an_early_start_that_fails_is_told_with_the_prompt_and_only_then() {
 
 #[tokio::test]
 async fn where_nothing_was_said_nothing_is_forgotten() {
-    let place = Post::new(&[]);
+    let place = Post::new(&["forgotten-8731"]);
     let mut agent = place.start();
     agent.warm().await;
     wait_for(PATIENCE, || !conversations(&place.path()).is_empty()).await;
     let pid = conversations(&place.path())[0].split('-').nth(1).unwrap().parse().unwrap();
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    wait_for(PATIENCE, || living_in(&place.path()).is_empty()).await;
+    wait_for(PATIENCE, || count("forgotten-8731") == 0).await;
+    // The runtime looks at the pipes of its processes at the latest after some dozens of turns.
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
     let outputs = agent.ask("hello").await;
     assert_eq!(answers(&outputs), "hello there");
     let forgot = |output: &AgentOutput| matches!(output, AgentOutput::Note(line) if line.contains("remember"));
@@ -480,10 +484,9 @@ async fn who_does_not_mind_the_end_of_its_input_is_ended() {
     let mut agent = place.start();
     agent.said("hello").await;
     let Agent { link: AgentLink { input, mut output } } = agent;
-    let began = Instant::now();
     drop(input);
+    // It would never end by itself.
     while timeout(PATIENCE, output.recv()).await.unwrap().is_some() {}
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert_eq!(count("eof-7231"), 0);
 }
 
@@ -602,10 +605,9 @@ async fn a_polite_cancel_keeps_the_process() {
     let session = agent.said("session").await;
     agent.prompt("wait").await;
     agent.until_answer("working").await;
-    let began = Instant::now();
     agent.cancel().await;
     assert_eq!(agent.done().await.last(), Some(&cancelled()));
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    // One that had been ended would have another session.
     assert_eq!(agent.said("session").await, session);
     agent.cancel().await;
     assert_eq!(agent.done().await, [cancelled()]);
@@ -625,8 +627,8 @@ async fn a_cancel_answers_open_questions() {
 }
 
 #[tokio::test]
-async fn a_cancel_that_is_not_heard_ends_everything_in_time() {
-    for (word, fastest, slowest) in [("deaf", 3, 5), ("stubborn", 5, 7)] {
+async fn a_cancel_that_is_not_heard_ends_everything_after_some_seconds() {
+    for (word, fastest) in [("deaf", 3), ("stubborn", 5)] {
         let place = Post::new(&["--load"]);
         let mark = format!("86{fastest}1.5");
         let mut agent = place.start();
@@ -638,8 +640,6 @@ async fn a_cancel_that_is_not_heard_ends_everything_in_time() {
         assert_eq!(agent.done().await.last(), Some(&cancelled()));
         let took = began.elapsed();
         assert!(took >= Duration::from_secs(fastest), "{word}: {took:?}");
-        // One of the family does not mind TERM.
-        assert!(took < Duration::from_secs(slowest + 2), "{word}: {took:?}");
         assert_eq!(count(&mark), 0, "{word}");
         assert_eq!(agent.said("hello").await, "hello there");
     }
@@ -647,44 +647,46 @@ async fn a_cancel_that_is_not_heard_ends_everything_in_time() {
 
 #[tokio::test]
 async fn a_second_cancel_does_not_wait() {
-    let place = Post::new(&[]);
-    let mut agent = place.start();
-    agent.prompt("family 8701.5 stubborn").await;
-    agent.until_answer("working").await;
-    wait_for(PATIENCE, || count("8701.5") == 4).await;
-    let began = Instant::now();
+    let (first, second) = (Post::new(&[]), Post::new(&[]));
+    let (mut agent, mut other) = (first.start(), second.start());
+    for (agent, mark) in [(&mut agent, "8701.5"), (&mut other, "8702.5")] {
+        agent.prompt(&format!("family {mark} stubborn")).await;
+        agent.until_answer("working").await;
+        wait_for(PATIENCE, || count(mark) == 4).await;
+    }
+    // The other one is cancelled once, so it has five seconds.
     agent.cancel().await;
+    other.cancel().await;
     for _ in 0..2 {
-        sleep(Duration::from_millis(200)).await;
         agent.link.input.send(AgentInput::CancelNow).await.unwrap();
     }
     assert_eq!(agent.done().await.last(), Some(&cancelled()));
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
-    assert_eq!(count("8701.5"), 0);
+    assert_eq!((count("8701.5"), count("8702.5")), (0, 4));
     // It has no answer of its own.
     assert_eq!(agent.said("hello").await, "hello there");
+    assert_eq!(other.done().await.last(), Some(&cancelled()));
 }
 
 #[tokio::test]
 async fn a_cancel_while_it_starts_ends_it() {
-    let place = Post::new(&["--slow", "1000"]);
+    let place = Post::new(&["--slow", "1000", "starting-8711"]);
     let mut agent = place.start();
     agent.prompt("hello").await;
     assert_eq!(agent.next().await, AgentOutput::State(AgentState::Starting));
-    sleep(Duration::from_millis(200)).await;
+    wait_for(PATIENCE, || count("starting-8711") > 0).await;
     agent.cancel().await;
     assert_eq!(agent.done().await, [cancelled()]);
 }
 
 #[tokio::test]
 async fn a_cancel_gets_through_a_flood_that_nobody_takes() {
-    let place = Post::new(&[]);
+    let place = Post::new(&["flood-8721"]);
     let mut agent = place.start();
     agent.prompt("flood").await;
-    agent.next().await;
-    sleep(Duration::from_millis(500)).await;
+    let output = &agent.link.output;
+    wait_for(PATIENCE, || output.len() == output.max_capacity()).await;
     agent.cancel().await;
-    sleep(Duration::from_secs(6)).await;
+    wait_for(PATIENCE, || count("flood-8721") == 0).await;
     let outputs = agent.done().await;
     assert_eq!(outputs.last(), Some(&cancelled()));
     assert!(outputs.len() < 1000, "{}", outputs.len());
@@ -1080,16 +1082,19 @@ async fn a_second_cancel_on_a_channel_ends_its_agent_at_once() {
     let home = Home::new();
     let process = Process::start(&home, &settings());
     let mut front = Frontend::open(process.addr, None).await;
-    front.type_in("1", "family 9301.5 stubborn").await;
-    wait_for(PATIENCE, || count("9301.5") == 4).await;
-    let began = Instant::now();
+    let mut other = Frontend::open(process.addr, None).await;
+    for (front, mark) in [(&mut front, "9301.5"), (&mut other, "9302.5")] {
+        front.type_in("1", &format!("family {mark} stubborn")).await;
+        wait_for(PATIENCE, || count(mark) == 4).await;
+    }
+    // The other one is cancelled once, so it has five seconds.
     for _ in 0..3 {
         front.cancel("1").await;
-        sleep(Duration::from_millis(200)).await;
     }
+    other.cancel("1").await;
     front.agents[0].until("output_text").await;
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
-    assert_eq!(count("9301.5"), 0);
+    assert_eq!((count("9301.5"), count("9302.5")), (0, 4));
+    other.agents[0].until("output_text").await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use crate::model_server::{
     KEY, ModelServer, Reply, VARIABLE, answer, ask, delta, rest, saying, text,
 };
-use crate::support::PATIENCE;
+use crate::support::{PATIENCE, eventually};
 use kakehashi::provider::chat::{ChatError, ChatOutput, DoneReason};
 use kakehashi::provider::row::{ChatKey, ChatKind, ChatModel, Secret};
 use serde_json::json;
@@ -373,10 +373,9 @@ async fn whoever_does_not_wait_any_more_closes_the_connection() {
         while server.asked().is_empty() {
             tokio::task::yield_now().await;
         }
-        let began = std::time::Instant::now();
         drop(turn);
+        // A model that is waited for may be silent for a minute, and for five before it begins.
         timeout(PATIENCE, server.left()).await.unwrap();
-        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     }
 }
 
@@ -386,7 +385,6 @@ async fn a_slow_reader_holds_up_the_model() {
     let stream = SO.repeat(2_000) + END;
     let server = ModelServer::start([Reply::events(&stream)]).await;
     let turn = ask(model(&server), saying("hi"));
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(turn.output.len(), kakehashi::provider::chat::CHAT_OUTPUT_CAPACITY);
+    eventually(|| turn.output.len() == kakehashi::provider::chat::CHAT_OUTPUT_CAPACITY).await;
     assert_eq!(text(&rest(turn).await).len(), 4_000);
 }

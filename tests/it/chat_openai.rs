@@ -312,16 +312,17 @@ async fn a_filtered_answer_is_refused() {
 
 #[tokio::test]
 async fn connections_are_used_again() {
+    const MOST: usize = 200;
     let server = ModelServer::start([Reply::events(HELLO)]).await;
     let model = std::sync::Arc::new(model(&server));
     let config = kakehashi::provider::chat::ChatConfig::Remote { model, client: Client::new() };
-    for _ in 0..3 {
+    // The end of the stream is read behind the answer's end, so a question that comes at once may find the first
+    // connection still in use.
+    while server.connections() == server.asked().len() || server.asked().is_empty() {
+        assert!(server.asked().len() < MOST, "each question has a connection of its own");
         let turn = kakehashi::provider::chat::ask(&config, saying("hi"));
         crate::model_server::rest(turn).await;
-        // The end of the stream is read behind the answer's end.
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    assert_eq!((server.asked().len(), server.connections()), (3, 1));
 }
 
 #[tokio::test]
@@ -363,10 +364,8 @@ async fn a_machine_without_models_holds_nothing_up() {
         ollama: format!("http://{}", silent.addr),
         local: format!("http://{}", other.addr),
     };
-    let began = std::time::Instant::now();
-    assert_eq!(
-        discover(&Client::new(), &candidates, std::time::Duration::from_millis(300)).await,
-        []
-    );
-    assert!(began.elapsed() < std::time::Duration::from_secs(3));
+    let client = Client::new();
+    let found = discover(&client, &candidates, std::time::Duration::from_millis(300));
+    let found = tokio::time::timeout(crate::support::PATIENCE, found).await;
+    assert_eq!(found.expect("it waits for a server that never answers"), []);
 }

@@ -286,6 +286,18 @@ impl<C: Codec> Client<C> {
         frame
     }
 
+    /// Closes, and tells the frames that were still on their way.
+    pub(crate) async fn leave(mut self) -> Vec<Value> {
+        self.ws.close(None).await.unwrap();
+        let mut frames = Vec::new();
+        while let Some(Ok(message)) = timeout(PATIENCE, self.ws.next()).await.expect("still open") {
+            if let Message::Text(text) = message {
+                frames.push(self.noticed(&text));
+            }
+        }
+        frames
+    }
+
     pub(crate) async fn close(mut self) {
         let _ = self.ws.close(None).await;
     }

@@ -213,16 +213,17 @@ async fn a_session_moves_to_another_project_and_stays_there() {
     assert_eq!(busy.refused(), "SETTINGS_REFUSED");
     input.send(&json!({"チャンネル": "1", KIND: "cancel_run", BODY: ""})).await;
     agent.until_where(|packet| packet[BODY] == "<<< 処理中断 >>>").await;
-    let mut moved = post(SETTINGS, &change).local().send(gateway.addr).await;
     // The end of a run takes a moment longer than its announcement.
-    for _ in 0..50 {
-        if moved.json()["status"] == "OK" {
-            break;
+    let moving = async {
+        loop {
+            let moved = post(SETTINGS, &change).local().send(gateway.addr).await;
+            if moved.json()["status"] == "OK" {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        moved = post(SETTINGS, &change).local().send(gateway.addr).await;
-    }
-    assert_eq!(moved.json()["status"], "OK", "{}", moved.body);
+    };
+    timeout(PATIENCE, moving).await.expect("it stays busy");
 
     input.send(&json!({"チャンネル": "file", KIND: "files_backup", BODY: ""})).await;
     let list = file.until("files_backup").await;

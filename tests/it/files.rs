@@ -1,5 +1,6 @@
 //! Lists of files over the wire: right after every change, cheap without one, whatever the project holds.
 
+use crate::http::get;
 use crate::support::{BODY, CHANNEL, Frontend, Gateway, Home, KIND, PATIENCE};
 use serde_json::{Value, json};
 use std::fs;
@@ -138,6 +139,8 @@ async fn followed_lists_come_by_themselves_at_most_once_a_second() {
 #[tokio::test]
 async fn following_ends_when_asked_and_with_the_last_file_socket() {
     let gateway = Gateway::start().await;
+    let mut other = Frontend::open(gateway.addr, None).await;
+    watch(&mut other, json!({"対象": "files_backup"})).await;
     let mut front = Frontend::open(gateway.addr, None).await;
     watch(&mut front, json!({})).await;
     let kinds = [front.file.next().await, front.file.next().await].map(|packet| {
@@ -168,10 +171,21 @@ async fn following_ends_when_asked_and_with_the_last_file_socket() {
         crate::support::Client::open(gateway.addr, "0", Some(&session)).await,
     );
     old.close().await;
-    sleep(Duration::from_millis(300)).await;
+    let gone = async {
+        let none = "kakehashi_sockets{channel=\"file\"} 1\n";
+        while !get("/metrics").send(gateway.addr).await.body.contains(none) {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, gone).await.expect("the socket is still there");
     *file = crate::support::Client::open_with(gateway.addr, "file", Some(&session), last).await;
-    fs::write(gateway.project().join("c"), "x").unwrap();
-    sleep(Duration::from_millis(1_500)).await;
+    // Another session follows: when it has been told of the second change, a second after the first, everybody who
+    // follows has been told of the first.
+    for name in ["c", "d"] {
+        fs::write(gateway.project().join(name), "x").unwrap();
+        let told = |packet: &Value| packet[BODY].to_string().contains(&format!("\"{name}\""));
+        other.file.until_where(told).await;
+    }
     input.send(&json!({CHANNEL: "file", KIND: "files_temp", BODY: ""})).await;
     file.nothing_until("files_temp").await;
 }

@@ -3,6 +3,7 @@
 use crate::http;
 use crate::routing::picture;
 use crate::support::{BODY, CHANNEL, Frontend, Gateway, KIND, SESSION};
+use crate::turns::{RATE, received};
 use futures_util::{SinkExt, StreamExt};
 use kakehashi::provider::row::{ChatKey, LiveKind, LiveModel, Secret};
 use serde_json::{Value, json};
@@ -191,8 +192,8 @@ async fn silence_that_the_user_wants_cuts_the_text() {
     let mut call = vendor.answer().await;
     let words = vec!["word"; 200].join(" ");
     call.reply(&words, 600).await;
-    front.audio.until("output_audio").await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    // It is sent as it is played.
+    received(&mut front.audio, 2 * RATE).await;
     front.audio.send(&json!({CHANNEL: "audio", KIND: "cancel_audio", BODY: null})).await;
     let cut = call.until("conversation.item.truncate").await;
     let end = cut["audio_end_ms"].as_u64().unwrap();
@@ -240,8 +241,8 @@ async fn a_model_that_is_chosen_later_knows_what_was_said_to_the_last_word() {
     let mut call = one.answer().await;
     let words = vec!["word"; 200].join(" ");
     call.reply(&words, 600).await;
-    front.audio.until("output_audio").await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    // It is sent as it is played.
+    received(&mut front.audio, 2 * RATE).await;
     // In the middle of its answer.
     set(&gateway, &front, "LIVE_AI_NAME", "two").await;
     let told = front.chat.until("recognition_output").await;

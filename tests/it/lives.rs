@@ -144,14 +144,20 @@ async fn a_deleted_session_leaves_no_conversation() {
 
 #[tokio::test]
 async fn an_agent_without_work_ends_and_comes_back_with_its_conversation() {
-    let mark = "--idle-8471";
-    let gateway =
-        Gateway::start_with(|config| resting(config, mark, Duration::from_millis(300))).await;
+    let (mark, other) = ("--idle-8471", "--idle-8472");
+    let gateway = Gateway::start_with(|config| {
+        resting(config, mark, Duration::from_millis(300));
+        config.agents.push(AgentRow { name: "other".to_owned(), ..row(other) });
+    })
+    .await;
     let mut front = Panes::open(gateway.addr, None).await;
-    // It is not ended while it works, however long that takes.
+    // It is not ended while it works, although another one that has worked since then is.
     front.type_in(1, "wait").await;
     wait_for(PATIENCE, || count(mark) > 0).await;
-    tokio::time::sleep(Duration::from_millis(900)).await;
+    let chosen = set(gateway.addr, &front.session(), "CODE_AI2_NAME", "other").await;
+    assert_eq!(chosen["status"], "OK", "{chosen}");
+    front.ask(2, "session").await;
+    wait_for(PATIENCE, || count(other) == 0).await;
     assert!(count(mark) > 0);
     front.cancel(1).await;
     front.told(1).await;

@@ -1,10 +1,14 @@
 //! Nothing lost, nothing twice: cursors, reconnects, request numbers, history, two tabs, unloading.
 
+use crate::rawsocket::{attach, packet};
 use crate::support::{
-    BODY, CHANNEL, Client, EPOCH, Frontend, Gateway, KIND, RESUMED, SEQ, brief, cursor, seq,
+    BODY, CHANNEL, Client, EPOCH, Frontend, Gateway, KIND, PATIENCE, RESUMED, SEQ, brief, cursor,
+    seq,
 };
+use kakehashi::config::Config;
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::time::timeout;
 
 fn ends(packet: &Value) -> bool {
     packet[KIND] == "output_text"
@@ -214,13 +218,12 @@ async fn an_unloaded_session_comes_back_as_it_was() {
     front.type_in("0", "before").await;
     let last = seq(&front.chat.until("output_text").await);
     drop(front);
-    for _ in 0..200 {
-        if metric(&gateway, "kakehashi_sessions ").await == "0" {
-            break;
+    let unloaded = async {
+        while metric(&gateway, "kakehashi_sessions ").await != "0" {
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert_eq!(metric(&gateway, "kakehashi_sessions ").await, "0");
+    };
+    timeout(PATIENCE, unloaded).await.expect("it stays in memory");
     let input = Client::open(gateway.addr, "input", Some(&session)).await;
     assert_eq!(input.init[BODY]["ボタン"]["マイク"], true);
     let more = json!({EPOCH: epoch, "最終連番": last - 1});
@@ -266,23 +269,33 @@ async fn metric(gateway: &Gateway, name: &str) -> String {
 
 #[tokio::test]
 async fn a_limited_history_of_an_empty_channel_does_not_disturb_what_follows() {
-    let gateway = Gateway::start().await;
-    let front = Client::open(gateway.addr, "input", None).await;
-    let session = front.session().to_owned();
-    for count in [10, 1_000_000] {
-        let pane = if count == 10 { "1" } else { "2" };
+    // More than the network between the two takes, so the gateway cannot send it to a client that does not read.
+    const LINES: u64 = 12_000;
+    let patient = |config: &mut Config| config.limits.write = 3 * PATIENCE;
+    let gateway = Gateway::start_with(patient).await;
+    let mut input = Client::open(gateway.addr, "input", None).await;
+    let session = input.session().to_owned();
+    let text = format!("run seq -f '%.0f {}' {LINES}\nsay end", "x".repeat(500));
+    for (pane, count) in [("1", 10), ("2", 1_000_000)] {
         let more = json!({"履歴件数": count});
-        let mut agent = Client::open_with(gateway.addr, pane, Some(&session), more).await;
-        let mut input = Client::open(gateway.addr, "input", Some(&session)).await;
-        input
-            .send(&json!({CHANNEL: pane, KIND: "input_text", BODY: "stream 20000\nsay end"}))
-            .await;
-        // Long enough for the lane to overflow, so that the socket has to catch up from the store.
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        let got = agent.collect_until(ends).await;
-        let numbers: Vec<u64> = got.iter().filter_map(|packet| packet[SEQ].as_u64()).collect();
-        let expected: Vec<u64> = (1..=numbers.len() as u64).collect();
-        assert_eq!(numbers, expected);
+        let (_, mut stalled) = attach(gateway.addr, pane, Some(&session), more).await;
+        let mut reading = Client::open(gateway.addr, pane, Some(&session)).await;
+        let sent = async || metric(&gateway, "kakehashi_frames_out_total ").await.parse::<u64>();
+        let before = sent().await.unwrap();
+        input.send(&json!({CHANNEL: pane, KIND: "input_text", BODY: text})).await;
+        let all = reading.collect_until(ends).await;
+        // The other one was sent so little that its queue of a few hundred events has overflowed: what it did not
+        // get comes from the store.
+        let sent = sent().await.unwrap() - before;
+        assert!(sent < 2 * LINES - 3_000, "{sent} frames for two sockets: nothing had to wait");
+        let mut got = vec![packet(&mut stalled).await];
+        while !ends(got.last().unwrap()) {
+            got.push(packet(&mut stalled).await);
+        }
+        let numbers = |packets: &[Value]| -> Vec<u64> {
+            packets.iter().filter_map(|packet| packet[SEQ].as_u64()).collect()
+        };
+        assert_eq!(numbers(&got), numbers(&all));
     }
 }
 

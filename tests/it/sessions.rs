@@ -271,12 +271,11 @@ async fn a_deletion_ends_runs_and_tells_every_socket_not_to_come_back() {
     front.agents[3].until_where(|packet| packet[BODY] == "up").await;
     front.type_in("4", "say never").await;
     front.type_in("0", "sleep 30").await;
-    let told = Instant::now();
+    // What runs there would take hours, and does not mind TERM.
     assert_eq!(
         ask(gateway.addr, "DELETE", &format!("/api/sessions/{session}")).await,
         (204, vec![])
     );
-    assert!(told.elapsed() < Duration::from_secs(8), "{:?}", told.elapsed());
     assert_eq!(crate::runs::processes_with(&mark), Vec::<String>::new());
     let agents = front.agents.drain(..);
     for mut socket in agents.chain([front.input, front.audio, front.file, front.chat]) {
@@ -322,12 +321,11 @@ async fn nothing_of_a_deleted_session_is_written_afterwards() {
         }
         assert_eq!(uploads(&gateway.home), [""; 0]);
     }
-    // A moment later as well: whoever could still write has had the time.
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!([count(&gateway.home, "sessions"), count(&gateway.home, "events")], [0, 0]);
-    assert_eq!(uploads(&gateway.home), [""; 0]);
     assert_eq!(ask(gateway.addr, "GET", "/ready").await.0, 200);
-    gateway.stop().await;
+    // Whoever could still write has written before the gateway ends.
+    let home = gateway.stop().await;
+    assert_eq!([count(&home, "sessions"), count(&home, "events")], [0, 0]);
+    assert_eq!(uploads(&home), [""; 0]);
 }
 
 #[tokio::test]
@@ -376,22 +374,25 @@ async fn what_nobody_used_for_retention_days_is_deleted_with_its_files() {
     upload(&mut old, "old.txt", "aGk=").await;
     let old = old.session().to_owned();
     let recent = Client::open(gateway.addr, "0", None).await.session().to_owned();
+    let ancient = Client::open(gateway.addr, "0", None).await.session().to_owned();
     let home = gateway.stop().await;
-    let age = "UPDATE sessions SET used_at = used_at - 3 * 86400000 WHERE id = ?1";
-    database(&home).execute(age, [&old]).unwrap();
-    // Kept for ever, kept for long enough, and then not.
-    for days in [0, 4] {
-        let days = Duration::from_secs(days * 86_400);
-        let retention = (!days.is_zero()).then_some(days);
+    for (id, days) in [(&old, 3), (&ancient, 30)] {
+        let age = "UPDATE sessions SET used_at = used_at - ?2 * 86400000 WHERE id = ?1";
+        database(&home).execute(age, (id, days)).unwrap();
+    }
+    for (days, left) in [(None, 3), (Some(4), 2), (Some(2), 1)] {
+        // Each sweep ends with what agents of strange sessions have left.
+        let stray = home.data.path().join("conversations").join(format!("ws-{}", "0".repeat(32)));
+        std::fs::create_dir_all(&stray).unwrap();
+        let retention = days.map(|days| Duration::from_secs(days * 86_400));
         let gateway =
             Gateway::start_at(Arc::clone(&home), |config| config.retention = retention).await;
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        assert_eq!(count(&home, "sessions"), 2);
+        eventually(|| !stray.exists()).await;
+        assert_eq!(count(&home, "sessions"), left, "{days:?}");
         gateway.stop().await;
     }
-    let retention = Some(Duration::from_secs(2 * 86_400));
-    let gateway = Gateway::start_at(Arc::clone(&home), |config| config.retention = retention).await;
-    eventually(|| count(&home, "sessions") == 1 && uploads(&home).is_empty()).await;
+    assert_eq!(uploads(&home), [""; 0]);
+    let gateway = Gateway::start_at(Arc::clone(&home), |_| ()).await;
     let list = ask_json(gateway.addr, "GET", "/api/sessions").await.1;
     assert_eq!(list["sessions"][0]["id"], recent);
     gateway.stop().await;

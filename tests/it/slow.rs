@@ -3,11 +3,13 @@
 use crate::process::Process;
 use crate::rawsocket::{Heard, Socket, attach, hear, packet};
 use crate::support::{
-    BODY, CHANNEL, Client, EPOCH, Frontend, Gateway, Home, KIND, RESUMED, SEQ, eventually,
+    BODY, CHANNEL, Client, EPOCH, Frontend, Gateway, Home, KIND, PATIENCE, RESUMED, SEQ, eventually,
 };
+use futures_util::StreamExt;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
+use tokio_tungstenite::tungstenite::Message;
 
 /// What the whole gateway may need more while a socket does not read.
 const MEMORY_BOUND_KIB: u64 = 64 * 1024;
@@ -134,7 +136,12 @@ async fn a_pause_longer_than_two_pings_is_not_taken_for_death() {
     .await;
     // The history is more than the network takes at once, so the gateway waits in the middle of it.
     let (_, mut pane) = attach(gateway.addr, "1", Some(&id), json!({})).await;
-    sleep(Duration::from_secs(3)).await;
+    let (_, mut other) = attach(gateway.addr, "0", Some(&id), json!({})).await;
+    let mut pings = 0;
+    while pings < 4 {
+        let message = timeout(PATIENCE, other.next()).await.expect("no ping in time");
+        pings += usize::from(matches!(message, Some(Ok(Message::Ping(_)))));
+    }
     let mut lines = 0;
     while packet(&mut pane).await[KIND] != "welcome_text" {
         lines += 1;

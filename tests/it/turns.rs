@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, sleep_until};
 
-const RATE: usize = 24_000;
+pub(crate) const RATE: usize = 24_000;
 /// A packet of the microphone, 40 ms.
 const PACKET: usize = 960;
 const MODELS: &str = "/core/AIコア/モデル情報/取得";
@@ -89,7 +89,7 @@ const WAIT_OF_CLIENT: Duration = Duration::from_millis(120);
 const SILENCE: usize = RATE * 4 / 5;
 
 /// Reads until so many samples of the reply have come; its generation.
-async fn received(audio: &mut Client, samples: usize) -> Value {
+pub(crate) async fn received(audio: &mut Client, samples: usize) -> Value {
     let (mut sent, mut generation) = (0, Value::Null);
     while sent < samples {
         let packet = audio.until("output_audio").await;

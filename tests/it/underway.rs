@@ -6,7 +6,7 @@ use crate::support::{BODY, CHANNEL, CODE, Client, Home, KIND, REQUEST, eventuall
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A gateway whose git waits while there is a certain file.
 struct Standstill {
@@ -123,9 +123,8 @@ async fn a_choice_on_its_way_is_done_and_told_before_the_gateway_ends() {
     input.send(&json!({KIND: "discard", CHANNEL: "1"})).await;
     still.stands().await;
     let end = tokio::task::spawn_blocking(move || process.end(Instant::now()));
-    input.until("system_info").await;
-    // Everybody has been told, and now the sessions end: this one has something to do yet.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // Everybody has been told and closed, and now the sessions end: this one has something to do yet.
+    assert_eq!(input.closed().await.0, 3001);
     assert!(!end.is_finished());
     std::fs::remove_file(still.file("stop")).unwrap();
     assert_eq!(end.await.unwrap().0, Some(0));

@@ -5,6 +5,8 @@ use crate::support::{BODY, CHANNEL, Client, Frontend, Gateway, KIND};
 use serde_json::{Value, json};
 
 const FILE_NAME: &str = "ファイル名";
+/// The scripted model speaks 60 ms for each character, at 24 kHz.
+const SAMPLES_PER_CHARACTER: usize = 1_440;
 
 fn audio(mime: &str, samples: &[i16]) -> Value {
     let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
@@ -218,11 +220,31 @@ async fn an_answer_goes_on_at_the_next_socket() {
     let gateway = Gateway::start().await;
     let mut front = Frontend::open(gateway.addr, None).await;
     let session = front.input.session().to_owned();
-    say_live(&mut front, &"x".repeat(100)).await;
-    front.audio.until("output_audio").await;
-    front.audio.close().await;
+    let text = "x".repeat(40);
+    let is_sound = |packet: &Value| packet[KIND] == "output_audio";
+    // The same text is spoken twice: to one socket, and to two of them.
+    say_live(&mut front, &text).await;
+    let mut whole = Vec::new();
+    while whole.len() < SAMPLES_PER_CHARACTER * text.len() {
+        whole.extend(samples(&front.audio.until("output_audio").await));
+    }
+    say_live(&mut front, &text).await;
+    let mut heard = samples(&front.audio.until("output_audio").await);
+    for packet in front.audio.leave().await.iter().filter(|packet| is_sound(packet)) {
+        heard.extend(samples(packet));
+    }
+    assert!(heard.len() < whole.len(), "the first socket has heard everything");
+    // Several pieces of it are spoken while nobody listens.
+    let later = "sleep 0.3\nsay a while later";
+    front.input.send(&json!({CHANNEL: "4", KIND: "input_text", BODY: later})).await;
+    front.agents[3].until_where(|packet| packet[BODY] == "a while later").await;
     let mut next = Client::open(gateway.addr, "audio", Some(&session)).await;
-    next.until("output_audio").await;
+    while heard.len() < whole.len() {
+        heard.extend(samples(&next.until("output_audio").await));
+    }
+    assert!(heard == whole, "something was left out or came twice");
+    next.send(&audio("audio/pcm;rate=24000", &[7])).await;
+    assert_eq!(samples(&next.until("output_audio").await), [7]);
 }
 
 /// A gateway whose rules ask before a live model gives work to an agent.

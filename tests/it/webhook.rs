@@ -4,10 +4,13 @@ use crate::model_server::{ModelServer, Reply};
 use crate::panes::Panes;
 use crate::support::{Gateway, PATIENCE, eventually};
 use kakehashi::config::Config;
+use kakehashi::provider::chat::Client;
 use kakehashi::provider::row::{ChatKey, Secret, Webhook};
+use kakehashi::provider::webhook::Caller;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 fn calling(server: &ModelServer, secret: Option<Option<&str>>) -> impl FnOnce(&mut Config) + use<> {
     let url = format!("http://{}/hook?to=me", server.addr);
@@ -24,6 +27,16 @@ fn hmac(key: &str, message: &str) -> String {
     let outer = Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c));
     let digest = outer.chain_update(inner.finalize()).finalize();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+async fn next_question(front: &mut Panes, slot: usize) -> Value {
+    front.type_in(slot, "ask something").await;
+    front.question(slot).await
+}
+
+/// The questions about which the server was called, in this order.
+fn called(server: &ModelServer) -> Vec<Value> {
+    server.asked().iter().map(|call| call.body["id"].clone()).collect()
 }
 
 #[tokio::test]
@@ -48,9 +61,12 @@ async fn a_question_calls_it_once_and_says_little() {
     assert_eq!(call.header("x-kakehashi-signature"), Some(&*signature));
     front.decide(&question, true).await;
     front.told(2).await;
-    // Neither the answer nor a request without a question calls anybody.
+    // Neither the answer nor a request without a question calls anybody. Calls are made one after the other, so the
+    // next question shows it.
     front.ask(2, "say nothing to ask").await;
-    assert_eq!(server.asked().len(), 1);
+    let ids = [question["id"].clone(), next_question(&mut front, 2).await["id"].clone()];
+    eventually(|| server.asked().len() >= 2).await;
+    assert_eq!(called(&server), ids);
     gateway.stop().await;
 }
 
@@ -67,7 +83,8 @@ async fn a_server_that_never_answers_holds_up_nobody() {
         front.decide(&question, false).await;
         front.told(1).await;
     }
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    // Whoever waited for the server would have waited for it five times.
+    assert!(began.elapsed() < Duration::from_secs(50), "{:?}", began.elapsed());
     assert_eq!(server.asked()[0].header("x-kakehashi-signature"), None);
     // It is given up in time.
     timeout(PATIENCE, server.left()).await.unwrap();
@@ -91,25 +108,36 @@ async fn what_may_pass_is_tried_again_and_nothing_else() {
         let server = ModelServer::start([reply]).await;
         let gateway = Gateway::start_with(calling(&server, None)).await;
         let mut front = Panes::open(gateway.addr, None).await;
-        front.type_in(1, "ask something").await;
-        front.question(1).await;
-        eventually(|| !server.asked().is_empty()).await;
-        // Longer than the pause before another attempt.
-        sleep(Duration::from_millis(1500)).await;
-        assert_eq!((server.asked().len(), elsewhere.connections()), (1, 0));
+        // Calls are made one after the other: another attempt at the first would come before the second.
+        let mut ids = Vec::new();
+        for _ in 0..2 {
+            let question = next_question(&mut front, 1).await;
+            front.decide(&question, false).await;
+            front.told(1).await;
+            ids.push(question["id"].clone());
+        }
+        eventually(|| server.asked().len() >= 2).await;
+        assert_eq!((called(&server), elsewhere.connections()), (ids, 0));
         gateway.stop().await;
     }
 }
 
 #[tokio::test]
 async fn without_its_secret_nothing_is_sent_unsigned() {
+    let caller = |secret: Option<Secret>| {
+        let key = Some(ChatKey { variable: "HOOK".to_owned(), secret });
+        let url = "http://127.0.0.1:9/hook".to_owned();
+        Caller::start(Webhook { url, key }, Client::new())
+    };
+    assert!(caller(Some(Secret::new("a secret"))).is_some());
+    assert!(caller(None).is_none());
+    // And a gateway that is set up like that works without it.
     let server = ModelServer::start([Reply::plain(200, "", "")]).await;
     let gateway = Gateway::start_with(calling(&server, Some(None))).await;
     let mut front = Panes::open(gateway.addr, None).await;
-    front.type_in(1, "ask something").await;
-    let question = front.question(1).await;
+    let question = next_question(&mut front, 1).await;
     front.decide(&question, true).await;
     front.told(1).await;
-    assert_eq!(server.connections(), 0);
     gateway.stop().await;
+    assert_eq!(server.connections(), 0);
 }
