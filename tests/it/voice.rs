@@ -234,6 +234,10 @@ async fn an_answer_goes_on_at_the_next_socket() {
         heard.extend(samples(packet));
     }
     assert!(heard.len() < whole.len(), "the first socket has heard everything");
+    // Several pieces of it are spoken while nobody listens.
+    let later = "sleep 0.3\nsay a while later";
+    front.input.send(&json!({CHANNEL: "4", KIND: "input_text", BODY: later})).await;
+    front.agents[3].until_where(|packet| packet[BODY] == "a while later").await;
     let mut next = Client::open(gateway.addr, "audio", Some(&session)).await;
     while heard.len() < whole.len() {
         heard.extend(samples(&next.until("output_audio").await));
