@@ -4,7 +4,7 @@ use super::holder::Holder;
 use crate::config::{self, ConfigError, Overrides};
 use crate::data_dir::DataDirError;
 use crate::locale::Locale;
-use crate::store::{self, Outside, StoreError};
+use crate::store::{self, ReadOnlyStore, StoreError};
 use jiff::Timestamp;
 use serde_json::json;
 use std::io::{self, BufWriter, Write, stdout};
@@ -39,7 +39,7 @@ pub fn run(
 ) -> Result<(), AuditCommandError> {
     let data = config::data(overrides)?;
     let _held = Holder::of(&data)?;
-    let rows = Outside::open(&data.join(store::FILE))?.audit(command.last)?;
+    let rows = ReadOnlyStore::open(&data.join(store::FILE))?.audit(command.last)?;
     let mut out = BufWriter::new(stdout());
     for row in rows {
         let at = Timestamp::from_millisecond(row.at).unwrap_or(Timestamp::UNIX_EPOCH);
