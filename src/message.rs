@@ -57,7 +57,7 @@ pub use problem::Problem;
 pub use quote::{attached, fenced, one_line};
 pub use request::{ConnectionId, Inbound, RequestNo};
 pub use run::{Run, RunId, RunOrigin, RunOutcome};
-pub use session::{OriginalSession, Principal, SessionId, SessionName};
+pub use session::{OriginalSession, OutsideId, Principal, SessionId, SessionName};
 pub use setting::{AUTO, Setting, SettingChange, SettingProblem};
 pub use settings::{AgentSettings, AssistantName, SessionSettings, WorkplaceChoice};
 pub use signal::{Delivery, Signal, StopReason};

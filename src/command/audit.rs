@@ -5,7 +5,7 @@ use crate::config::{self, ConfigError, Overrides};
 use crate::data_dir::DataDirError;
 use crate::locale::Locale;
 use crate::message::{AgentSlot, Caller};
-use crate::store::{self, Outside, StoreError};
+use crate::store::{self, ReadOnlyStore, StoreError};
 use jiff::Timestamp;
 use serde_json::json;
 use std::io::{self, BufWriter, Write, stdout};
@@ -40,7 +40,7 @@ pub fn run(
 ) -> Result<(), AuditCommandError> {
     let data = config::data(overrides)?;
     let _held = Holder::of(&data)?;
-    let rows = Outside::open(&data.join(store::FILE))?.audit(command.last)?;
+    let rows = ReadOnlyStore::open(&data.join(store::FILE))?.audit(command.last)?;
     let mut out = BufWriter::new(stdout());
     for row in rows {
         let agent = Caller::parse(&row.caller).and_then(Caller::agent).map(AgentSlot::number);

@@ -8,7 +8,7 @@ use crate::locale::Locale;
 use crate::message::SessionId;
 use crate::server::control::{self, ControlError};
 use crate::session::{Archive, forget_agents};
-use crate::store::{self, Outside, Scope, SessionSummary, Store, StoreError};
+use crate::store::{self, ReadOnlyStore, Scope, SessionSummary, Store, StoreError};
 use crate::task::start_small_runtime;
 use clap::Subcommand;
 use jiff::Timestamp;
@@ -192,7 +192,7 @@ fn write_unless_interrupted(
 fn archive(data: &Path, id: &SessionId) -> Result<Archive, SessionCommandError> {
     let taken = match Holder::of(data)? {
         Holder::Gateway | Holder::Us(_) => {
-            Archive::take_outside(&Outside::open(&data.join(store::FILE))?, data, id)?
+            Archive::take_read_only(&ReadOnlyStore::open(&data.join(store::FILE))?, data, id)?
         }
         Holder::Nobody => None,
     };
@@ -272,7 +272,9 @@ async fn delete_here(
 
 fn sessions(data: &Path, holder: &Holder) -> Result<Vec<SessionSummary>, SessionCommandError> {
     match holder {
-        Holder::Gateway | Holder::Us(_) => Ok(Outside::open(&data.join(store::FILE))?.list()?),
+        Holder::Gateway | Holder::Us(_) => {
+            Ok(ReadOnlyStore::open(&data.join(store::FILE))?.list()?)
+        }
         Holder::Nobody => Ok(Vec::new()),
     }
 }

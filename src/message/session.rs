@@ -65,6 +65,31 @@ impl OriginalSession {
     }
 }
 
+/// The id by which a client of one dialect knows a session, such as a name in its URL. It leads to a session of the
+/// principal who says it, and never to another's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutsideId {
+    dialect: &'static str,
+    id: Arc<str>,
+}
+
+impl OutsideId {
+    const LONGEST: usize = 128;
+
+    pub fn new(dialect: &'static str, id: &str) -> Option<Self> {
+        let is_usable = (1..=Self::LONGEST).contains(&id.len()) && !id.contains(char::is_control);
+        is_usable.then(|| Self { dialect, id: id.into() })
+    }
+
+    pub fn dialect(&self) -> &'static str {
+        self.dialect
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.id
+    }
+}
+
 /// The user who owns a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Principal(Arc<str>);

@@ -3,7 +3,7 @@
 use super::AppState;
 use super::caller::Visitor;
 use super::connection::Heard;
-use super::door::{self, Entered, Hello, Refused, Unknown};
+use super::door::{self, Entered, Hello, Refused, Unknown, Wanted};
 use super::language;
 use super::socket::{self, Connection, End, First};
 use super::sockets::SocketPlace;
@@ -160,8 +160,10 @@ fn hello(state: &AppState, connect: &Connect) -> Hello {
     let cursor = |(epoch, seq): (Epoch, Seq)| Cursor { epoch: Some(epoch), at: Position(seq.0) };
     Hello {
         token: connect.token.clone(),
-        session: connect.session.clone(),
-        unknown: Unknown::Create,
+        session: connect
+            .session
+            .clone()
+            .map_or(Wanted::New, |name| Wanted::Own { name, unknown: Unknown::Create }),
         view: View::One(connect.channel),
         role: if connect.read_only { Role::Viewer } else { Role::Participant },
         devices,
@@ -177,7 +179,8 @@ fn rejection(refused: Refused) -> Rejection {
     match refused {
         Refused::Unauthorized => Rejection::Unauthorized,
         Refused::Crowded { scope, limit } => Rejection::TooManySockets { scope, limit },
-        Refused::Session => Rejection::SessionRefused,
+        // Clients of this dialect bring no ids of their own.
+        Refused::Session | Refused::TooManyIds { .. } => Rejection::SessionRefused,
         Refused::Stalled { reason } => Rejection::Stalled { reason },
         Refused::Damaged => Rejection::Damaged,
         Refused::Stopping => Rejection::Stopping,

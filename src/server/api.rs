@@ -4,13 +4,13 @@ use super::AppState;
 use super::body::{BadRequest, Parameters};
 use super::caller::Visitor;
 use super::connection::Heard;
-use super::door::{self, Entered, Unknown};
+use super::door::{self, Entered, Unknown, Wanted};
 use super::language;
 use super::socket::{self, Connection, End, First, Terms};
 use super::sockets::SocketPlace;
 use super::upgrade::Upgrade;
 use crate::auth::Grant;
-use crate::dialect::api::{self, ApiDialect, ApiEncoder, ApiError, Hello};
+use crate::dialect::api::{self, ApiDialect, ApiEncoder, ApiError, Hello, SessionWish};
 use crate::dialect::{Dialect, Encoder, Frame, FrameError};
 use crate::locale::Locale;
 use crate::message::{Delivery, Epoch, Features, Greeting, Order, Position, SessionName, View};
@@ -120,8 +120,11 @@ async fn reject(
 fn wanted(state: &AppState, hello: &Hello) -> door::Hello {
     door::Hello {
         token: hello.token.clone(),
-        session: hello.session.clone(),
-        unknown: Unknown::Refuse,
+        session: match &hello.session {
+            SessionWish::New => Wanted::New,
+            SessionWish::Id(name) => Wanted::Own { name: name.clone(), unknown: Unknown::Refuse },
+            SessionWish::Key(id) => Wanted::Outside(id.clone()),
+        },
         view: View::All,
         role: if hello.read_only { Role::Viewer } else { Role::Participant },
         devices: if hello.rate.is_some() { Devices::Wanted } else { Devices::None },
@@ -162,8 +165,7 @@ async fn events(
     let after = query.after.map(|order| Cursor { epoch: None, at: Position(order) });
     let hello = door::Hello {
         token: None,
-        session: Some(session),
-        unknown: Unknown::Refuse,
+        session: Wanted::Own { name: session, unknown: Unknown::Refuse },
         view: View::All,
         role: Role::Viewer,
         devices: Devices::None,

@@ -7,9 +7,9 @@ use super::socket::Terms;
 use super::sockets::{Crowded, SocketPlace};
 use crate::auth::Grant;
 use crate::locale::Locale;
-use crate::message::{Features, Greeting, Principal, SessionName, View};
+use crate::message::{Features, Greeting, OutsideId, Principal, SessionName, View};
 use crate::session::{
-    Attach, AttachError, Cursor, Devices, OpenError, Reader, Role, SessionHandle,
+    Attach, AttachError, Cursor, Devices, OpenError, OutsideError, Reader, Role, SessionHandle,
 };
 use axum::http::StatusCode;
 use tokio::time::timeout;
@@ -23,9 +23,7 @@ const ATTACH_TRIES: usize = 3;
 pub(super) struct Hello {
     /// A secret in the hello takes precedence over the one in the request.
     pub(super) token: Option<String>,
-    /// `None`: a new session.
-    pub(super) session: Option<SessionName>,
-    pub(super) unknown: Unknown,
+    pub(super) session: Wanted,
     pub(super) view: View,
     pub(super) role: Role,
     pub(super) devices: Devices,
@@ -35,6 +33,19 @@ pub(super) struct Hello {
     pub(super) language: Option<Locale>,
     /// Longest frame it may send, in bytes.
     pub(super) frame_limit: usize,
+}
+
+/// The session that a client wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wanted {
+    New,
+    /// By its id.
+    Own {
+        name: SessionName,
+        unknown: Unknown,
+    },
+    /// By an id of the client; made when it does not exist.
+    Outside(OutsideId),
 }
 
 /// What happens when a client names a session that does not exist.
@@ -67,6 +78,10 @@ pub(super) enum Refused {
     },
     /// Not a valid id, or another user's session; the client is not told which.
     Session,
+    /// The user has too many sessions with ids of clients.
+    TooManyIds {
+        limit: usize,
+    },
     /// Storage does not answer.
     Stalled {
         reason: String,
@@ -83,6 +98,7 @@ impl Refused {
             Self::Unauthorized => "unauthorized",
             Self::Crowded { .. } => "too_many_sockets",
             Self::Session => "session_refused",
+            Self::TooManyIds { .. } => "too_many_keys",
             Self::Stalled { .. } => "store_stalled",
             Self::Damaged => "storage_damaged",
             Self::Stopping => "stopping",
@@ -95,7 +111,7 @@ impl Refused {
         match self {
             Self::Unauthorized => 3506,
             Self::Crowded { .. } => 3005,
-            Self::Session => 3504,
+            Self::Session | Self::TooManyIds { .. } => 3504,
             Self::Stalled { .. } => 3006,
             Self::Damaged => 3507,
             Self::Stopping => 3001,
@@ -108,6 +124,7 @@ impl Refused {
         match self {
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::Session => StatusCode::NOT_FOUND,
+            Self::TooManyIds { .. } => StatusCode::CONFLICT,
             Self::Crowded { .. } | Self::Stalled { .. } | Self::Damaged | Self::Stopping => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -122,6 +139,9 @@ impl Refused {
             Self::Crowded { scope, limit } => {
                 let scope = locale.say("scope", scope, &[]);
                 say(&[("scope", &scope), ("limit", &limit.to_string())])
+            }
+            Self::TooManyIds { limit } => {
+                locale.say("api", self.code(), &[("limit", &limit.to_string())])
             }
             Self::Stalled { reason } => say(&[("reason", &locale.word(reason))]),
             Self::Unauthorized
@@ -201,17 +221,8 @@ async fn open(
     hello: &Hello,
     attach: &Attach,
 ) -> Result<(SessionHandle, Greeting, Reader), Refused> {
-    let id = hello.session.clone().map(|name| state.auth.session(principal, name));
     for _ in 0..ATTACH_TRIES {
-        let session = match (&id, hello.unknown) {
-            (Some(id), Unknown::Refuse) => {
-                let found = state.registry.reopen(principal, id).await.map_err(not_opened)?;
-                found.ok_or(Refused::Session)?
-            }
-            (Some(_), Unknown::Create) | (None, _) => {
-                state.registry.open(principal, id.clone()).await.map_err(not_opened)?
-            }
-        };
+        let session = find(state, principal, &hello.session).await?.ok_or(Refused::Session)?;
         match session.attach(attach.clone()).await {
             Ok((greeting, reader)) => return Ok((session, greeting, reader)),
             Err(AttachError::TooMany { limit }) => {
@@ -221,6 +232,31 @@ async fn open(
         }
     }
     Err(Refused::Internal)
+}
+
+/// `None`: there is no such session.
+async fn find(
+    state: &AppState,
+    principal: &Principal,
+    wanted: &Wanted,
+) -> Result<Option<SessionHandle>, Refused> {
+    let registry = &state.registry;
+    let opened = match wanted {
+        Wanted::New => registry.open(principal, None).await.map(Some),
+        Wanted::Own { name, unknown } => {
+            let id = state.auth.session(principal, name.clone());
+            match unknown {
+                Unknown::Refuse => registry.reopen(principal, &id).await,
+                Unknown::Create => registry.open(principal, Some(id)).await.map(Some),
+            }
+        }
+        Wanted::Outside(id) => match registry.open_outside(principal, id).await {
+            Ok(session) => Ok(Some(session)),
+            Err(OutsideError::Open(err)) => Err(err),
+            Err(OutsideError::TooMany { limit }) => return Err(Refused::TooManyIds { limit }),
+        },
+    };
+    opened.map_err(not_opened)
 }
 
 fn not_opened(err: OpenError) -> Refused {

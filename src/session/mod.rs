@@ -23,7 +23,7 @@ pub use keeping::erase::forget_agents;
 pub use keeping::library::{Handout, HandoutError, LibraryError, file_limits};
 pub use keeping::sessions::KeepingError;
 pub use keeping::settings::{Refusal, SettingsError};
-pub use registry::{OpenError, Registry, StartError};
+pub use registry::{OpenError, OutsideError, Registry, StartError};
 pub use sockets::audience::{Devices, Role};
 pub use sockets::reader::{Reader, ReaderEnd, Step};
 pub use workplace::choice::ChoiceError;

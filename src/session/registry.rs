@@ -14,13 +14,13 @@ use super::workplace::site;
 use super::{COMMAND_BYTES, COMMAND_CAPACITY, Env, HandleInner, SessionHandle, URGENT_CAPACITY};
 use crate::config::Config;
 use crate::files::Files;
-use crate::message::{Channel, Epoch, Order, Principal, Seq, SessionId, SystemNotice};
+use crate::message::{Channel, Epoch, Order, OutsideId, Principal, Seq, SessionId, SystemNotice};
 use crate::metrics::Metrics;
 use crate::policy::{Rules, RulesError};
 use crate::process;
 use crate::provider::live::Speaker;
 use crate::provider::{chat, live, webhook};
-use crate::store::{self, SessionRecord, Store, StoreError};
+use crate::store::{self, Claimed, SessionRecord, Store, StoreError};
 use crate::task::Tasks;
 use dashmap::DashMap;
 use std::collections::HashSet;
@@ -35,6 +35,11 @@ use tracing::{error, info, warn};
 
 /// How often old request numbers, sessions and files are removed.
 const SWEEP: Duration = Duration::from_secs(3600);
+
+/// Outside ids that a principal can have at a time. More are refused; deleting a session frees its ids.
+const MOST_OUTSIDE_IDS: usize = 1000;
+/// A session may be deleted just as its outside id is looked up; the next try makes a new one.
+const CLAIM_TRIES: usize = 3;
 
 /// The entry of one session; several sockets that ask for it wait here for one actor.
 type Slot = Arc<OnceCell<SessionHandle>>;
@@ -73,6 +78,15 @@ pub enum OpenError {
     NoRandomness,
     #[error("the gateway is stopping")]
     Stopping,
+}
+
+/// Why an outside id opens no session.
+#[derive(Debug, thiserror::Error)]
+pub enum OutsideError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("a user can have at most {limit} of these ids; delete sessions that are not needed")]
+    TooMany { limit: usize },
 }
 
 impl Registry {
@@ -169,6 +183,53 @@ impl Registry {
         match self.env.store.find(store::Scope::Own(principal), id).await? {
             Some(_) => self.open(principal, Some(id.clone())).await.map(Some),
             None => Ok(None),
+        }
+    }
+
+    /// Opens the session that the principal knows by an outside id, or makes one for it. An id of one of the principal's
+    /// own sessions opens that one. Every other id is only a name, so that knowing an id lets nobody in.
+    pub async fn open_outside(
+        self: &Arc<Self>,
+        principal: &Principal,
+        outside: &OutsideId,
+    ) -> Result<SessionHandle, OutsideError> {
+        if let Some(id) = SessionId::parse(outside.as_str())
+            && let Some(own) = self.reopen(principal, &id).await?
+        {
+            return Ok(own);
+        }
+        for _ in 0..CLAIM_TRIES {
+            let id = self.claim(principal, outside).await?;
+            if let Some(session) = self.reopen(principal, &id).await? {
+                return Ok(session);
+            }
+        }
+        Err(OpenError::Refused.into())
+    }
+
+    /// The session that an outside id leads to, made if there is none.
+    async fn claim(
+        &self,
+        principal: &Principal,
+        outside: &OutsideId,
+    ) -> Result<SessionId, OutsideError> {
+        let store = &self.env.store;
+        let found = store.find_outside(principal, outside).await.map_err(OpenError::from)?;
+        if let Some(id) = found {
+            return Ok(id);
+        }
+        let fresh = new_id()?;
+        let epoch = Epoch(getrandom::u64().map_err(|_| OpenError::NoRandomness)?);
+        let most = MOST_OUTSIDE_IDS;
+        let claimed = store.claim_outside(principal, outside, (&fresh, epoch), most).await;
+        match claimed.map_err(OpenError::from)? {
+            // Another socket was faster.
+            Claimed::Known(id) => Ok(id),
+            Claimed::Made => {
+                info!(session = %fresh, dialect = outside.dialect(), "session created");
+                Ok(fresh)
+            }
+            Claimed::Full => Err(OutsideError::TooMany { limit: most }),
         }
     }
 
@@ -417,6 +478,28 @@ mod tests {
         assert!(woken < 200, "{woken}");
         tokio::time::sleep(Duration::from_secs(1800)).await;
         assert_eq!(registry.sessions.len(), 0);
+    }
+
+    #[tokio::test]
+    async fn an_outside_id_opens_one_session_however_many_ask_at_once() {
+        let home = tempfile::tempdir().unwrap();
+        let registry = registry(&home);
+        let (owner, stranger) = (Principal::new("owner"), Principal::new("stranger"));
+        let board = OutsideId::new("api", "board").unwrap();
+        let opened = (0..8).map(|_| registry.open_outside(&owner, &board));
+        let opened = futures_util::future::join_all(opened).await;
+        let first = opened[0].as_ref().unwrap();
+        for other in &opened {
+            assert!(Arc::ptr_eq(&first.inner, &other.as_ref().unwrap().inner));
+        }
+        assert_eq!(registry.sessions.len(), 1);
+        let elsewhere = registry.open_outside(&stranger, &board).await.unwrap();
+        assert_ne!(elsewhere.id(), first.id());
+        // The id of a session opens it for its owner. For anybody else it is a name like any other.
+        let direct = OutsideId::new("api", first.id().as_str()).unwrap();
+        assert_eq!(registry.open_outside(&owner, &direct).await.unwrap().id(), first.id());
+        let guessed = registry.open_outside(&stranger, &direct).await.unwrap();
+        assert!(guessed.id() != first.id() && guessed.id() != elsewhere.id());
     }
 
     #[tokio::test]

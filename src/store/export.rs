@@ -1,7 +1,7 @@
 //! Exports a session as text for people and programs. One transaction reads everything, so later writes are not in it.
 
 use super::summary::{Scope, find, time};
-use super::{StoreError, mention, record};
+use super::{StoreError, mention, outside_id, record};
 use crate::message::{Channel, Principal, SessionId};
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, params};
@@ -49,6 +49,8 @@ pub(super) fn export(
         params![found.key.0],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
+    let outside_ids = outside_id::of_session(&moment, found.key)?;
+    let outside_id = |(dialect, id): &(String, String)| json!({"dialect": dialect, "id": id});
     let about = json!({
         "format": FORMAT,
         "id": id.as_str(),
@@ -58,6 +60,7 @@ pub(super) fn export(
         "exported": shown(SystemTime::now()),
         "events": events,
         "switches": serde_json::from_str::<Value>(&controls).unwrap_or_default(),
+        "outside_ids": outside_ids.iter().map(outside_id).collect::<Vec<_>>(),
     });
     let about = format!("{about:#}\n");
     Ok(Some(Exported { principal: found.principal, used: found.used, about }))

@@ -9,8 +9,9 @@ mod inspect;
 mod kind;
 mod left;
 mod mention;
-mod outside;
+mod outside_id;
 mod place;
+mod read_only;
 mod reader;
 mod record;
 mod removal;
@@ -28,13 +29,14 @@ pub use damage::repair;
 pub use export::Exported;
 pub use inspect::{Inspection, inspect};
 pub use left::LeftCall;
-pub use outside::Outside;
+pub use outside_id::Claimed;
+pub use read_only::ReadOnlyStore;
 pub use reader::{Page, SessionRecord};
 pub use summary::{Found, Scope, SessionSummary};
 pub use token::TokenRow;
 pub use writer::{Change, Progress, RunState, SessionWriter};
 
-use crate::message::{Epoch, Position, Principal, RequestNo, SessionId, View};
+use crate::message::{Epoch, OutsideId, Position, Principal, RequestNo, SessionId, View};
 use damage::Damage;
 use place::Place;
 use reader::Readers;
@@ -128,6 +130,33 @@ impl Store {
         let job = Job::Create { id: id.clone(), principal: principal.clone(), epoch, done };
         self.jobs.send(job).await.map_err(|_| StoreError::Stopped)?;
         key.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
+    }
+
+    /// The principal's session that an outside id leads to.
+    pub async fn find_outside(
+        &self,
+        principal: &Principal,
+        outside: &OutsideId,
+    ) -> Result<Option<SessionId>, StoreError> {
+        let (principal, outside) = (principal.clone(), outside.clone());
+        self.read(move |connection| outside_id::find(connection, &principal, &outside)).await
+    }
+
+    /// Creates a session for an outside id, unless the id leads to one already or the principal has `most` of them.
+    /// It is committed when this returns.
+    pub async fn claim_outside(
+        &self,
+        principal: &Principal,
+        outside: &OutsideId,
+        fresh: (&SessionId, Epoch),
+        most: usize,
+    ) -> Result<Claimed, StoreError> {
+        let (done, claimed) = oneshot::channel();
+        let (principal, outside) = (principal.clone(), outside.clone());
+        let fresh = (fresh.0.clone(), fresh.1);
+        let job = Job::Claim { principal, outside, fresh, most, done };
+        self.jobs.send(job).await.map_err(|_| StoreError::Stopped)?;
+        claimed.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
     }
 
     /// The only way to change a session's rows after `create`, apart from `remove`.

@@ -14,12 +14,13 @@ pub(super) fn remove(
 ) -> Result<bool, rusqlite::Error> {
     let change = connection.transaction()?;
     let found = change.execute(
-        "UPDATE sessions SET id = 'removed-' || key, principal = '', controls = '{}' WHERE key = ?1",
+        "UPDATE sessions SET id = 'removed-' || key, principal = '', controls = '{}', settings = '{}' WHERE key = ?1",
         params![key.0],
     )?;
     change.execute("DELETE FROM runs WHERE session = ?1", params![key.0])?;
     change.execute("DELETE FROM requests WHERE session = ?1", params![key.0])?;
     change.execute("DELETE FROM conversations WHERE session = ?1", params![key.0])?;
+    change.execute("DELETE FROM outside_ids WHERE session = ?1", params![key.0])?;
     change.commit()?;
     Ok(found > 0)
 }

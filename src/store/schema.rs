@@ -161,6 +161,17 @@ UPDATE sessions SET settings = replace(settings, '"CODE_AI4_MODEL":', '"agent4_m
 UPDATE sessions SET settings = replace(settings, '"CODE_AI4_PLACE":', '"agent4_workplace":');
 UPDATE sessions SET settings = replace(settings, '"CODE_BASE_PATH":', '"project":');
 "#,
+    "
+-- Ids by which clients of a dialect know sessions of a principal.
+CREATE TABLE outside_ids (
+    principal TEXT NOT NULL,
+    dialect   TEXT NOT NULL,
+    id        TEXT NOT NULL,
+    session   INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    PRIMARY KEY (principal, dialect, id)
+) WITHOUT ROWID;
+CREATE INDEX outside_ids_by_session ON outside_ids (session);
+",
 ];
 
 /// A database up to this size is checked before it is used, which takes about a second. A larger one is checked later.

@@ -3,11 +3,13 @@
 
 use super::conversation::{self, Conversation};
 use super::damage::Damage;
+use super::outside_id::{self, Claimed};
 use super::place::Place;
 use super::token::{self, TokenRow};
 use super::{SessionKey, audit, record, removal, schema, setting, usage};
 use crate::message::{
-    AuditEntry, Controls, Entry, Epoch, Principal, RequestNo, Run, RunId, SessionId, SettingChange,
+    AuditEntry, Controls, Entry, Epoch, OutsideId, Principal, RequestNo, Run, RunId, SessionId,
+    SettingChange,
 };
 use rusqlite::{Connection, ErrorCode, Transaction, params};
 use std::io;
@@ -35,6 +37,13 @@ pub(super) enum Job {
         principal: Principal,
         epoch: Epoch,
         done: oneshot::Sender<Result<SessionKey, rusqlite::Error>>,
+    },
+    Claim {
+        principal: Principal,
+        outside: OutsideId,
+        fresh: (SessionId, Epoch),
+        most: usize,
+        done: oneshot::Sender<Result<Claimed, rusqlite::Error>>,
     },
     ForgetRequests {
         age: Duration,
@@ -212,7 +221,13 @@ impl Writer {
                     // `take_writes` has removed all of them.
                     Job::Write(_) => {}
                     Job::Create { id, principal, epoch, done } => {
-                        let result = self.create(&id, &principal, epoch);
+                        let result = create(&self.connection, &id, &principal, epoch);
+                        let _ = done.send(self.seen(result));
+                    }
+                    Job::Claim { principal, outside, fresh, most, done } => {
+                        let (connection, fresh) = (&mut self.connection, (&fresh.0, fresh.1));
+                        let result =
+                            outside_id::claim(connection, &principal, &outside, fresh, most);
                         let _ = done.send(self.seen(result));
                     }
                     Job::ForgetRequests { age } => self.forget_requests(age),
@@ -260,6 +275,7 @@ impl Writer {
             match job {
                 Job::Write(write) => writes.push(write),
                 Job::Create { .. }
+                | Job::Claim { .. }
                 | Job::ForgetRequests { .. }
                 | Job::KeepToken { .. }
                 | Job::AddTokens { .. }
@@ -361,20 +377,6 @@ impl Writer {
         thread::sleep(RETRY_PAUSE);
     }
 
-    fn create(
-        &self,
-        id: &SessionId,
-        principal: &Principal,
-        epoch: Epoch,
-    ) -> Result<SessionKey, rusqlite::Error> {
-        let (key, now) = (removal::fresh_key(&self.connection)?, now_millis());
-        self.connection.execute(
-            "INSERT INTO sessions (key, id, principal, epoch, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
-            params![key.0, id.as_str(), principal.as_str(), epoch.0.cast_signed(), now],
-        )?;
-        Ok(key)
-    }
-
     fn forget_requests(&self, age: Duration) {
         let oldest = now_millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         if let Err(err) =
@@ -393,6 +395,21 @@ impl Writer {
         }
         let _ = done.send(());
     }
+}
+
+/// Adds the row of a new session.
+pub(super) fn create(
+    connection: &Connection,
+    id: &SessionId,
+    principal: &Principal,
+    epoch: Epoch,
+) -> Result<SessionKey, rusqlite::Error> {
+    let (key, now) = (removal::fresh_key(connection)?, now_millis());
+    connection.execute(
+        "INSERT INTO sessions (key, id, principal, epoch, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
+        params![key.0, id.as_str(), principal.as_str(), epoch.0.cast_signed(), now],
+    )?;
+    Ok(key)
 }
 
 fn commit(connection: &mut Connection, writes: &[Write]) -> Result<(), rusqlite::Error> {

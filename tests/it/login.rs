@@ -20,7 +20,7 @@ fn login_body(name: &str, password: &str) -> Value {
 }
 
 /// Hashed once, as in a file: another hash would be another password.
-fn with_users(config: &mut Config) {
+pub(crate) fn with_users(config: &mut Config) {
     static USERS: LazyLock<[User; 2]> = LazyLock::new(|| {
         ["ann", "bob"].map(|name| User {
             name: name.to_owned(),
@@ -31,7 +31,7 @@ fn with_users(config: &mut Config) {
 }
 
 /// Logs in and returns the token.
-async fn log_in(addr: SocketAddr, name: &str) -> String {
+pub(crate) async fn log_in(addr: SocketAddr, name: &str) -> String {
     let reply = post(LOGIN, &login_body(name, &format!("{name}'s password"))).send(addr).await;
     let json = reply.json();
     assert_eq!(json["status"], "OK", "{json}");

@@ -54,6 +54,7 @@ mod handshake;
 mod http;
 mod idle;
 mod isolation;
+mod keys;
 mod live_gemini;
 mod live_openai;
 mod lives;

@@ -4,7 +4,7 @@ use super::ApiError;
 use super::decode::{flag, texts};
 use crate::dialect::Fields;
 use crate::locale::Locale;
-use crate::message::{Epoch, Features, Order, SessionName};
+use crate::message::{Epoch, Features, Order, OutsideId, SessionName};
 
 /// Sample rate assumed when the hello names none.
 const DEFAULT_RATE: u64 = 24_000;
@@ -13,8 +13,7 @@ const RATES: std::ops::RangeInclusive<u32> = 8_000..=48_000;
 /// What a client asks for when it connects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
-    /// `None`: a new session.
-    pub session: Option<SessionName>,
+    pub session: SessionWish,
     /// The order of the last event the client has seen; the replay starts after it.
     pub after: Option<Order>,
     /// From the reply to an earlier hello; without it `after` is not checked against an epoch.
@@ -28,6 +27,15 @@ pub struct Hello {
     pub language: Option<Locale>,
     /// For clients that can send neither a header nor a cookie.
     pub token: Option<String>,
+}
+
+/// The session that a client asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionWish {
+    New,
+    Id(SessionName),
+    /// A name that the client has chosen.
+    Key(OutsideId),
 }
 
 pub fn read_hello(frame: &str) -> Result<Hello, ApiError> {
@@ -55,12 +63,23 @@ pub fn read_hello(frame: &str) -> Result<Hello, ApiError> {
     })
 }
 
-fn session(fields: &mut Fields) -> Result<Option<SessionName>, ApiError> {
-    let Some(name) = fields.optional_text("session")?.filter(|name| !name.is_empty()) else {
-        return Ok(None);
-    };
-    let expected = ApiError::BadField { field: "session", expected: "the id of a session" };
-    SessionName::parse(&name).map(Some).ok_or(expected)
+fn session(fields: &mut Fields) -> Result<SessionWish, ApiError> {
+    let name = fields.optional_text("session")?.filter(|name| !name.is_empty());
+    match (name, fields.optional_text("key")?) {
+        (None, None) => Ok(SessionWish::New),
+        (Some(name), None) => {
+            let expected = ApiError::BadField { field: "session", expected: "the id of a session" };
+            SessionName::parse(&name).map(SessionWish::Id).ok_or(expected)
+        }
+        (None, Some(key)) => {
+            let expected = "a text of 1 to 128 bytes without control characters";
+            let expected = ApiError::BadField { field: "key", expected };
+            OutsideId::new(super::NAME, &key).map(SessionWish::Key).ok_or(expected)
+        }
+        (Some(_), Some(_)) => {
+            Err(ApiError::BadField { field: "key", expected: "left out if there is `session`" })
+        }
+    }
 }
 
 fn epoch(fields: &mut Fields) -> Result<Option<Epoch>, ApiError> {
@@ -76,7 +95,7 @@ mod tests {
     #[test]
     fn an_empty_hello_asks_for_a_new_session_without_devices() {
         let hello = read_hello(r#"{"type":"hello"}"#).unwrap();
-        assert_eq!((hello.session, hello.after, hello.rate), (None, None, None));
+        assert_eq!((hello.session, hello.after, hello.rate), (SessionWish::New, None, None));
         assert!(hello.features.stream && hello.features.confirm && hello.features.agents);
     }
 
@@ -87,7 +106,7 @@ mod tests {
             "0".repeat(32)
         );
         let hello = read_hello(&text).unwrap();
-        assert!(hello.session.is_some() && hello.features.playback);
+        assert!(matches!(hello.session, SessionWish::Id(_)) && hello.features.playback);
         assert_eq!((hello.after, hello.epoch), (Some(Order(7)), Some(Epoch(255))));
         assert_eq!((hello.rate, hello.language), (Some(16_000), Some(Locale::Ja)));
     }
@@ -99,6 +118,9 @@ mod tests {
             (r#"{"type":"hello","rate":7}"#, "rate"),
             (r#"{"type":"hello","features":[1]}"#, "features"),
             (r#"{"type":"hello","session":"x"}"#, "session"),
+            (r#"{"type":"hello","key":""}"#, "key"),
+            (r#"{"type":"hello","key":"a\nb"}"#, "key"),
+            (r#"{"type":"hello","key":"a","session":"bd07140c92"}"#, "key"),
             (r#"{"type":"hello","epoch":"x"}"#, "epoch"),
             (r#"{"type":"hello","read_only":1}"#, "read_only"),
         ] {

@@ -10,13 +10,16 @@ mod kind;
 mod name;
 
 pub use error::ApiError;
-pub use hello::{Hello, read_hello};
+pub use hello::{Hello, SessionWish, read_hello};
 pub use kind::client_types;
 
 use super::{Dialect, Encoder, Frame, FrameError, Received, Refusal};
 use crate::locale::Locale;
 use crate::message::{Delivery, Generation, Greeting, Inbound, SessionId};
 use serde_json::{Value, json};
+
+/// Names the dialect among the outside ids of sessions.
+const NAME: &str = "api";
 
 /// Speaks the session API on one connection.
 #[derive(Debug, Clone)]

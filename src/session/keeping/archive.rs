@@ -3,7 +3,7 @@
 
 use crate::files::Belongings;
 use crate::message::{Principal, SessionId};
-use crate::store::{Exported, Outside, Scope, Store, StoreError};
+use crate::store::{Exported, ReadOnlyStore, Scope, Store, StoreError};
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -42,12 +42,12 @@ impl Archive {
     }
 
     /// `take` for the operator, from a process beside the gateway.
-    pub fn take_outside(
-        outside: &Outside,
+    pub fn take_read_only(
+        store: &ReadOnlyStore,
         data: &Path,
         id: &SessionId,
     ) -> Result<Option<Self>, StoreError> {
-        Self::collect(data, |lines, mentioned| outside.export(id, lines, mentioned))
+        Self::collect(data, |lines, mentioned| store.export(id, lines, mentioned))
     }
 
     fn collect(

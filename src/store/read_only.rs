@@ -9,12 +9,12 @@ use std::io::Write;
 use std::path::Path;
 
 #[derive(Debug)]
-pub struct Outside {
+pub struct ReadOnlyStore {
     /// `None`: there is no database yet, or it is empty.
     connection: Option<Connection>,
 }
 
-impl Outside {
+impl ReadOnlyStore {
     /// If no gateway is running, the caller must hold the lock on the data directory, so that none starts meanwhile.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if !path.exists() {
