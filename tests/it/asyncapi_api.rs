@@ -45,7 +45,7 @@ fn every_error_code_of_the_api_is_listed_and_no_other() {
     let document = document("asyncapi-api");
     let listed = strings(&document["components"]["schemas"]["ErrorCode"]["enum"]);
     let mut used = BTreeSet::new();
-    for file in ["src/dialect/api/error.rs", "src/message.rs", "src/server/door.rs"] {
+    for file in ["src/dialect/api/error.rs", "src/message/problem.rs", "src/server/door.rs"] {
         let code = read(file);
         let (_, body) = code.split_once("fn code(").expect(file);
         used.extend(words(body.split("\n    }\n").next().unwrap()));
