@@ -268,11 +268,11 @@ async fn a_rule_names_an_english_title_in_a_japanese_session() {
     let refused = front.ask(1, "/write secret.txt\nx").await;
     let line = refused.lines.iter().find(|line| line.contains("no secrets"));
     // People still read their own language.
-    let title = Locale::Ja.say("title", "write", &[("path", "secret.txt")]);
+    let title = Locale::Ja.say("title", "file:write", &[("path", "secret.txt")]);
     assert!(line.is_some_and(|line| line.contains(&title)), "{:?}", refused.lines);
     front.type_in(1, "/write open.txt\nx").await;
     let question = front.question(1).await;
-    let title = Locale::Ja.say("title", "write", &[("path", "open.txt")]);
+    let title = Locale::Ja.say("title", "file:write", &[("path", "open.txt")]);
     assert_eq!(question["ツール名"], title, "{question}");
     front.decide(&question, false).await;
     front.told(1).await;
