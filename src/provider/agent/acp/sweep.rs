@@ -18,6 +18,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// After KILL only the kernel can still be busy with a process.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(40);
+/// A process that forks and exits during a look is not seen, so one look without anybody proves nothing.
+const QUIET_LOOKS: u32 = 4;
 
 impl Agent {
     /// Remembers who is there, before a prompt is sent.
@@ -33,16 +35,21 @@ impl Agent {
         let mut kill_at = Instant::now() + GRACE;
         let limit = kill_at + LAST_WAIT;
         let mut asked = false;
+        let mut quiet = 0;
         loop {
-            let mut left = self.newcomers().await;
-            if left.is_empty() {
-                // Whoever forked and exited during the look was not seen; the next look finds what came out of it.
-                left = self.newcomers().await;
-            }
-            let Some(peer) = self.peer.as_ref().filter(|_| !left.is_empty()) else {
+            let left = self.newcomers().await;
+            quiet = if left.is_empty() { quiet + 1 } else { 0 };
+            let Some(peer) = self.peer.as_ref().filter(|_| quiet < QUIET_LOOKS) else {
                 return Ok(());
             };
             let now = Instant::now();
+            if left.is_empty() {
+                // Where somebody had to be ended, somebody may be left who forks.
+                if asked {
+                    self.idle_until(now + POLL).await?;
+                }
+                continue;
+            }
             if now > limit {
                 // They had their time to leave, and fork faster than they are found: their end is that of the box.
                 if let Some(peer) = &mut self.peer {
