@@ -27,8 +27,12 @@ pub struct Assistant {
 }
 
 /// Answers in the chat.
-pub static GENERAL: Assistant =
-    Assistant { name: AssistantName::GENERAL, prompt: general_prompt, tools: &[], works_on_project: false };
+pub static GENERAL: Assistant = Assistant {
+    name: AssistantName::GENERAL,
+    prompt: general_prompt,
+    tools: &[],
+    works_on_project: false,
+};
 
 /// The built-in code agent.
 pub static CODER: Assistant = Assistant {

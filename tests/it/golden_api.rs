@@ -7,7 +7,9 @@ use crate::samples::{
     tool_note, usage,
 };
 use bytes::Bytes;
-use kakehashi::dialect::api::{ApiDialect, ApiError, Hello, client_types, read_hello, refusal};
+use kakehashi::dialect::api::{
+    ApiDialect, ApiError, Hello, SessionWish, client_types, read_hello, refusal,
+};
 use kakehashi::dialect::{Dialect, Encoder, Frame, Received, Refusal};
 use kakehashi::locale::Locale;
 use kakehashi::message::{
@@ -239,7 +241,7 @@ fn commands() -> Vec<(&'static str, Inbound)> {
 /// The first frames of clients.
 fn hellos() -> Vec<(&'static str, Hello)> {
     let least = Hello {
-        session: None,
+        session: SessionWish::New,
         after: None,
         epoch: None,
         history: None,
@@ -250,7 +252,7 @@ fn hellos() -> Vec<(&'static str, Hello)> {
         token: None,
     };
     let resuming = Hello {
-        session: Some(SessionName::Ours(session())),
+        session: SessionWish::Id(SessionName::Ours(session())),
         after: Some(Order(41)),
         epoch: Some(Epoch(0x5f1c)),
         features: Features { playback: true, ..least.features },

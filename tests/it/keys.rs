@@ -9,11 +9,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 async fn open(addr: SocketAddr, key: &str) -> String {
-    ApiClient::open(addr, json!({"key": key})).await.session()
+    ApiClient::open(addr, json!({"key": key})).await.session().to_owned()
 }
 
 async fn open_as(addr: SocketAddr, token: &str, key: &str) -> String {
-    let mut client = ApiClient::dial(addr, None).await;
+    let mut client = ApiClient::dial_as(addr, None).await;
     client.send(&json!({"type": "hello", "token": token, "key": key})).await;
     let hello = client.next().await;
     hello["session"].as_str().unwrap_or_else(|| panic!("{hello}")).to_owned()
@@ -27,7 +27,7 @@ async fn the_same_key_leads_back_to_the_same_session() {
     let mut client = ApiClient::open(addr, json!({"key": "my-dashboard"})).await;
     client.send(&json!({"type": "send", "to": "chat", "text": "remember this"})).await;
     client.until("reply").await;
-    let session = client.session();
+    let session = client.session().to_owned();
     // Many at once find one session, whoever is first.
     let opened = futures_util::future::join_all((0..4).map(|_| open(addr, "another"))).await;
     assert!(opened.iter().all(|id| *id == opened[0] && *id != session), "{opened:?}");
