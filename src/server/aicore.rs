@@ -1,11 +1,12 @@
 //! Sockets of the AIcore dialect: upgrade, first packet, the door, and then the common socket loop.
 
 use super::AppState;
+use super::attached::{Attached, End};
 use super::caller::Visitor;
 use super::connection::Heard;
 use super::door::{self, Entered, Hello, Refused, Unknown, Wanted};
 use super::language;
-use super::socket::{self, Connection, End, First};
+use super::socket::{self, First, WebSocketTransport};
 use super::sockets::SocketPlace;
 use super::upgrade::Upgrade;
 use crate::auth::Grant;
@@ -108,8 +109,9 @@ async fn meet(
     let dialect = AicoreDialect::new(session.id().clone(), connect.channel, locale);
     let dialect = Arc::new(dialect.with(connect.features));
     let encoder = dialect.encoder();
-    let connection = Connection { socket, dialect, encoder, session, greeting, reader, terms };
-    Some(Talk { talking: Box::pin(connection.run()), place, counted })
+    let transport = WebSocketTransport::new(socket);
+    let client = Attached { transport, dialect, encoder, session, greeting, reader, terms };
+    Some(Talk { talking: Box::pin(client.run()), place, counted })
 }
 
 /// The welcome texts of two channels say more than any other greeting.

@@ -1,32 +1,28 @@
 //! Clients of the session API: a WebSocket that begins with a hello, or server-sent events over HTTP.
 
 use super::AppState;
+use super::attached::Attached;
 use super::body::{BadRequest, Parameters};
 use super::caller::Visitor;
 use super::connection::Heard;
 use super::door::{self, Entered, Unknown, Wanted};
+use super::event_stream::EventStream;
 use super::language;
-use super::socket::{self, Connection, End, First, Terms};
-use super::sockets::SocketPlace;
+use super::socket::{self, First, WebSocketTransport};
 use super::upgrade::Upgrade;
 use crate::auth::Grant;
-use crate::dialect::api::{self, ApiDialect, ApiEncoder, ApiError, Hello, SessionWish};
-use crate::dialect::{Dialect, Encoder, Frame, FrameError};
+use crate::dialect::api::{self, ApiDialect, ApiError, Hello, SessionWish};
+use crate::dialect::{Dialect, FrameError};
 use crate::locale::Locale;
-use crate::message::{Delivery, Epoch, Features, Greeting, Order, Position, SessionName, View};
-use crate::metrics::Held;
-use crate::session::{Cursor, Devices, Reader, Role, Step};
+use crate::message::{Epoch, Features, Position, SessionName, View};
+use crate::session::{Cursor, Devices, Role};
 use axum::Router;
 use axum::extract::ws::{Message, WebSocket};
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
-use futures_util::stream;
 use serde::Deserialize;
-use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::sync::Arc;
 use tracing::debug;
 
@@ -73,8 +69,9 @@ async fn serve(state: AppState, visitor: Option<Grant>, mut socket: WebSocket, h
     terms.heard.set_free();
     let dialect = Arc::new(ApiDialect::new(session.id().clone(), locale, hello.rate));
     let encoder = dialect.encoder();
-    let connection = Connection { socket, dialect, encoder, session, greeting, reader, terms };
-    let end = Box::pin(connection.run()).await;
+    let transport = WebSocketTransport::new(socket);
+    let client = Attached { transport, dialect, encoder, session, greeting, reader, terms };
+    let end = Box::pin(client.run()).await;
     drop((place, counted));
     debug!(%end, "socket closed");
 }
@@ -181,7 +178,7 @@ async fn events(
     }
 }
 
-/// As [`Outgoing::next`] writes it: the epoch, and the order within it.
+/// As an event stream writes it: the epoch, and the order within it.
 fn read_id(id: &str) -> Option<Cursor> {
     let (epoch, order) = id.split_once('-')?;
     let epoch = Some(Epoch(u64::from_str_radix(epoch, 16).ok()?));
@@ -199,73 +196,10 @@ fn refusal(status: StatusCode, code: &str, text: &str) -> Response {
 
 fn stream_of(state: &AppState, entered: Entered, locale: Locale) -> Response {
     let Entered { session, greeting, reader, terms, place } = entered;
-    let mut encoder = ApiDialect::new(session.id().clone(), locale, None).encoder();
-    let mut frames = Vec::new();
-    encoder.greet(&greeting, &mut frames);
-    let ready = frames.into_iter().map(|frame| (None, frame)).collect();
     let counted = state.metrics.view_opened();
-    let outgoing =
-        Outgoing { reader, encoder, greeting, terms, ready, _place: place, _counted: counted };
-    let events = stream::unfold(outgoing, |mut outgoing| async {
-        let event = outgoing.next().await?;
-        Some((Ok::<_, Infallible>(event), outgoing))
-    });
-    // Tells a proxy not to buffer, so that each event arrives at once.
-    let headers = [("x-accel-buffering", "no")];
-    (headers, Sse::new(events).keep_alive(KeepAlive::default())).into_response()
-}
-
-/// One stream of server-sent events. Dropped when its client leaves.
-struct Outgoing {
-    reader: Reader,
-    encoder: ApiEncoder,
-    greeting: Greeting,
-    terms: Terms,
-    /// Frames still to be sent, each with the order of its event.
-    ready: VecDeque<(Option<Order>, Frame)>,
-    _place: SocketPlace,
-    _counted: Held,
-}
-
-impl Outgoing {
-    /// `None` ends the stream; the client reconnects with the last order it has seen.
-    async fn next(&mut self) -> Option<Event> {
-        loop {
-            if let Some((order, frame)) = self.ready.pop_front() {
-                if let Frame::Text(text) = frame {
-                    self.terms.metrics.frame_out(text.len());
-                    let event = match order {
-                        Some(order) => Event::default()
-                            .id(format!("{:016x}-{}", self.greeting.epoch.0, order.0)),
-                        None => Event::default(),
-                    };
-                    return Some(event.data(text));
-                }
-                continue;
-            }
-            let step = self.terms.over.run_until_cancelled(self.reader.next()).await?;
-            match step {
-                Ok(step) => self.take(step),
-                Err(end) => {
-                    debug!(end = %End::from(end), "stream of events closed");
-                    return None;
-                }
-            }
-        }
-    }
-
-    fn take(&mut self, step: Step) {
-        let mut frames = Vec::new();
-        let mut order = None;
-        match step {
-            Step::Deliver(delivery) => {
-                if let Delivery::Logged(entry) = &delivery {
-                    order = Some(entry.order);
-                }
-                self.encoder.encode(&delivery, &mut frames);
-            }
-            Step::CaughtUp => self.encoder.settle(&self.greeting, &mut frames),
-        }
-        self.ready.extend(frames.into_iter().map(|frame| (order, frame)));
-    }
+    let dialect = Arc::new(ApiDialect::new(session.id().clone(), locale, None));
+    let encoder = dialect.encoder();
+    let (transport, events) = EventStream::new(greeting.epoch);
+    let client = Attached { transport, dialect, encoder, session, greeting, reader, terms };
+    events.answer(client, (place, counted))
 }

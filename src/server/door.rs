@@ -2,8 +2,8 @@
 //! dialect only brings how its hello is read and how a refusal looks.
 
 use super::AppState;
+use super::attached::Terms;
 use super::connection::Heard;
-use super::socket::Terms;
 use super::sockets::{Crowded, SocketPlace};
 use crate::auth::Grant;
 use crate::locale::Locale;

@@ -1,24 +1,17 @@
-//! The loop of one WebSocket: one task, the same for every dialect.
+//! The WebSocket transport: one task for each, with the codes that tell a client why it ends.
 
 use super::AppState;
-use super::connection::Heard;
-use crate::dialect::{Dialect, Encoder, Frame, FrameError, Received, Refusal};
-use crate::message::{ConnectionId, Delivery, Greeting, Inbound, Problem, Signal, SystemNotice};
-use crate::metrics::Metrics;
-use crate::session::{Reader, ReaderEnd, Role, SessionHandle, Step};
+use super::attached::{End, FrameTransport, Incoming, LONGEST_PACKET, Outgoing};
+use crate::dialect::Frame;
+use crate::message::Problem;
+use crate::session::ReaderEnd;
 use crate::task::Doorbell;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use bytes::Bytes;
-use futures_util::future::select;
-use futures_util::{FutureExt, SinkExt, StreamExt};
+use futures_util::{SinkExt, StreamExt};
 use std::future::poll_fn;
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
-use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio::time::timeout;
 use tracing::debug;
 use tungstenite::error::{CapacityError, Error as WsError};
 
@@ -26,257 +19,46 @@ use tungstenite::error::{CapacityError, Error as WsError};
 const READ_BUFFER: usize = 8 * 1024;
 /// Frames are collected up to here before they go to the network.
 const WRITE_BUFFER: usize = 16 * 1024;
-/// At most this many packets share one write to the network.
-const WRITE_BATCH: usize = 64;
-/// A batch is also closed at this many bytes, because its write buffer never shrinks. Two audio packets of an existing
-/// client still share one write: each is 8.4 KB at 24 kHz.
-const WRITE_BYTES: usize = 12 * 1024;
-/// Limit of unwritten bytes. The longest packet, a file list of a very large project, has to fit.
-const LONGEST_WRITE: usize = 64 * 1024 * 1024;
-/// A file list above this size is answered with `list_failed`. The rest is room for other packets of the same write.
-const LONGEST_PACKET: usize = LONGEST_WRITE - 1024 * 1024;
-/// Longer frames are decoded on a blocking thread, because decoding them would delay other connections.
-const INLINE_DECODE: usize = 64 * 1024;
+/// Limit of unwritten bytes: the longest packet, a file list of a very large project, and room for other packets of the
+/// same write.
+const LONGEST_WRITE: usize = LONGEST_PACKET + 1024 * 1024;
 /// Timeout for closing: for sending our close frame, and again for the peer's answer.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
-/// How long a socket waits for the shutdown notice before it closes without it.
-const NOTICE_PATIENCE: Duration = Duration::from_millis(200);
 /// After a shutdown, reconnects are spread over this time.
 const RETRY_SPREAD_MS: u64 = 3000;
 
-/// What applies to one connection: its limits, its role, and what ends it.
+/// A WebSocket that frames travel on.
 #[derive(Debug)]
-pub(super) struct Terms {
-    pub(super) connection: ConnectionId,
-    pub(super) role: Role,
-    /// Longest frame the client may send, in bytes.
-    pub(super) frame_limit: usize,
-    /// Longest binary frame: queues of sound count chunks, so each has to be short.
-    pub(super) sound_limit: usize,
-    pub(super) ping: Duration,
-    pub(super) heard: Heard,
-    /// Cancelled when the connection's login ends, when the database is damaged, and when the gateway stops.
-    pub(super) over: CancellationToken,
-    /// Cancelled only when the gateway stops.
-    pub(super) stop: CancellationToken,
-    pub(super) damage: watch::Receiver<Option<String>>,
-    pub(super) metrics: Metrics,
+pub(super) struct WebSocketTransport {
+    socket: WebSocket,
+    /// Says when the socket needs to be polled.
+    door: Doorbell,
 }
 
-/// Why a connection ended.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum End {
-    #[error("closed by the peer")]
-    Peer,
-    #[error("the gateway stops")]
-    Stopping,
-    #[error("the database is damaged")]
-    Damaged,
-    #[error("the login has ended")]
-    LoggedOut,
-    #[error("the peer is silent")]
-    Silent,
-    #[error(transparent)]
-    Reader(#[from] ReaderEnd),
-    #[error("websocket: {0}")]
-    WebSocket(#[from] axum::Error),
-}
-
-impl Terms {
-    /// The reason why `over` was cancelled.
-    fn end(&self) -> End {
-        if self.damage.borrow().is_some() {
-            End::Damaged
-        } else if self.stop.is_cancelled() {
-            End::Stopping
-        } else {
-            End::LoggedOut
-        }
+impl WebSocketTransport {
+    pub(super) fn new(socket: WebSocket) -> Self {
+        Self { socket, door: Doorbell::default() }
     }
 }
 
-/// A connection that is attached to a session.
-#[derive(Debug)]
-pub(super) struct Connection<D: Dialect> {
-    pub(super) socket: WebSocket,
-    pub(super) dialect: Arc<D>,
-    pub(super) encoder: D::Encoder,
-    pub(super) session: SessionHandle,
-    pub(super) greeting: Greeting,
-    pub(super) reader: Reader,
-    pub(super) terms: Terms,
-}
+impl FrameTransport for WebSocketTransport {
+    const NAMES_ORDER: bool = false;
+    const ANSWERS_PINGS: bool = true;
 
-impl<D: Dialect> Connection<D> {
-    /// Carries frames both ways until either side ends, then closes with the right code.
-    #[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments in memory twice")]
-    pub(super) fn run(mut self) -> impl Future<Output = End> + Send {
-        async move {
-            let end = match self.talk().await {
-                Ok(never) => match never {},
-                // Damage takes precedence: the reader ended because of it.
-                Err(End::Reader(_)) if self.terms.damage.borrow().is_some() => End::Damaged,
-                Err(end) => end,
-            };
-            if matches!(end, End::Stopping) {
-                self.last_words().await;
-            }
-            if matches!(end, End::Damaged) {
-                let problem = Problem::StorageDamaged;
-                let told = Delivery::Passing(Signal::Failed { problem, request: None });
-                let mut frames = Vec::new();
-                self.encoder.encode(&told, &mut frames);
-                let _ = self.write(&mut frames).await;
-            }
-            // Dropping the reader frees the place in the session before the slow close.
-            drop(self.reader);
-            match close_code(&end) {
-                Some((code, reason)) => close(&mut self.socket, code, &reason).await,
-                None => wait_for_end(&mut self.socket).await,
-            }
-            end
+    async fn receive(&mut self) -> Result<Incoming, End> {
+        let Self { socket, door } = self;
+        let message = poll_fn(|cx| door.poll(cx, |cx| socket.poll_next_unpin(cx))).await;
+        match message.ok_or(End::Peer)?? {
+            Message::Text(text) => Ok(Incoming::Text(text)),
+            Message::Binary(bytes) => Ok(Incoming::Binary(bytes)),
+            Message::Ping(_) | Message::Pong(_) => Ok(Incoming::Pulse),
+            Message::Close(_) => Err(End::Peer),
         }
     }
 
-    async fn talk(&mut self) -> Result<std::convert::Infallible, End> {
-        let mut frames = Vec::new();
-        self.encoder.greet(&self.greeting, &mut frames);
-        self.write(&mut frames).await?;
-        let mut pings = interval_at(Instant::now() + self.terms.ping, self.terms.ping);
-        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let over = self.terms.over.clone();
-        let mut over = pin!(over.cancelled());
-        // One audio packet takes two rounds of this loop. Polling the ping timer and `over` in each of them would be
-        // most of the cost, so a doorbell says when they need to be polled.
-        let (seldom, door) = (Doorbell::default(), Doorbell::default());
-        let mut last = Side::Session;
-        loop {
-            let duty = poll_fn(|cx| {
-                seldom.poll(cx, |cx| match over.as_mut().poll(cx) {
-                    Poll::Ready(()) => Poll::Ready(Duty::End),
-                    Poll::Pending => pings.poll_tick(cx).map(|_| Duty::Ping),
-                })
-            });
-            tokio::select! {
-                biased;
-                duty = duty => {
-                    if duty == Duty::End {
-                        return Err(self.terms.end());
-                    }
-                    if self.terms.heard.silence() > self.terms.ping * 2 {
-                        return Err(End::Silent);
-                    }
-                    self.socket.send(Message::Ping(Bytes::new())).await?;
-                }
-                turn = next_turn(&mut self.socket, &door, &mut self.reader, last) => match turn {
-                    Turn::Peer(message) => {
-                        last = Side::Peer;
-                        let message = message.ok_or(End::Peer)??;
-                        self.on_message(message, &mut frames).await?;
-                        // While the session was busy, this loop read nothing; that does not count as the peer's
-                        // silence.
-                        self.terms.heard.touch();
-                    }
-                    Turn::Session(step) => {
-                        last = Side::Session;
-                        self.on_step(step?, &mut frames);
-                        self.gather(&mut frames);
-                    }
-                },
-            }
-            self.write(&mut frames).await?;
-        }
-    }
-
-    async fn on_message(&mut self, message: Message, frames: &mut Vec<Frame>) -> Result<(), End> {
-        let frame = match message {
-            Message::Text(text) => Incoming::Text(text),
-            Message::Binary(bytes) => Incoming::Binary(bytes),
-            Message::Ping(_) | Message::Pong(_) => return Ok(()),
-            Message::Close(_) => return Err(End::Peer),
-        };
-        self.terms.metrics.frame_in(frame.size());
-        match self.decode(frame).await {
-            Ok(inbound) => self.submit(inbound, frames).await,
-            Err(refusal) => {
-                self.terms.metrics.frame_refused(refusal.error.code());
-                self.encoder.refuse(&refusal, frames);
-                Ok(())
-            }
-        }
-    }
-
-    async fn decode(&mut self, frame: Incoming) -> Result<Inbound, Refusal<D::Error>> {
-        let size = frame.size();
-        let limit = match frame {
-            Incoming::Text(_) => self.terms.frame_limit,
-            Incoming::Binary(_) => self.terms.sound_limit,
-        };
-        if size > limit {
-            return Err(D::Error::too_large(size, limit).into());
-        }
-        if size <= INLINE_DECODE {
-            return self.dialect.decode(frame.received());
-        }
-        let dialect = Arc::clone(&self.dialect);
-        let decoded = tokio::task::spawn_blocking(move || dialect.decode(frame.received())).await;
-        decoded.unwrap_or_else(|_| Err(D::Error::unreadable().into()))
-    }
-
-    async fn submit(&mut self, inbound: Inbound, frames: &mut Vec<Frame>) -> Result<(), End> {
-        if self.terms.role == Role::Viewer {
-            let signal = Signal::Failed { problem: Problem::ReadOnly, request: inbound.request };
-            self.terms.metrics.frame_refused(Problem::ReadOnly.code());
-            self.encoder.encode(&Delivery::Passing(signal), frames);
-            return Ok(());
-        }
-        // Commands of an ended login are not carried out.
-        if self.terms.over.is_cancelled() {
-            return Err(self.terms.end());
-        }
-        // The session first: it nearly always has room, and then `over` need not be polled.
-        tokio::select! {
-            biased;
-            taken = self.session.submit(self.terms.connection, inbound) => {
-                taken.map_err(|_| self.reader.end().into())
-            }
-            () = self.terms.over.cancelled() => Err(self.terms.end()),
-        }
-    }
-
-    fn on_step(&mut self, step: Step, frames: &mut Vec<Frame>) {
-        match step {
-            Step::Deliver(delivery) => {
-                deliver(&mut self.encoder, &delivery, frames, LONGEST_PACKET)
-            }
-            Step::CaughtUp => self.encoder.settle(&self.greeting, frames),
-        }
-    }
-
-    /// Adds deliveries that are already waiting, so that a burst costs one write instead of many.
-    fn gather(&mut self, frames: &mut Vec<Frame>) {
-        let mut counted = 0;
-        let mut bytes = 0;
-        loop {
-            bytes += frames[counted..].iter().map(Frame::size).sum::<usize>();
-            counted = frames.len();
-            if counted >= WRITE_BATCH || bytes >= WRITE_BYTES {
-                return;
-            }
-            match self.reader.ready() {
-                Some(step) => self.on_step(step, frames),
-                None => return,
-            }
-        }
-    }
-
-    /// Fails if the peer does not take the data in time: `connection.rs` has a write deadline.
-    async fn write(&mut self, frames: &mut Vec<Frame>) -> Result<(), End> {
-        if frames.is_empty() {
-            return Ok(());
-        }
-        for frame in frames.drain(..) {
-            self.terms.metrics.frame_out(frame.size());
+    /// `connection.rs` has a write deadline.
+    async fn send(&mut self, out: &mut Outgoing) -> Result<(), End> {
+        for frame in out.frames.drain(..) {
             let message = match frame {
                 Frame::Text(text) => Message::Text(text.into()),
                 Frame::Binary(bytes) => Message::Binary(bytes),
@@ -287,100 +69,15 @@ impl<D: Dialect> Connection<D> {
         Ok(())
     }
 
-    /// The shutdown notice is in the queue when sockets are stopped; it should arrive before the close frame.
-    async fn last_words(&mut self) {
-        let mut frames = Vec::new();
-        let notice = async {
-            while let Ok(step) = self.reader.next().await {
-                let last = matches!(
-                    step,
-                    Step::Deliver(Delivery::Passing(Signal::System(SystemNotice::ShuttingDown)))
-                );
-                match step {
-                    Step::Deliver(delivery) => self.encoder.encode(&delivery, &mut frames),
-                    Step::CaughtUp => {}
-                }
-                if last {
-                    break;
-                }
-            }
-        };
-        let _ = timeout(NOTICE_PATIENCE, notice).await;
-        let _ = self.write(&mut frames).await;
+    async fn ping(&mut self) -> Result<(), End> {
+        Ok(self.socket.send(Message::Ping(Bytes::new())).await?)
     }
-}
 
-/// Appends the frames of a delivery. Only file lists have no size limit of their own: one above `most` bytes is
-/// replaced by an error.
-fn deliver(encoder: &mut impl Encoder, delivery: &Delivery, frames: &mut Vec<Frame>, most: usize) {
-    let before = frames.len();
-    encoder.encode(delivery, frames);
-    let Some(size) = frames[before..].iter().map(Frame::size).find(|size| *size > most) else {
-        return;
-    };
-    frames.truncate(before);
-    let reason = format!("it has {size} bytes, and at most {most} can be sent");
-    let signal = Signal::Failed { problem: Problem::ListFailed { reason }, request: None };
-    encoder.encode(&Delivery::Passing(signal), frames);
-}
-
-/// One frame from the client.
-enum Incoming {
-    Text(Utf8Bytes),
-    Binary(Bytes),
-}
-
-impl Incoming {
-    fn size(&self) -> usize {
-        match self {
-            Self::Text(text) => text.len(),
-            Self::Binary(bytes) => bytes.len(),
+    async fn close(&mut self, end: &End) {
+        match close_code(end) {
+            Some((code, reason)) => close(&mut self.socket, code, &reason).await,
+            None => wait_for_end(&mut self.socket).await,
         }
-    }
-
-    fn received(&self) -> Received<'_> {
-        match self {
-            Self::Text(text) => Received::Text(text),
-            Self::Binary(bytes) => Received::Binary(bytes),
-        }
-    }
-}
-
-/// What the loop does apart from carrying frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Duty {
-    End,
-    Ping,
-}
-
-/// The two sides of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Peer,
-    Session,
-}
-
-/// What arrived from one side.
-#[derive(Debug)]
-enum Turn {
-    Peer(Option<Result<Message, axum::Error>>),
-    Session(Result<Step, ReaderEnd>),
-}
-
-/// Waits for either side. The side that came last is polled last, so that neither can starve the other. With audio in
-/// both directions, the side polled first is usually the one that woke the task.
-async fn next_turn(
-    socket: &mut WebSocket,
-    door: &Doorbell,
-    reader: &mut Reader,
-    last: Side,
-) -> Turn {
-    let peer = poll_fn(|cx| door.poll(cx, |cx| socket.poll_next_unpin(cx))).map(Turn::Peer);
-    let peer = pin!(peer);
-    let session = pin!(reader.next().map(Turn::Session));
-    match last {
-        Side::Session => select(peer, session).await.factor_first().0,
-        Side::Peer => select(session, peer).await.factor_first().0,
     }
 }
 
@@ -493,35 +190,4 @@ pub(super) async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
 async fn wait_for_end(socket: &mut WebSocket) {
     let rest = async { while let Some(Ok(_)) = socket.recv().await {} };
     let _ = timeout(CLOSE_PATIENCE, rest).await;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dialect::aicore::AicoreDialect;
-    use crate::locale::Locale;
-    use crate::message::{
-        Channel, Entry, Event, EventTime, FileList, ListKind, ListRoots, ListedFile, Order, Seq,
-        SessionId,
-    };
-
-    #[test]
-    fn a_list_that_cannot_be_sent_is_told_to_be_too_long() {
-        let mut dialect = AicoreDialect::new(SessionId::from_random(0), Channel::File, Locale::En);
-        let file = |n: u32| ListedFile { path: n.to_string(), modified: "".into() };
-        let (roots, files) = (ListRoots::Temp, (0..100).map(file).collect());
-        let list = Some(Arc::new(FileList { roots, newest: None, files }));
-        let event = Event::Files { kind: ListKind::Temp, list };
-        let (seq, order, at) = (Seq(1), Order(1), EventTime(0));
-        let entry = Entry { channel: Channel::File, seq, order, at, event };
-        let delivery = Delivery::Logged(Arc::new(entry));
-        let mut frames = vec![Frame::Text("before".to_owned())];
-        deliver(&mut dialect, &delivery, &mut frames, 100_000);
-        assert!(frames[1].text().unwrap().contains("files_temp"), "{frames:?}");
-        let size = frames[1].size();
-        deliver(&mut dialect, &delivery, &mut frames, 1000);
-        assert_eq!(frames.len(), 3);
-        let told = frames[2].text().unwrap();
-        assert!(told.contains("list_failed") && told.contains(&size.to_string()), "{told}");
-    }
 }

@@ -7,10 +7,14 @@ use crate::texts::english_in;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
+
+/// How often a gateway in a hurry looks after its clients.
+const PING: Duration = Duration::from_millis(50);
 
 /// One connection of a client.
 pub(crate) type ApiClient = Client<Api>;
@@ -225,12 +229,16 @@ impl Events {
         Self { lines, last_id: String::new() }
     }
 
+    async fn line(&mut self) -> String {
+        let line = timeout(PATIENCE, self.lines.next_line()).await.expect("no line in time");
+        line.unwrap().expect("the stream has ended")
+    }
+
     /// The next event, and its id if it has one.
     async fn next(&mut self) -> (Option<u64>, Value) {
         let (mut id, mut last_id) = (None, String::new());
         loop {
-            let line = timeout(PATIENCE, self.lines.next_line()).await.expect("no event in time");
-            let line = line.unwrap().expect("the stream has ended");
+            let line = self.line().await;
             if let Some(number) = line.strip_prefix("id: ") {
                 id = number.split_once('-').and_then(|(_, order)| order.parse().ok());
                 last_id = number.to_owned();
@@ -285,6 +293,22 @@ async fn events_are_streamed_over_http_and_resumed() {
         assert_eq!(next, last + 1);
     }
     gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_stream_stays_open_and_is_told_when_the_gateway_stops() {
+    let gateway = Gateway::start_with(|config| config.limits.ping = PING).await;
+    let session = ApiClient::open(gateway.addr, json!({})).await.session().to_owned();
+    let path = format!("/api/events?session={session}");
+    let mut events = Events::open(gateway.addr, &path, "").await;
+    while events.next().await.1["type"] != "ready" {}
+    // Nobody answers on a stream, and that is no reason to end it.
+    for _ in 0..5 {
+        while !events.line().await.starts_with(':') {}
+    }
+    let stopped = tokio::spawn(gateway.stop());
+    while events.next().await.1["type"] != "system" {}
+    stopped.await.unwrap();
 }
 
 #[tokio::test]
