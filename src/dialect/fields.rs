@@ -1,6 +1,7 @@
 //! JSON objects in HTTP request bodies, read key by key. Errors name the field and what it should hold. Arrays are not
 //! accepted as objects, and duplicate keys are refused at any depth.
 
+use super::TextPosition;
 use crate::locale::Locale;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -21,12 +22,25 @@ pub struct Fields(Map<String, Value>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BodyError {
     NotText,
-    NotJson { line: usize, column: usize },
+    NotJson(TextPosition),
+    /// More values than anybody needs.
+    TooMany,
     NotAnObject,
-    Twice { field: String },
-    Missing { field: String, expected: Expected },
-    Wrong { field: String, expected: Expected },
-    Unknown { field: String, known: String },
+    Twice {
+        field: String,
+    },
+    Missing {
+        field: String,
+        expected: Expected,
+    },
+    Wrong {
+        field: String,
+        expected: Expected,
+    },
+    Unknown {
+        field: String,
+        known: String,
+    },
 }
 
 /// What a field should hold.
@@ -53,7 +67,7 @@ impl BodyError {
     /// The field that is wrong, if the error concerns one field.
     pub fn field(&self) -> Option<&str> {
         match self {
-            Self::NotText | Self::NotJson { .. } | Self::NotAnObject => None,
+            Self::NotText | Self::NotJson(_) | Self::TooMany | Self::NotAnObject => None,
             Self::Twice { field }
             | Self::Missing { field, .. }
             | Self::Wrong { field, .. }
@@ -61,9 +75,9 @@ impl BodyError {
         }
     }
 
-    /// Whether the body was valid JSON, although not the expected object.
+    /// Whether the body was read as JSON, although it is not the expected object.
     pub fn is_json(&self) -> bool {
-        !matches!(self, Self::NotText | Self::NotJson { .. })
+        !matches!(self, Self::NotText | Self::NotJson(_) | Self::TooMany)
     }
 
     /// For people.
@@ -71,10 +85,8 @@ impl BodyError {
         let expected = |expected: &Expected| locale.say("expected", expected.name(), &[]);
         match self {
             Self::NotText => locale.say("body", "not_text", &[]),
-            Self::NotJson { line, column } => {
-                let (line, column) = (line.to_string(), column.to_string());
-                locale.say("body", "not_json", &[("line", &line), ("column", &column)])
-            }
+            Self::NotJson(at) => at.say(locale, "body", "not_json"),
+            Self::TooMany => locale.say("body", "too_many", &[("limit", &MOST_VALUES.to_string())]),
             Self::NotAnObject => locale.say("body", "not_an_object", &[]),
             Self::Twice { field } => locale.say("body", "twice", &[("field", field)]),
             Self::Missing { field, expected: wanted } => {
@@ -104,7 +116,8 @@ impl Fields {
             (Ok(Value::Object(fields)), _) => Ok(Self(fields)),
             (Ok(_), _) => Err(BodyError::NotAnObject),
             (Err(_), Some(field)) => Err(BodyError::Twice { field }),
-            (Err(err), None) => Err(BodyError::NotJson { line: err.line(), column: err.column() }),
+            (Err(_), None) if left.get() == 0 => Err(BodyError::TooMany),
+            (Err(err), None) => Err(BodyError::NotJson(TextPosition::of(text, &err))),
         }
     }
 
@@ -275,13 +288,13 @@ mod tests {
             check(body.as_bytes(), &BodyError::NotAnObject);
         }
         check(b"{\"a\":\"\xff\"}", &BodyError::NotText);
-        check(b"", &BodyError::NotJson { line: 1, column: 0 });
-        check(b"{\"a\":1", &BodyError::NotJson { line: 1, column: 6 });
-        check(b"{} {}", &BodyError::NotJson { line: 1, column: 4 });
+        check(b"", &BodyError::NotJson(TextPosition { line: 1, column: 0 }));
+        check(b"{\"a\":1", &BodyError::NotJson(TextPosition { line: 1, column: 6 }));
+        check(b"{} {}", &BodyError::NotJson(TextPosition { line: 1, column: 4 }));
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
         assert!(!Fields::read(deep.as_bytes()).unwrap_err().is_json());
         let long = format!("{{\"a\":[{}0]}}", "0,".repeat(MOST_VALUES));
-        assert!(!Fields::read(long.as_bytes()).unwrap_err().is_json());
+        check(long.as_bytes(), &BodyError::TooMany);
     }
 
     #[test]
@@ -314,7 +327,8 @@ mod tests {
         let (field, known) = ("a".to_owned(), "b, c".to_owned());
         let mut errors = vec![
             BodyError::NotText,
-            BodyError::NotJson { line: 2, column: 7 },
+            BodyError::NotJson(TextPosition { line: 2, column: 7 }),
+            BodyError::TooMany,
             BodyError::NotAnObject,
             BodyError::Twice { field: field.clone() },
             BodyError::Unknown { field: field.clone(), known },

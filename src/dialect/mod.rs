@@ -4,8 +4,10 @@
 pub mod aicore;
 pub mod api;
 mod fields;
+mod position;
 
 pub use fields::{BodyError, Fields};
+pub use position::TextPosition;
 
 use crate::message::{Delivery, Greeting, Inbound, RequestNo};
 use bytes::Bytes;

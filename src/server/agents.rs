@@ -50,12 +50,13 @@ struct Backups {
     agent: Option<String>,
 }
 
+type Id = Result<Path<String>, PathRejection>;
 type Place = Result<Path<(String, String)>, PathRejection>;
 
 async fn compare(
     State(state): State<AppState>,
     Caller(principal): Caller,
-    Path(id): Path<String>,
+    id: Id,
     Parameters(wish): Parameters<Compare>,
 ) -> Result<Response, Refused> {
     let agents = match wish.agents.as_deref() {
@@ -64,6 +65,7 @@ async fn compare(
     };
     let agents = agents.ok_or(Refused::UnknownAgent)?;
     let check = if wish.check == Some(false) { CheckWish::Skip } else { CheckWish::Run };
+    let Ok(Path(id)) = id else { return Err(Refused::UnknownSession) };
     let session = open(&state, &principal, &id).await?;
     let rows = session.compare(agents, check).await?;
     let rows: Vec<Value> = rows.iter().map(row).collect();
@@ -126,13 +128,14 @@ async fn restore(
 async fn backups(
     State(state): State<AppState>,
     Caller(principal): Caller,
-    Path(id): Path<String>,
+    id: Id,
     Parameters(Backups { agent }): Parameters<Backups>,
 ) -> Result<Response, Refused> {
     let agent = match agent.as_deref() {
         Some(text) => Some(slot(text).ok_or(Refused::UnknownAgent)?),
         None => None,
     };
+    let Ok(Path(id)) = id else { return Err(Refused::UnknownSession) };
     let session = open(&state, &principal, &id).await?;
     let list = session.backups(agent).await?;
     let rows: Vec<Value> = list.backups.iter().map(backup).collect();

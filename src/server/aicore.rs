@@ -7,15 +7,17 @@ use super::door::{self, Entered, Hello, Refused, Unknown};
 use super::language;
 use super::socket::{self, Connection, End, First};
 use super::sockets::SocketPlace;
+use super::upgrade::Upgrade;
 use crate::auth::Grant;
-use crate::dialect::Dialect;
 use crate::dialect::aicore::{self, AicoreDialect, Connect, DecodeError, Rejection};
+use crate::dialect::{Dialect, FrameError};
 use crate::locale::Locale;
 use crate::message::{Channel, Epoch, Position, Seq, View};
 use crate::metrics::Held;
 use crate::session::{Cursor, Devices, Role};
 use axum::Router;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::rejection::PathRejection;
+use axum::extract::ws::{Message, WebSocket};
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -32,11 +34,12 @@ pub(super) fn routes() -> Router<AppState> {
 /// The first packet names the channel, so at the upgrade the frame limit is the largest of all channels.
 async fn upgrade(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    name: Result<Path<String>, PathRejection>,
     Extension(heard): Extension<Heard>,
     Visitor(visitor): Visitor,
-    upgrade: WebSocketUpgrade,
+    Upgrade(upgrade): Upgrade,
 ) -> Response {
+    let name = name.map_or_else(|_| String::new(), |Path(name)| name);
     if aicore::SOCKET_PATH.strip_prefix("/core/ws/") != Some(&name) {
         return (StatusCode::NOT_FOUND, language::plain("nothing_here")).into_response();
     }
@@ -131,7 +134,7 @@ async fn first_packet(
         First::Silent(patience) => Err(Rejection::Silent { seconds: patience.as_secs() }),
         First::Binary => Err(DecodeError::Binary.into()),
         First::TooLarge { size, limit } => Err(DecodeError::TooLarge { size, limit }.into()),
-        First::Broken(reason) => Err(DecodeError::Malformed(reason).into()),
+        First::Broken => Err(DecodeError::unreadable().into()),
     }
 }
 

@@ -8,6 +8,7 @@ use super::door::{self, Entered, Unknown};
 use super::language;
 use super::socket::{self, Connection, End, First, Terms};
 use super::sockets::SocketPlace;
+use super::upgrade::Upgrade;
 use crate::auth::Grant;
 use crate::dialect::api::{self, ApiDialect, ApiEncoder, ApiError, Hello};
 use crate::dialect::{Dialect, Encoder, Frame, FrameError};
@@ -16,7 +17,7 @@ use crate::message::{Delivery, Epoch, Features, Greeting, Order, Position, Sessi
 use crate::metrics::Held;
 use crate::session::{Cursor, Devices, Reader, Role, Step};
 use axum::Router;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{Message, WebSocket};
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -40,7 +41,7 @@ async fn upgrade(
     State(state): State<AppState>,
     Extension(heard): Extension<Heard>,
     Visitor(visitor): Visitor,
-    upgrade: WebSocketUpgrade,
+    Upgrade(upgrade): Upgrade,
 ) -> Response {
     let limits = state.config.limits;
     if visitor.is_err() {
@@ -93,7 +94,7 @@ async fn first_hello(
         }
         First::Binary => ApiError::NoHello,
         First::TooLarge { size, limit } => ApiError::too_large(size, limit),
-        First::Broken(_) => ApiError::unreadable(),
+        First::Broken => ApiError::unreadable(),
     };
     Err((error.code(), error.say(locale)))
 }

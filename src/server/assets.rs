@@ -3,6 +3,7 @@
 use super::{AppState, language};
 use axum::Router;
 use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 use axum::http::StatusCode;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue,
@@ -105,7 +106,10 @@ const POLICY: &str = "default-src 'self'; img-src 'self' data: blob:; connect-sr
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route(
         "/assets/{*path}",
-        get(async |Path(path): Path<String>, headers: HeaderMap| answer(&path, &headers)),
+        get(async |path: Result<Path<String>, PathRejection>, headers: HeaderMap| {
+            let path = path.map_or_else(|_| String::new(), |Path(path)| path);
+            answer(&path, &headers)
+        }),
     )
 }
 

@@ -120,9 +120,10 @@ impl Refused {
         let say = |values: &[(&str, &str)]| locale.say("error", self.code(), values);
         match self {
             Self::Crowded { scope, limit } => {
-                say(&[("scope", scope), ("limit", &limit.to_string())])
+                let scope = locale.say("scope", scope, &[]);
+                say(&[("scope", &scope), ("limit", &limit.to_string())])
             }
-            Self::Stalled { reason } => say(&[("reason", reason)]),
+            Self::Stalled { reason } => say(&[("reason", &locale.word(reason))]),
             Self::Unauthorized
             | Self::Session
             | Self::Damaged

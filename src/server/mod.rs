@@ -27,6 +27,7 @@ mod sockets;
 mod stall;
 pub mod tls;
 mod transport;
+mod upgrade;
 
 pub use cookie::Cookie;
 pub use sockets::Sockets;

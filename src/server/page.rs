@@ -2,10 +2,11 @@
 
 use super::AppState;
 use super::assets;
+use super::body::Parameters;
 use super::caller::Visitor;
 use super::language;
 use super::transport::Transport;
-use axum::extract::{Extension, Query, RawQuery, State};
+use axum::extract::{Extension, RawQuery, State};
 use axum::http::header::{CACHE_CONTROL, HeaderMap, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -31,7 +32,7 @@ async fn page(
     State(state): State<AppState>,
     Visitor(visitor): Visitor,
     Extension(transport): Extension<Transport>,
-    Query(entrance): Query<Entrance>,
+    Parameters(entrance): Parameters<Entrance>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {

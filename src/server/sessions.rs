@@ -6,6 +6,7 @@ use super::language;
 use crate::message::SessionId;
 use crate::session::{Archive, KeepingError, Scope, SessionSummary};
 use axum::body::{Body, Bytes};
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, RETRY_AFTER};
@@ -77,12 +78,18 @@ async fn list(
     Ok(([(CACHE_CONTROL, "no-store")], Json(List { sessions, more })).into_response())
 }
 
+/// A path that is not UTF-8 names no session.
+fn named(id: Result<Path<String>, PathRejection>) -> Result<SessionId, KeepingError> {
+    let id = id.ok().and_then(|Path(id)| SessionId::parse(&id));
+    id.ok_or(KeepingError::Unknown)
+}
+
 async fn remove(
     State(state): State<AppState>,
     Caller(principal): Caller,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
 ) -> Result<StatusCode, Refused> {
-    let id = SessionId::parse(&id).ok_or(KeepingError::Unknown)?;
+    let id = named(id)?;
     let removed = timeout(DELETE_PATIENCE, state.registry.delete(Scope::Own(&principal), &id));
     let stalled = |_| KeepingError::Stalled { reason: "the deletion takes long".to_owned() };
     removed.await.map_err(stalled)??;
@@ -92,9 +99,9 @@ async fn remove(
 async fn export(
     State(state): State<AppState>,
     Caller(principal): Caller,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, Refused> {
-    let id = SessionId::parse(&id).ok_or(KeepingError::Unknown)?;
+    let id = named(id)?;
     let archive = state.registry.export(Scope::Own(&principal), &id).await?;
     let headers = [
         (CONTENT_TYPE, "application/x-tar".to_owned()),

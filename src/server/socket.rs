@@ -19,6 +19,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
+use tracing::debug;
 use tungstenite::error::{CapacityError, Error as WsError};
 
 /// Small on purpose: the default of 128 KiB per socket is most of what an idle connection costs.
@@ -440,7 +441,8 @@ pub(super) enum First {
         size: usize,
         limit: usize,
     },
-    Broken(String),
+    /// Not UTF-8, or not what the WebSocket protocol allows.
+    Broken,
 }
 
 pub(super) async fn first_frame(state: &AppState, socket: &mut WebSocket) -> First {
@@ -459,7 +461,10 @@ pub(super) async fn first_frame(state: &AppState, socket: &mut WebSocket) -> Fir
         }
         Some(Ok(Some(Ok(Message::Text(text))))) => First::Text(text),
         Some(Ok(Some(Ok(Message::Binary(_))))) => First::Binary,
-        Some(Ok(Some(Err(err)))) => First::Broken(err.to_string()),
+        Some(Ok(Some(Err(err)))) => {
+            debug!(%err, "the first frame cannot be read");
+            First::Broken
+        }
         Some(Ok(Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Close(_))) | None)) => {
             First::Gone
         }

@@ -2,6 +2,7 @@
 
 use crate::http::get;
 use crate::support::{Gateway, Home, KIND, PATIENCE, TOKEN};
+use crate::texts::english_in;
 use futures_util::{SinkExt, StreamExt};
 use kakehashi::message::SettingValue;
 use serde_json::{Value, json};
@@ -202,10 +203,11 @@ async fn files_are_uploaded_listed_and_watched() {
 #[tokio::test]
 async fn mistakes_are_told_and_the_connection_lives() {
     let gateway = Gateway::start().await;
-    let mut client = ApiClient::open(gateway.addr, json!({})).await;
+    let mut client = ApiClient::open(gateway.addr, json!({"language": "ja"})).await;
     client.until("ready").await;
     for (frame, code) in [
         ("{", "malformed"),
+        ("{\"type\":\n\"send\", x}", "malformed"),
         ("[]", "not_an_object"),
         ("{}", "bad_field"),
         ("{\"type\":\"fly\"}", "unknown_type"),
@@ -215,7 +217,8 @@ async fn mistakes_are_told_and_the_connection_lives() {
         client.ws.send(Message::text(frame)).await.unwrap();
         let error = client.until("error").await;
         assert_eq!(error["code"], code, "{frame}: {error}");
-        assert!(!error["message"].as_str().unwrap().is_empty());
+        let told = error["message"].as_str().unwrap();
+        assert!(!told.is_ascii() && english_in(told).is_none(), "{frame}: {told}");
     }
     client.ws.send(Message::binary(vec![0, 0])).await.unwrap();
     assert_eq!(client.until("error").await["code"], "no_audio");

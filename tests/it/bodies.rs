@@ -1,9 +1,10 @@
 //! Bodies of requests: every route of docs/openapi.yaml takes an object and nothing else, and says to people what is wrong.
 
 use crate::asyncapi::object;
-use crate::http::{announced, post};
+use crate::http::{announced, get, post};
 use crate::protocol::{document, resolve};
 use crate::support::{BODY, Client, Gateway, KIND};
+use crate::texts::english_in;
 use kakehashi::locale::Locale;
 use serde_json::{Map, Value, json};
 
@@ -139,6 +140,7 @@ async fn every_route_takes_objects_only_and_says_what_is_wrong() {
                 }
                 if language == Locale::Ja {
                     assert!(!text.is_ascii(), "{}: {shown}: {text}", route.path);
+                    assert_eq!(english_in(&text), None, "{}: {shown}: {text}", route.path);
                 }
                 if let Some(field) = field {
                     assert!(text.contains(&field), "{}: {shown}: no {field} in {text}", route.path);
@@ -147,6 +149,32 @@ async fn every_route_takes_objects_only_and_says_what_is_wrong() {
         }
         gateway.stop().await;
     }
+}
+
+/// Addresses and requests that no handler of ours gets to see.
+#[tokio::test]
+async fn what_the_server_itself_refuses_is_told_in_the_clients_language() {
+    let gateway = Gateway::start().await;
+    for path in [
+        "/api/ws",
+        "/core/ws/AI%E3%82%B3%E3%82%A2",
+        "/core/ws/%ff",
+        "/?token=a&token=b",
+        "/assets/%ff",
+        "/api/sessions/%ff/export",
+        "/api/sessions/%ff/agents/compare",
+        "/api/sessions/%ff/agents/backups",
+        "/api/sessions/%ff/agents/1/diff",
+        "/api/sessions/x/agents/compare?check=perhaps",
+        "/api/backups?project=%ff&project=a",
+        "/nowhere",
+    ] {
+        let reply = get(path).local().send(gateway.addr).await;
+        assert!((400..500).contains(&reply.status), "{path}: {}", reply.body);
+        assert!(!reply.body.is_ascii(), "{path}: {}", reply.body);
+        assert_eq!(english_in(&reply.body), None, "{path}: {}", reply.body);
+    }
+    gateway.stop().await;
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use crate::rawsocket::{Socket, attach};
 use crate::support::{
     BODY, CHANNEL, CODE, Client, Frontend, Gateway, Home, KIND, REQUEST, SEQ, SESSION, SOCKET_PATH,
 };
+use crate::texts::english_in;
 use futures_util::{SinkExt, StreamExt};
 use image::{ImageFormat, RgbImage};
 use kakehashi::dialect::aicore::client_kinds;
@@ -232,7 +233,7 @@ async fn no_id_or_channel_is_used_as_a_path() {
 // ---- frames that are no packets --------------------------------------------------------------------------------
 
 #[tokio::test]
-async fn broken_packets_are_answered_with_their_code() {
+async fn broken_packets_are_answered_with_their_code_in_the_sessions_language() {
     let gateway = Gateway::start().await;
     let mut input = ready(gateway.addr).await;
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
@@ -271,7 +272,13 @@ async fn broken_packets_are_answered_with_their_code() {
         input.send_raw(Message::text(text)).await;
         let answer = input.next().await;
         assert_eq!((&answer[KIND], &answer[CODE]), (&json!("error"), &json!(code)), "{text}");
+        let told = answer[BODY].as_str().unwrap();
+        assert!(!told.is_ascii() && english_in(told).is_none(), "{text}: {told}");
     }
+    // Lines and columns are those of the frame, in characters.
+    input.send_raw(Message::text("{\n\"メッセージ識別\": x}")).await;
+    let told = input.next().await[BODY].as_str().unwrap().to_owned();
+    assert!(told.contains("2 行 12 文字目"), "{told}");
     input.send_raw(Message::binary(vec![0, 159, 146, 150])).await;
     assert_eq!(input.next().await[CODE], "binary");
     still_works(&mut input).await;

@@ -165,6 +165,15 @@ const AS_IT_IS: &[(&str, &str, &str)] = &[
     ("workplace/refs.rs", "delete", "said to git"),
 ];
 
+/// Where an error may be told to a client in its own words, with the reason. Elsewhere in these rooms it has to become
+/// a text of the locale files: the words of a parser are English, whatever the session speaks.
+const OWN_WORDS: &[(&str, usize, &str)] = &[
+    ("dialect/aicore/client.rs", 1, "our own client, which only counts such packets"),
+    ("server/control.rs", 1, "said to the operator's own commands, which translate it"),
+    ("server/core_api.rs", 2, "an error of ours, translated as a phrase"),
+    ("server/mod.rs", 1, "said by the program before it serves anybody"),
+];
+
 /// A text in the sources.
 #[derive(Debug)]
 struct Text {
@@ -403,6 +412,58 @@ fn a_text_that_somebody_adds_is_found() {
     assert_eq!(found(r#"/// It is a comment. fn f() {}"#), 0);
     assert_eq!(found(r#"const A: &str = "the session has ended; there is no such session";"#), 1);
     assert_eq!(found(r#"const A: &str = "there is no such session";"#), 0);
+}
+
+/// English words in a row within a text that has to be Japanese. What stands in quotes is a value, and so is what has
+/// other signs in it, such as `input_text`.
+pub(crate) fn english_in(text: &str) -> Option<&str> {
+    let bare = |word: &&str| word.len() > 1 && word.chars().all(|one| one.is_ascii_alphabetic());
+    let outside = text.split(['`', '"', '\u{300c}', '\u{300d}']).step_by(2);
+    let runs = outside.flat_map(|part| part.split(|one: char| !one.is_ascii()));
+    let mut said = runs.filter(|run| {
+        let words: Vec<_> = run.split(' ').collect();
+        words.windows(2).any(|pair| pair.iter().all(|word| bare(word)))
+    });
+    said.next()
+}
+
+#[test]
+fn english_is_known_by_two_words_in_a_row() {
+    for text in ["JSON \u{3092}: EOF while parsing a value", "expected value"] {
+        assert!(english_in(text).is_some(), "{text}");
+    }
+    let fine =
+        "audio, input, file, 0 `not here` \u{300c}nor here\u{300d} JSON \u{3092} Base64 \u{3067}";
+    assert_eq!(english_in(fine), None);
+}
+
+/// How often an error is turned into a text: `err.to_string()`, or `{err}` outside of the log.
+fn own_words(tokens: &[Token]) -> usize {
+    let is_error = |name: &str| ["err", "error", "cause", "rejection"].contains(&name);
+    let told = |window: &[Token]| {
+        matches!(window, [Token::Word(name), Token::Mark('.'), Token::Word(call), Token::Group('(', _)]
+            if is_error(name) && call == "to_string")
+    };
+    let inner = tokens.iter().map(|token| match token {
+        Token::Group(_, inside) => own_words(inside),
+        Token::Word(_) | Token::Mark(_) | Token::Text(_) => 0,
+    });
+    tokens.windows(4).filter(|window| told(window)).count() + inner.sum::<usize>()
+}
+
+#[test]
+fn no_error_of_a_library_is_told_to_clients_in_its_own_words() {
+    for (file, source) in sources() {
+        if !file.starts_with("dialect/") && !file.starts_with("server/") {
+            continue;
+        }
+        let inserted = texts(&file, &source);
+        let inserted = inserted.iter().filter(|said| said.text.contains("{err"));
+        let found = own_words(&tokens(&mut source.as_str())) + inserted.count();
+        let listed = OWN_WORDS.iter().find(|(name, ..)| *name == file);
+        let expected = listed.map_or(0, |(_, count, _)| *count);
+        assert_eq!(found, expected, "src/{file} tells errors in their own words");
+    }
 }
 
 /// Whatever is listed is there, so that no reason outlives its text.

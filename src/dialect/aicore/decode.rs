@@ -1,7 +1,7 @@
 //! Decodes packets of clients into commands: which packets each socket accepts, and both ways of naming a destination.
 
 use super::choice;
-use super::error::DecodeError;
+use super::error::{DecodeError, Malformed};
 use super::playback;
 use super::value::{self, required_string};
 use super::wire::{self, CommandPacket, field};
@@ -24,14 +24,12 @@ const RATES: std::ops::RangeInclusive<u32> = 8_000..=48_000;
 
 /// Parses a JSON object; other JSON and invalid JSON are separate errors.
 pub(super) fn parse<'a, T: Deserialize<'a>>(frame: &'a str) -> Result<T, DecodeError> {
+    let malformed = |err| DecodeError::Malformed(Malformed::of(frame, &err));
     if !frame.trim_start().starts_with('{') {
         let valid = serde_json::from_str::<serde::de::IgnoredAny>(frame);
-        return Err(match valid {
-            Ok(_) => DecodeError::NotAnObject,
-            Err(err) => DecodeError::Malformed(err.to_string()),
-        });
+        return Err(valid.map_or_else(malformed, |_| DecodeError::NotAnObject));
     }
-    serde_json::from_str(frame).map_err(|err| DecodeError::Malformed(err.to_string()))
+    serde_json::from_str(frame).map_err(malformed)
 }
 
 /// Decodes one packet from the socket of channel `own`.

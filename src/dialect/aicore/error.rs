@@ -1,11 +1,12 @@
 //! Why a packet is refused; always the client's mistake.
 
-use crate::dialect::FrameError;
+use crate::dialect::{FrameError, TextPosition};
+use serde_json::error::Category;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    #[error("frame is not JSON: {0}")]
-    Malformed(String),
+    #[error("frame cannot be read: {0:?}")]
+    Malformed(Malformed),
     #[error("frame is not a JSON object")]
     NotAnObject,
     #[error("frame has no message kind")]
@@ -32,13 +33,37 @@ pub enum DecodeError {
     Binary,
 }
 
+/// Why a frame cannot be read at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Malformed {
+    NotJson(TextPosition),
+    /// The JSON is right as far as it goes.
+    CutOff(TextPosition),
+    KeyTwice(TextPosition),
+    /// Something else than its JSON: its UTF-8, or the WebSocket itself.
+    Unreadable,
+}
+
+impl Malformed {
+    /// Fields of packets take any value, so only a key that is there twice is wrong in JSON that is right.
+    pub(super) fn of(frame: &str, error: &serde_json::Error) -> Self {
+        let at = TextPosition::of(frame, error);
+        match error.classify() {
+            Category::Syntax => Self::NotJson(at),
+            Category::Eof => Self::CutOff(at),
+            Category::Data => Self::KeyTwice(at),
+            Category::Io => Self::Unreadable,
+        }
+    }
+}
+
 impl FrameError for DecodeError {
     fn too_large(size: usize, limit: usize) -> Self {
         Self::TooLarge { size, limit }
     }
 
     fn unreadable() -> Self {
-        Self::Malformed("the frame could not be read".to_owned())
+        Self::Malformed(Malformed::Unreadable)
     }
 
     fn code(&self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Texts of the gateway itself, in the client's language.
 
-use super::error::DecodeError;
+use super::error::{DecodeError, Malformed};
 use crate::dialect::FrameError;
 use crate::locale::Locale;
 use crate::message::{
@@ -186,7 +186,7 @@ pub(super) fn chosen(locale: Locale, chosen: &Chosen) -> String {
 pub(super) fn decode_error(locale: Locale, error: &DecodeError) -> String {
     let say = |values: &[(&str, &str)]| locale.say("error", error.code(), values);
     match error {
-        DecodeError::Malformed(reason) => say(&[("reason", reason)]),
+        DecodeError::Malformed(malformed) => say(&[("reason", &reason(locale, *malformed))]),
         DecodeError::UnknownKind(kind)
         | DecodeError::AudioOnly(kind)
         | DecodeError::NoAudioHere(kind) => say(&[("kind", kind)]),
@@ -203,6 +203,15 @@ pub(super) fn decode_error(locale: Locale, error: &DecodeError) -> String {
         DecodeError::BadBase64 { field } => say(&[("field", field)]),
         DecodeError::BadAudio(reason) => say(&[("reason", &locale.word(reason))]),
         DecodeError::NotAnObject | DecodeError::MissingKind | DecodeError::Binary => say(&[]),
+    }
+}
+
+fn reason(locale: Locale, malformed: Malformed) -> String {
+    match malformed {
+        Malformed::NotJson(at) => at.say(locale, "malformed", "not_json"),
+        Malformed::CutOff(at) => at.say(locale, "malformed", "cut_off"),
+        Malformed::KeyTwice(at) => at.say(locale, "malformed", "key_twice"),
+        Malformed::Unreadable => locale.say("malformed", "unreadable", &[]),
     }
 }
 

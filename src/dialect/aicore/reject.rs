@@ -85,10 +85,11 @@ impl Rejection {
         match self {
             Self::Silent { seconds } => say(&[("seconds", &seconds.to_string())]),
             Self::Malformed(error) => phrase::decode_error(locale, error),
-            Self::Stalled { reason } => say(&[("reason", reason)]),
+            Self::Stalled { reason } => say(&[("reason", &locale.word(reason))]),
             Self::UnknownSocket(value) => say(&[("value", value)]),
             Self::TooManySockets { scope, limit } => {
-                say(&[("scope", scope), ("limit", &limit.to_string())])
+                let scope = locale.say("scope", scope, &[]);
+                say(&[("scope", &scope), ("limit", &limit.to_string())])
             }
             Self::SessionRefused
             | Self::Unauthorized

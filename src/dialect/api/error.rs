@@ -60,9 +60,8 @@ impl ApiError {
         let say = |name, values: &[(&str, &str)]| locale.say("api", name, values);
         match self {
             Self::Body(BodyError::NotAnObject) => say("not_an_object", &[]),
-            Self::Body(BodyError::NotJson { .. } | BodyError::NotText) | Self::Unreadable => {
-                say("malformed", &[])
-            }
+            Self::Body(BodyError::NotJson(at)) => at.say(locale, "api", "not_json"),
+            Self::Body(BodyError::NotText) | Self::Unreadable => say("unreadable", &[]),
             Self::Body(error) => error.say(locale),
             Self::UnknownType(name) => say("unknown_type", &[("type", name)]),
             Self::BadField { field, expected } => {
