@@ -69,7 +69,7 @@ struct RawRules {
 }
 
 /// A file of the operator's own that says nothing about shells gets what the gateway comes with.
-fn programs() -> Programs {
+pub(super) fn programs() -> Programs {
     #[derive(Deserialize)]
     struct BuiltIn {
         shell: Programs,

@@ -41,6 +41,11 @@ impl Scope {
         &self.place
     }
 
+    /// Where a path leads when links are followed; `None` if one of them leads nowhere.
+    pub(super) fn real(&self, path: &Path) -> Option<PathBuf> {
+        resolved(&self.place.join(path))
+    }
+
     pub(super) fn lies(&self, path: &Path) -> Lies {
         // Tools go by what a shell would make of it.
         let real = if is_a_home(path) { None } else { resolved(&self.place.join(path)) };

@@ -1,14 +1,16 @@
 //! What single programs destroy, by their options and where their files lie.
 
-use super::field::{Feed, Field, HOME, UNKNOWN, WILD, is_disk, is_unknown, may_climb};
-use super::walk::{Dirs, Outcome, Walker};
+use super::field::{Feed, Field, HOME, TEMPORARY, WILD, is_disk, is_unknown, may_climb};
+use super::walk::{Dirs, Walker};
 use super::{Danger, reason};
 use crate::policy::scope::Lies;
 use std::path::{Path, PathBuf};
 
 /// Where something lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Whereabouts {
+pub(super) enum Whereabouts {
+    /// The script itself has made it with `mktemp`.
+    Temporary,
     Inside,
     Unknown,
     Outside,
@@ -53,7 +55,7 @@ impl<'f> Options<'f> {
 
 impl Walker<'_> {
     /// What is known of this program, whoever runs it.
-    pub(super) fn judge(&mut self, name: &str, argv: &[Field], dirs: &Dirs) {
+    pub(super) fn judge(&mut self, name: &str, argv: &[Field], dirs: &Dirs, input: &Feed) {
         if self.programs.is_denied(name) {
             self.note(Danger::Denied(reason::RIGHTS.to_owned()));
         }
@@ -62,30 +64,68 @@ impl Walker<'_> {
             self.critical(reason::OVERWRITES);
             self.disks(arguments);
         }
+        self.data(name, arguments, input);
         match name {
             "rm" | "grm" => self.removes(arguments, dirs),
+            "unlink" => self.unlinks(arguments, dirs),
             "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" | "chcon" => {
-                let options = Options::read(arguments);
-                if options.has(&['R'], "recursive") {
-                    self.critical(reason::RIGHTS_OF_ALL);
-                } else if options.hidden && arguments.iter().any(Field::is_unknown) {
-                    self.unknown(reason::UNKNOWN);
+                self.rights(arguments, dirs)
+            }
+            "dd" => self.copies(arguments, dirs),
+            "cp" | "mv" | "install" | "ln" | "gcp" | "gmv" | "gln" | "ginstall" => {
+                self.places(name.trim_start_matches('g'), arguments, dirs, input)
+            }
+            "docker" | "podman" | "nerdctl" => self.container(arguments),
+            "nsenter" | "unshare" | "chroot" | "pivot_root" => self.critical(reason::LEAVES),
+            "cmd" => {
+                let line = super::run::joined(arguments).to_lowercase();
+                if [" /s", "format "].iter().any(|part| line.contains(part)) {
+                    self.critical(reason::REMOVES);
                 }
             }
-            "dd" => self.copies(arguments),
-            "cp" | "mv" | "install" | "ln" => {
-                if let Some(last) = arguments.last() {
-                    self.writes(&last.clone());
+            "git" => {
+                self.git(arguments, dirs);
+                self.clones(arguments);
+            }
+            "pkill" | "killall" | "pgrep" => {
+                let is_any = |field: &Field| matches!(field.text.as_str(), "." | ".*" | "^" | "");
+                if name != "pgrep" && arguments.iter().any(is_any) {
+                    self.critical(reason::OVERWRITES);
                 }
             }
-            "git" => self.git(arguments, dirs),
-            _ => {}
+            _ => self.unpacks(name, arguments, dirs, input),
+        }
+    }
+
+    fn rights(&mut self, arguments: &[Field], dirs: &Dirs) {
+        let options = Options::read(arguments);
+        let mut files = options.operands.iter().skip(1);
+        if options.has(&['R'], "recursive") {
+            self.critical(reason::RIGHTS_OF_ALL);
+        } else if options.hidden && arguments.iter().any(Field::is_unknown) {
+            self.unknown(reason::UNKNOWN);
+        } else if files.any(|field| self.is_users(field, dirs)) {
+            self.critical(reason::WRITES_OUTSIDE);
+        }
+    }
+
+    fn unlinks(&mut self, arguments: &[Field], dirs: &Dirs) {
+        for target in arguments {
+            match self.whereabouts(target, dirs) {
+                Whereabouts::Outside => self.critical(reason::REMOVES_OUTSIDE),
+                Whereabouts::Unknown if !target.is_unset() => {
+                    self.critical(reason::REMOVES_UNKNOWN)
+                }
+                Whereabouts::Unknown | Whereabouts::Inside | Whereabouts::Temporary => {}
+            }
         }
     }
 
     fn removes(&mut self, arguments: &[Field], dirs: &Dirs) {
         let options = Options::read(arguments);
         let is_recursive = options.has(&['r', 'R'], "recursive");
+        // One file whose name only the environment knows, as in `rm -f "$tmp"`.
+        let is_one = options.operands.len() == 1 && !arguments.iter().any(Field::is_wild);
         for target in &options.operands {
             match self.whereabouts(target, dirs) {
                 Whereabouts::Outside if is_recursive => {
@@ -99,7 +139,9 @@ impl Walker<'_> {
                     )));
                 }
                 Whereabouts::Outside => self.critical(reason::REMOVES_OUTSIDE),
+                Whereabouts::Unknown if is_one && !is_recursive && target.is_unset() => {}
                 Whereabouts::Unknown => self.critical(reason::REMOVES_UNKNOWN),
+                Whereabouts::Temporary => {}
                 Whereabouts::Inside if is_recursive => self.critical(reason::REMOVES),
                 // A file may be called like an option.
                 Whereabouts::Inside if target.text.contains(WILD) => {
@@ -108,14 +150,14 @@ impl Walker<'_> {
                 Whereabouts::Inside => {}
             }
         }
-        if is_recursive && options.operands.is_empty() && !arguments.is_empty() {
+        if is_recursive && options.operands.is_empty() && !self.lenient {
             self.critical(reason::REMOVES);
         }
     }
 
-    fn copies(&mut self, arguments: &[Field]) {
+    fn copies(&mut self, arguments: &[Field], dirs: &Dirs) {
         for target in arguments.iter().filter_map(|field| field.text.strip_prefix("of=")) {
-            self.writes(&Field::new(target));
+            self.writes(&Field::new(target), dirs);
         }
     }
 
@@ -127,80 +169,19 @@ impl Walker<'_> {
         }
     }
 
-    /// Something is written there.
-    pub(super) fn writes(&mut self, field: &Field) {
-        match field.device() {
-            Some(device) if is_disk(&device) => self.note(Danger::Denied(reason::DISK.to_owned())),
-            Some(_) => self.critical(reason::DEVICE),
-            None => {}
-        }
-    }
-
-    /// `find` and the like: what they do with what they find.
-    pub(super) fn found(&mut self, arguments: &[Field], dirs: &Dirs) -> Outcome {
-        let is_begin = |field: &&Field| !field.text.starts_with(['-', '(', '!']);
-        let mut rest = arguments;
-        // How it follows links, and how it is to be debugged.
-        while let Some((first, others)) = rest.split_first()
-            && (matches!(first.text.as_str(), "-L" | "-H" | "-P" | "-D" | "--")
-                || first.text.starts_with("-O"))
-        {
-            rest = &others[usize::from(first.text == "-D").min(others.len())..];
-        }
-        let mut begins: Vec<Field> = rest.iter().take_while(is_begin).cloned().collect();
-        for pair in arguments.windows(2).filter(|pair| pair[0].text.starts_with("-f")) {
-            if matches!(pair[0].text.as_str(), "-fprint" | "-fprint0" | "-fprintf" | "-fls") {
-                self.writes(&pair[1]);
-            }
-        }
-        if begins.is_empty() {
-            begins.push(Field::new("."));
-        }
-        let farthest = begins.iter().map(|begin| self.whereabouts(begin, dirs)).max();
-        let is_outside = farthest == Some(Whereabouts::Outside);
-        let path =
-            begins.iter().map(|field| field.text.replace(HOME, "~")).collect::<Vec<_>>().join(" ");
-        let denied =
-            Danger::Denied(format!("it would remove {path}, which is outside the place of work"));
-        if arguments.iter().any(|field| field.text == "-delete") {
-            self.note(if is_outside {
-                denied.clone()
-            } else {
-                Danger::Critical(reason::REMOVES.to_owned())
-            });
-        }
-        let runs = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
-        for (index, _) in
-            arguments.iter().enumerate().filter(|(_, field)| runs.contains(&field.text.as_str()))
-        {
-            let rest = &arguments[index + 1..];
-            let end = rest
-                .iter()
-                .position(|field| matches!(field.text.as_str(), ";" | "+"))
-                .unwrap_or(rest.len());
-            for begin in &begins {
-                let one = format!("{}/{UNKNOWN}", begin.text);
-                let argv: Vec<_> = rest[..end]
-                    .iter()
-                    .map(|field| Field::new(field.text.replace("{}", &one)))
-                    .collect();
-                if argv.first().and_then(Field::name).is_some_and(|name| name == "rm") {
-                    self.note(if is_outside {
-                        denied.clone()
-                    } else {
-                        Danger::Critical(reason::REMOVES.to_owned())
-                    });
-                }
-                self.deeper(&argv, dirs, &Feed::Nothing);
-            }
-        }
-        Outcome::new(dirs, Feed::Unknown)
-    }
-
-    fn whereabouts(&self, field: &Field, dirs: &Dirs) -> Whereabouts {
+    pub(super) fn whereabouts(&self, field: &Field, dirs: &Dirs) -> Whereabouts {
         let text = field.text.as_str();
-        if text.starts_with(HOME) {
+        if text.starts_with(HOME) || self.is_linked(text) {
             return Whereabouts::Outside;
+        }
+        if let Some(rest) = text.strip_prefix(TEMPORARY) {
+            let climbs = |part: &str| part == ".." || may_climb(part) || part.contains(is_unknown);
+            let is_below = rest.is_empty() || rest.starts_with('/');
+            return if is_below && !rest.split('/').any(climbs) {
+                Whereabouts::Temporary
+            } else {
+                Whereabouts::Unknown
+            };
         }
         let Some(unknown) = text.find(is_unknown) else {
             return self.known_whereabouts(text, dirs);
@@ -211,6 +192,15 @@ impl Walker<'_> {
         let is_outside =
             !known.is_empty() && self.known_whereabouts(known, dirs) == Whereabouts::Outside;
         if is_outside { Whereabouts::Outside } else { Whereabouts::Unknown }
+    }
+
+    /// The script itself has made a link of this name, or above it, that leads outside.
+    pub(super) fn is_linked(&self, text: &str) -> bool {
+        let text = text.trim_start_matches("./");
+        let is_below = |rest: &str| rest.is_empty() || rest.starts_with('/');
+        self.links
+            .iter()
+            .any(|link| text.strip_prefix(link.trim_start_matches("./")).is_some_and(is_below))
     }
 
     fn known_whereabouts(&self, text: &str, dirs: &Dirs) -> Whereabouts {

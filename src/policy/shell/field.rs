@@ -16,6 +16,16 @@ pub(super) const SEPARATOR: char = '\u{5}';
 pub(super) const OPEN: char = '\u{6}';
 pub(super) const COMMA: char = '\u{7}';
 pub(super) const CLOSE: char = '\u{8}';
+/// Not known, because the script sets it nowhere: a variable of the environment, within quotes.
+pub(super) const UNSET: char = '\u{e}';
+/// The same with a name that other programs know, too: it may lead to something of the user's.
+pub(super) const EXPORTED: char = '\u{12}';
+/// A file or directory that `mktemp` has made.
+pub(super) const TEMPORARY: char = '\u{f}';
+/// A branch or a commit, as git names it: it begins with no sign of an option, and has no blanks.
+pub(super) const GIT_NAME: char = '\u{10}';
+/// What a program says that sets up shells, such as `ssh-agent -s`.
+pub(super) const SETUP: char = '\u{11}';
 
 /// What a command reads, or says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +97,28 @@ impl Field {
 
     /// It may turn out to be an option.
     pub(super) fn may_be_option(&self) -> bool {
-        self.text.starts_with(|one| is_unknown(one) || one == WILD)
+        let begins = |one| is_unknown(one) && one != GIT_NAME && one != TEMPORARY;
+        self.text.starts_with(|one| begins(one) || one == WILD)
+    }
+
+    pub(super) fn is_wild(&self) -> bool {
+        self.text.contains(WILD)
+    }
+
+    /// It may be an option or a sign, or several arguments.
+    pub(super) fn is_unclear(&self) -> bool {
+        self.text.starts_with([UNSET, EXPORTED]) || self.may_be_several()
+    }
+
+    pub(super) fn may_be_several(&self) -> bool {
+        let is_one =
+            |one| matches!(one, UNSET | EXPORTED | GIT_NAME | TEMPORARY) || !is_unknown(one);
+        !self.text.chars().all(is_one)
+    }
+
+    /// Nothing of it is unknown but variables that the script sets nowhere.
+    pub(super) fn is_unset(&self) -> bool {
+        self.is_unknown() && self.text.chars().all(|one| one == UNSET || !is_unknown(one))
     }
 
     /// One of a program's own devices, which are no danger.
@@ -104,7 +135,7 @@ impl Field {
 }
 
 pub(super) fn is_unknown(one: char) -> bool {
-    one == UNKNOWN || one == DOWNLOADED
+    matches!(one, UNKNOWN | DOWNLOADED | UNSET | EXPORTED | TEMPORARY | GIT_NAME | SETUP)
 }
 
 /// Devices on which everything is that a machine has.

@@ -32,31 +32,49 @@ const RUNS: [&str; 15] = [
 ];
 
 impl Walker<'_> {
-    pub(super) fn git(&mut self, arguments: &[Field], _dirs: &Dirs) {
+    pub(super) fn git(&mut self, arguments: &[Field], dirs: &Dirs) {
         let Some((name, rest)) = subcommand(arguments) else { return };
         if name.is_unknown() {
             return self.unknown(reason::UNKNOWN);
         }
         let options = Options::read(rest);
-        let is_unclear = rest.iter().any(Field::is_unknown);
+        let is_unclear = rest.iter().any(Field::is_unclear);
         let operand =
             |index: usize| options.operands.get(index).map_or("", |field| field.text.as_str());
         let force = options.has(&['f'], "force");
+        // A branch of such a name makes a push of it a forced one.
+        let is_signed = options.operands.iter().any(|field| field.text.starts_with('+'));
         let loses = match name.text.as_str() {
             "reset" => options.has(&[], "hard") || options.has(&[], "merge") || is_unclear,
             "clean" => !options.has(&['n'], "dry-run"),
+            // One argument is a branch, and no option that throws work away.
+            "switch" if rest.len() == 1 => rest.iter().any(Field::may_be_several),
             "checkout" | "restore" | "switch" => {
-                overwrites(&name.text, &options) || (force || is_unclear)
+                overwrites(&name.text, &options)
+                    || self.names_directory(&name.text, &options, dirs)
+                    || (name.text == "checkout" && options.has(&['B'], "\0"))
+                    || (force || is_unclear || is_signed)
             }
-            "branch" => options.has(&['D'], "\0") || (force && options.has(&['d'], "delete")),
+            "branch" => {
+                options.has(&['D'], "\0")
+                    || (force && (options.has(&['d'], "delete") || !options.operands.is_empty()))
+                    || is_signed
+            }
+            "fetch" | "pull" => rest.iter().any(|field| replaces_branch(&field.text, force)),
+            "submodule" => operand(0) == "deinit" && force,
             "stash" => matches!(operand(0), "drop" | "clear"),
             "reflog" => matches!(operand(0), "expire" | "delete"),
             "gc" | "prune" => {
-                rest.iter().any(|field| field.text.contains("now")) || name.text == "prune"
+                let is_now =
+                    |field: &Field| field.text.ends_with("now") || field.text.ends_with("all");
+                rest.iter().any(is_now) || name.text == "prune"
             }
             "worktree" => operand(0) == "remove" && force,
             "rm" => !options.has(&[], "cached"),
-            "update-ref" => options.has(&['d'], "delete"),
+            "update-ref" => {
+                options.has(&['d'], "delete")
+                    || (options.operands.len() > 1 && !operand(0).starts_with("refs/remotes"))
+            }
             "filter-branch" | "filter-repo" => true,
             "read-tree" => options.has(&[], "reset"),
             "checkout-index" => force,
@@ -70,14 +88,48 @@ impl Walker<'_> {
         }
     }
 
+    /// Another name for a command of git itself.
+    fn alias(&mut self, key: &str, value: &str, dirs: &Dirs) {
+        if key.to_lowercase().starts_with("alias.") && !value.starts_with('!') {
+            let words: Vec<_> = value.split_whitespace().map(Field::new).collect();
+            self.git(&words, dirs);
+        }
+    }
+
+    /// What `git clone` makes.
+    pub(super) fn clones(&mut self, arguments: &[Field]) {
+        let Some((name, rest)) = subcommand(arguments).filter(|(name, _)| name.text == "clone")
+        else {
+            return;
+        };
+        let operands = Options::read(rest).operands;
+        let last = operands.last().map_or(name.text.as_str(), |field| field.text.as_str());
+        let last = last.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+        self.fetched_directories.push(last.trim_end_matches(".git").to_owned());
+    }
+
+    /// A directory that is named stands for all files in it.
+    fn names_directory(&self, name: &str, options: &Options<'_>, dirs: &Dirs) -> bool {
+        let is_staged = name == "restore" && options.has(&['S'], "staged");
+        let is_directory = |field: &&Field| {
+            let mut places = dirs.iter().flatten().map(|dir| dir.join(&field.text));
+            places.any(|place| place.is_dir())
+        };
+        name != "switch"
+            && !is_staged
+            && !options.has(&['b'], "orphan")
+            && options.operands.iter().any(is_directory)
+    }
+
     /// Aliases, hooks and loops of git run commands, too.
     pub(super) fn scripts_of_git(&mut self, arguments: &[Field], dirs: &Dirs) {
         let mut scripts = Vec::new();
         for (index, field) in arguments.iter().enumerate() {
             let next = arguments.get(index + 1).map(|field| field.text.as_str());
-            let setting =
-                if field.text == "-c" { next } else { field.text.strip_prefix("--config=") };
-            if let Some((_, value)) = setting.and_then(|setting| setting.split_once('=')) {
+            let is_setting = matches!(field.text.as_str(), "-c" | "--config");
+            let setting = if is_setting { next } else { field.text.strip_prefix("--config=") };
+            if let Some((key, value)) = setting.and_then(|setting| setting.split_once('=')) {
+                self.alias(key, value, dirs);
                 scripts.extend(value.strip_prefix('!').map(str::to_owned));
                 let key = setting.unwrap_or_default().to_lowercase();
                 if RUNS.iter().any(|name| key.contains(name)) && !value.is_empty() {
@@ -94,11 +146,15 @@ impl Walker<'_> {
                 scripts.extend(next.map(str::to_owned));
             }
             if field.text == "foreach" {
-                let mut rest = arguments[index + 1..].iter().map(|field| field.text.as_str());
-                scripts.extend(rest.find(|text| !text.starts_with('-')).map(str::to_owned));
+                let rest = arguments[index + 1..].iter().map(|field| field.text.as_str());
+                let words: Vec<_> = rest.skip_while(|text| text.starts_with('-')).collect();
+                scripts.push(words.join(" "));
             }
             // `git config alias.x '!...'` is run by whoever uses it.
             if field.text == "config" {
+                for pair in arguments[index + 1..].windows(2) {
+                    self.alias(&pair[0].text, &pair[1].text, dirs);
+                }
                 let values = arguments[index + 1..].iter().map(|field| field.text.as_str());
                 let values = values.filter(|text| text.contains(' ') || text.starts_with('!'));
                 scripts.extend(values.map(|text| text.trim_start_matches('!').to_owned()));
@@ -145,6 +201,16 @@ fn overwrites(name: &str, options: &Options<'_>) -> bool {
             || text.starts_with(":(")
     };
     !is_staged && options.operands.iter().any(is_many)
+}
+
+/// A branch here becomes the one from there, whatever it holds.
+fn replaces_branch(refspec: &str, force: bool) -> bool {
+    let is_address = refspec.contains("://") || refspec.contains('@');
+    let Some((source, target)) = refspec.split_once(':').filter(|_| !is_address) else {
+        return false;
+    };
+    let is_kept = ["refs/remotes/", "refs/tags/"].iter().any(|begin| target.starts_with(begin));
+    (force || source.starts_with('+')) && !is_kept
 }
 
 fn pushes_over(rest: &[Field], options: &Options<'_>) -> bool {

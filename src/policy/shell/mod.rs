@@ -5,15 +5,27 @@
 //! The parser is our own: those that exist recurse without a limit, and what they are given here comes from whoever
 //! has talked to the agent.
 
+mod builtin;
 mod code;
+mod container;
 mod danger;
+mod environment;
+mod fetch;
 mod field;
+mod find;
 mod git;
+mod interpreter;
+mod outside;
 mod parse;
 mod perhaps;
+mod recipe;
 mod run;
+mod script;
 mod sed;
+mod sql;
+mod suffix;
 mod syntax;
+mod trusted;
 mod walk;
 mod word;
 mod wrapper;
@@ -58,8 +70,8 @@ impl Programs {
     }
 
     fn is_critical(&self, name: &str, arguments: &[Field]) -> bool {
-        let line = || format!("{name} {}", run::joined(arguments));
-        self.critical.iter().any(|pattern| pattern.fits(name) || pattern.fits(&line()))
+        let line = format!("{name} {}", run::joined(arguments));
+        self.critical.iter().any(|pattern| pattern.fits(name) || pattern.fits(line.trim_end()))
     }
 }
 
@@ -90,7 +102,7 @@ pub(super) fn judge(
     dirs.extend(elsewhere.iter().map(|dir| Some(scope.place().join(dir))));
     let lenient = matches!(command, Command::Perhaps(_));
     let mut walker = Walker::new(scope, programs, lenient);
-    let is_strange = |text: &str| text.contains(|one| parse::RESERVED.contains(&one));
+    let is_strange = |text: &str| text.contains(parse::is_reserved);
     match command {
         Command::Script(text) | Command::Perhaps(text) if is_strange(text) => {
             walker.unknown(reason::UNREADABLE)
@@ -119,7 +131,10 @@ mod reason {
     pub(super) const REMOVES_UNKNOWN: &str = "what it removes is not known before it runs";
     pub(super) const LOSES: &str = "it throws away work that git has not kept";
     pub(super) const PUSHES_OVER: &str = "it replaces what is on another git server";
-    pub(super) const OVERWRITES: &str = "it overwrites or destroys data for good";
+    pub(super) const OVERWRITES: &str = "it destroys data, or stops a machine or a service";
+    pub(super) const WRITES_OUTSIDE: &str = "it changes something outside the place of work";
+    pub(super) const DATA: &str = "it deletes data of a database for good";
+    pub(super) const LEAVES: &str = "it gets at the whole machine";
     pub(super) const RIGHTS_OF_ALL: &str = "it changes the rights or owners of whole directories";
     pub(super) const DEVICE: &str = "it writes to a device";
     pub(super) const DOWNLOADED: &str = "it runs what it has just downloaded";

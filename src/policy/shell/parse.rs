@@ -10,7 +10,9 @@ use std::rc::Rc;
 /// Deeper nesting is refused.
 pub(super) const DEEPEST: usize = 32;
 /// Characters that this module and its users give a meaning of their own.
-pub(super) const RESERVED: std::ops::RangeInclusive<char> = '\0'..='\u{8}';
+pub(super) fn is_reserved(one: char) -> bool {
+    matches!(one, '\0'..='\u{8}' | '\u{e}'..='\u{12}')
+}
 
 /// Why a text cannot be read as a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,7 +196,7 @@ impl Parser {
 
     fn pipeline(&mut self, documents: &mut Vec<Word>) -> Read<Pipeline> {
         self.skip_blanks();
-        while ["!", "coproc"].contains(&self.keyword().as_str()) {
+        while self.keyword() == "!" || (self.keyword() == "coproc" && self.is_before_a_group()) {
             self.at += self.keyword().len();
             self.skip_blanks();
         }
@@ -215,6 +217,16 @@ impl Parser {
             self.skip_lines()?;
             stages.push(self.stage(documents)?);
         }
+    }
+
+    /// `coproc` before a simple command is like a program that runs another one.
+    fn is_before_a_group(&mut self) -> bool {
+        let before = self.at;
+        self.at += self.keyword().len();
+        self.skip_blanks();
+        let is_group = matches!(self.peek(), Some('(' | '{'));
+        self.at = before;
+        is_group
     }
 
     /// With options of its own `time` is a program like any other.
@@ -365,8 +377,12 @@ impl Parser {
                 self.skip_blanks();
             }
         } else {
-            let other = None;
-            words.push(vec![Part::Variable { name: "@".to_owned(), other, quoted: true }]);
+            words.push(vec![Part::Variable {
+                name: "@".to_owned(),
+                other: None,
+                assigns: false,
+                quoted: true,
+            }]);
         }
         self.take(";");
         let parts = vec![self.loop_body()?];

@@ -8,7 +8,7 @@ impl Walker<'_> {
     pub(super) fn sed(&mut self, arguments: &[Field], dirs: &Dirs) {
         let mut scripts = Vec::new();
         let mut rest = arguments.iter();
-        let mut operand = None;
+        let mut operands = Vec::new();
         while let Some(field) = rest.next() {
             let text = field.text.as_str();
             let is_short = text.starts_with('-') && !text.starts_with("--");
@@ -18,12 +18,27 @@ impl Walker<'_> {
                 scripts.extend(rest.next().map(|field| field.text.as_str()));
             } else if let Some(script) = text.strip_prefix("-e") {
                 scripts.push(script);
-            } else if !text.starts_with('-') && operand.is_none() {
-                operand = Some(text);
+            } else if !text.starts_with('-') {
+                operands.push(field);
             }
         }
-        if scripts.is_empty() {
-            scripts.extend(operand);
+        // Without an option the first operand is the script.
+        let operand = operands.first().filter(|_| scripts.is_empty()).map(|field| &field.text);
+        let files = &operands[usize::from(operand.is_some())..];
+        let is_in_place = |field: &Field| {
+            let letters = field.text.strip_prefix('-').unwrap_or_default();
+            field.text.starts_with("--in-place")
+                || (!letters.starts_with(['-', 'e', 'f']) && letters.contains('i'))
+        };
+        let edits = arguments.iter().any(is_in_place);
+        if edits && files.iter().any(|field| self.is_users(field, dirs)) {
+            self.critical(reason::WRITES_OUTSIDE);
+        }
+        scripts.extend(operand.map(String::as_str));
+        // All lines of all files.
+        let is_all = |script: &&str| matches!(script.trim(), "d" | "1,$d" | "0,$d" | "1,$ d");
+        if edits && scripts.iter().any(is_all) {
+            self.critical(reason::OVERWRITES);
         }
         for script in scripts {
             for piece in script.split([';', '\n']) {

@@ -96,6 +96,8 @@ pub(super) enum Part {
         name: String,
         /// What stands for it where it has no value, as in `${name:-other}`.
         other: Option<Word>,
+        /// `${name:=other}`
+        assigns: bool,
         quoted: bool,
     },
     Substitution {

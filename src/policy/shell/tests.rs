@@ -5,11 +5,7 @@ use proptest::prelude::*;
 use std::path::Path;
 
 fn programs() -> Programs {
-    let (deny, critical) = (
-        ["sudo", "doas", "pkexec", "su"].map(|name| name.to_owned().into()),
-        ["dd", "mkfs*", "shred", "truncate"].map(|name| name.to_owned().into()),
-    );
-    Programs { deny: deny.into(), critical: critical.into() }
+    crate::policy::rules::programs()
 }
 
 fn judged(text: &str) -> Danger {
@@ -366,10 +362,41 @@ fn nesting_and_repetition_take_neither_the_stack_nor_the_time() {
         "rm -r a;".repeat(20_000),
         "x=$x$x;".repeat(20_000) + "$x",
         format!("{}a{}", "(".repeat(30), ")".repeat(30)),
+        format!("foo {}x", "rm ".repeat(100)),
+        format!("foo {}x", "sh -c ".repeat(100)),
+        format!("foo {}x", "git ".repeat(100)),
+        format!("foo {}x", "python3 -c ".repeat(100)),
+        format!("python3 -c {}", "\"'`".repeat(300)),
+        format!("python3 -c '{}'", "exec(\"rm -rf x\");".repeat(1_000)),
+        "set -- a b c d e f g h i; shift;".repeat(1_000),
+        format!("psql -c '{}'", "drop table a;".repeat(5_000)),
     ] {
         let _ = judged(&text);
     }
     assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
+}
+
+/// Neither a link among temporary files nor a directory without a slash hides what it stands for.
+#[test]
+fn links_and_directories_on_the_disk_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("place");
+    std::fs::create_dir_all(place.join("src")).unwrap();
+    std::os::unix::fs::symlink("/etc", dir.path().join("link")).unwrap();
+    let scope = Scope::new(&place, &[]);
+    let link = dir.path().join("link").display().to_string();
+    for (text, rank) in [
+        (format!("echo a > {link}/hosts"), 1),
+        (format!("echo a > {link}2"), 0),
+        ("git checkout -- src".to_owned(), 1),
+        ("git restore src".to_owned(), 1),
+        ("git restore --staged src".to_owned(), 0),
+        ("git checkout -- a.txt".to_owned(), 0),
+        ("git checkout -b src".to_owned(), 0),
+    ] {
+        let found = judge(&Command::Script(text.clone()), &programs(), &scope, &[]);
+        assert_eq!(found.rank(), rank, "{text}: {found:?}");
+    }
 }
 
 /// Lines of level and command, with line breaks and tabs as escapes. The level is the least that is right; for what is

@@ -2,14 +2,15 @@
 //! that may come of it. Where several things may happen, all of them are looked at. What is assigned once stays a
 //! possible value for good, so that neither branches nor loops have to be told apart.
 
+use super::environment::{self, Seen};
 use super::field::{
-    CLOSE, COMMA, DOWNLOADED, Feed, Field, HOME, OPEN, SEPARATOR, UNKNOWN, WILD, braces,
-    is_unknown, lexical,
+    CLOSE, COMMA, DOWNLOADED, EXPORTED, Feed, Field, HOME, OPEN, SEPARATOR, SETUP, TEMPORARY,
+    UNKNOWN, UNSET, WILD, braces, is_unknown, lexical,
 };
 use super::parse::{DEEPEST, parse};
 use super::syntax::{
     Assignment, Command, Link, Part, Pipeline, Redirect, RedirectKind, Script, Sequence, Stage,
-    Word,
+    Word, plain,
 };
 use super::{Danger, Programs, reason};
 use crate::policy::Scope;
@@ -63,8 +64,22 @@ pub(super) struct Walker<'a> {
     pub(super) aliases: HashMap<String, String>,
     /// Files that were downloaded before.
     pub(super) fetched: Vec<String>,
+    /// Directories that were, by their names.
+    pub(super) fetched_directories: Vec<String>,
+    /// An archive that was downloaded is unpacked: any file may be one of it.
+    pub(super) is_unpacked: bool,
     /// Files that were written before, with what is known of their content.
     pub(super) written: Vec<(String, String)>,
+    /// Links that the script has made and that lead outside.
+    pub(super) links: Vec<String>,
+    /// What `exec` has opened for the commands behind it.
+    opened: Feed,
+    /// The command was `exec` alone.
+    pub(super) is_bare_exec: bool,
+    /// Something has run in the shell itself that may have set any variable.
+    pub(super) is_anything_set: bool,
+    /// Arguments are looked through for commands just now.
+    pub(super) is_searching: bool,
     /// Aliases that are written out just now.
     pub(super) written_out: Vec<String>,
     /// Functions that run just now, and how many commands beside others.
@@ -85,7 +100,14 @@ impl<'a> Walker<'a> {
             functions: HashMap::new(),
             aliases: HashMap::new(),
             fetched: Vec::new(),
+            fetched_directories: Vec::new(),
+            is_unpacked: false,
             written: Vec::new(),
+            links: Vec::new(),
+            opened: Feed::Nothing,
+            is_bare_exec: false,
+            is_anything_set: false,
+            is_searching: false,
             written_out: Vec::new(),
             bodies: Vec::new(),
             forks: 0,
@@ -114,6 +136,7 @@ impl<'a> Walker<'a> {
     /// A text that runs as a script.
     pub(super) fn text(&mut self, text: &str, dirs: &Dirs, input: &Feed) -> Outcome {
         let text = text.replace(HOME, "~").replace(WILD, "*").replace(SEPARATOR, " ");
+        let text = set_up(&text);
         // Reading takes time as well. The script itself is read in any case.
         self.steps += if self.depth > 0 { text.len() / BYTES_A_STEP } else { 0 };
         if self.steps > MOST_STEPS {
@@ -123,8 +146,9 @@ impl<'a> Walker<'a> {
         // What is not known may be anything, but what is known of it counts as well.
         if text.contains(DOWNLOADED) {
             self.critical(reason::DOWNLOADED);
-        } else if text.contains(UNKNOWN) {
+        } else if text.contains(|one| is_unknown(one) && one != TEMPORARY) {
             self.unknown(reason::UNKNOWN);
+            self.is_anything_set = true;
         }
         match parse(&text, self.depth) {
             Ok(script) => self.script(&script, dirs, input),
@@ -206,28 +230,56 @@ impl<'a> Walker<'a> {
         Outcome::new(&after, feed)
     }
 
-    pub(super) fn stage(&mut self, stage: &Stage, dirs: &Dirs, input: &Feed) -> Outcome {
+    /// Whether there is still time to look at one more command.
+    pub(super) fn take_step(&mut self) -> bool {
         self.steps += 1;
         if self.steps > MOST_STEPS {
             self.unknown(reason::UNREADABLE);
+        }
+        self.steps <= MOST_STEPS
+    }
+
+    pub(super) fn stage(&mut self, stage: &Stage, dirs: &Dirs, input: &Feed) -> Outcome {
+        if !self.take_step() {
             return Outcome::new(dirs, Feed::Unknown);
         }
-        let (input, written) = self.redirects(&stage.redirects, dirs, input);
+        let input = if *input == Feed::Nothing { self.opened.clone() } else { input.clone() };
+        let (input, written) = self.redirects(&stage.redirects, dirs, &input);
+        if is_without_command(&stage.command) && written.iter().any(|field| is_any(&field.text)) {
+            self.critical(reason::OVERWRITES);
+        }
+        self.is_bare_exec = false;
         let mut outcome = self.one(&stage.command, dirs, &input);
+        if std::mem::take(&mut self.is_bare_exec) {
+            self.opened = input.clone();
+        }
         if !written.is_empty() {
             if outcome.says.is_downloaded() {
                 self.fetched.extend(written.iter().map(|field| field.text.clone()));
             }
-            self.keep_written(&written, &outcome.says);
+            self.keep_written(&written, &outcome.says, dirs);
             outcome.says = Feed::Nothing;
         }
         outcome
     }
 
-    pub(super) fn keep_written(&mut self, files: &[Field], content: &Feed) {
-        if let Feed::Known(text) = content {
-            let files = files.iter().map(|field| (field.text.clone(), text.clone()));
-            self.written.extend(files.take(MOST_WRITTEN.saturating_sub(self.written.len())));
+    pub(super) fn keep_written(&mut self, files: &[Field], content: &Feed, dirs: &Dirs) {
+        let text = match content {
+            Feed::Known(text) => text.clone(),
+            Feed::Unknown => UNKNOWN.to_string(),
+            Feed::Nothing | Feed::File | Feed::Downloaded => return,
+        };
+        let room = MOST_WRITTEN.saturating_sub(self.written.len());
+        if files.len() > room {
+            self.unknown(reason::UNREADABLE);
+        }
+        let kept = files.iter().map(|field| (field.text.clone(), text.clone()));
+        self.written.extend(kept.take(room));
+        // Git runs these by itself.
+        let is_hook =
+            |field: &Field| field.text.contains("hooks/") || field.text.contains(".husky/");
+        if files.iter().any(is_hook) {
+            self.run_content(&text, dirs);
         }
     }
 
@@ -342,6 +394,13 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// Arithmetic substitutes what stands in brackets of a value, whenever that is used as a number.
+    fn look_into(&mut self, value: &str, dirs: &Dirs) {
+        if value.contains("[$(") || value.contains("[`") {
+            self.text(&format!(": \"{value}\""), dirs, &Feed::Nothing);
+        }
+    }
+
     pub(super) fn assign(&mut self, name: &str, values: Vec<String>) {
         let known = self.variables.entry(name.to_owned()).or_default();
         for value in values {
@@ -363,16 +422,21 @@ impl<'a> Walker<'a> {
         for Assignment { name, value, others } in assignments {
             self.look(others, dirs);
             let values = match value {
-                Some(word) => {
-                    self.texts(word, dirs, true).into_iter().map(|(text, _)| text).collect()
-                }
-                None => vec![UNKNOWN.to_string()],
+                Some(word) => self.texts(word, dirs, true),
+                None => vec![(UNKNOWN.to_string(), None)],
             };
-            self.named(name, &values, dirs);
-            self.assign(name, values);
+            let seen = if words.is_empty() { Seen::ByTheShell } else { Seen::ByPrograms };
+            for (text, feed) in &values {
+                let value = Field { text: text.clone(), feed: feed.clone() };
+                self.variable(name, &value, dirs, seen);
+                self.look_into(text, dirs);
+            }
+            self.assign(name, values.into_iter().map(|(text, _)| text).collect());
         }
         if words.is_empty() {
-            return Outcome::new(dirs, Feed::Nothing);
+            // `$(<file)` says what is in the file.
+            let says = if assignments.is_empty() { input.clone() } else { Feed::Nothing };
+            return Outcome::new(dirs, says);
         }
         let mut ways: Vec<Vec<Field>> = vec![Vec::new()];
         for word in words {
@@ -420,9 +484,9 @@ impl<'a> Walker<'a> {
         let (mut feed, mut written) = (input.clone(), Vec::new());
         for Redirect { kind, word } in redirects {
             if *kind == RedirectKind::Here {
-                let texts = self.texts(word, dirs, true);
-                feed =
-                    texts.into_iter().next().map_or(Feed::Unknown, |(text, _)| Feed::Known(text));
+                // Each value that a variable in it may have is a text of its own.
+                let texts = self.texts(word, dirs, true).into_iter().map(|(text, _)| text);
+                feed = Feed::Known(texts.collect::<Vec<_>>().join("\n"));
                 continue;
             }
             for field in self.word(word, dirs).into_iter().flatten() {
@@ -430,11 +494,16 @@ impl<'a> Walker<'a> {
                     field.text.starts_with("/dev/tcp/") || field.text.starts_with("/dev/udp/");
                 match kind {
                     RedirectKind::Read if is_network => feed = Feed::Downloaded,
-                    RedirectKind::Read => feed = field.feed.clone().unwrap_or(Feed::File),
+                    RedirectKind::Read => feed = self.content(&field),
                     RedirectKind::Duplicate
-                        if field.text.chars().all(|one| one.is_ascii_digit() || one == '-') => {}
+                        if field.text.chars().all(|one| one.is_ascii_digit() || one == '-') =>
+                    {
+                        if self.opened != Feed::Nothing {
+                            feed = self.opened.clone();
+                        }
+                    }
                     RedirectKind::Write | RedirectKind::Duplicate => {
-                        self.writes(&field);
+                        self.writes(&field, dirs);
                         written.push(field);
                     }
                     RedirectKind::Here => {}
@@ -488,8 +557,11 @@ impl<'a> Walker<'a> {
             let choices = match part {
                 Part::Text { text, quoted: true } => vec![text.clone()],
                 Part::Text { text, quoted: false } => vec![unquoted(text, index == 0, whole)],
-                Part::Variable { name, other, quoted } => {
+                Part::Variable { name, other, assigns, quoted } => {
                     let values = self.values(name, other.as_ref(), dirs);
+                    if *assigns {
+                        self.assign(name, values.clone());
+                    }
                     values
                         .into_iter()
                         .map(|value| self.inserted(&value, *quoted || whole))
@@ -504,6 +576,12 @@ impl<'a> Walker<'a> {
                     vec!["/dev/fd/63".to_owned()]
                 }
                 Part::Unknown(words) => {
+                    // `${!name:=value}` sets whatever the name says.
+                    let is_indirect = |word: &Word| {
+                        let first = word.first().and_then(|part| plain(std::slice::from_ref(part)));
+                        first.is_some_and(|text| text.starts_with('!') && text.contains('='))
+                    };
+                    self.is_anything_set |= words.iter().any(is_indirect);
                     self.look(words, dirs);
                     vec![UNKNOWN.to_string()]
                 }
@@ -536,7 +614,7 @@ impl<'a> Walker<'a> {
                 };
                 dirs.iter().map(text).collect()
             }
-            (None, _) => vec![UNKNOWN.to_string()],
+            (None, _) => vec![self.unset(name)],
         };
         if let Some(word) = other {
             let others = self.texts(word, dirs, true);
@@ -544,6 +622,19 @@ impl<'a> Walker<'a> {
         }
         values.truncate(MOST_WAYS);
         values
+    }
+
+    /// The value of a variable that the script does not set itself.
+    fn unset(&self, name: &str) -> String {
+        let first = name.chars().next().unwrap_or('_');
+        // The shell itself sets these.
+        let is_own = name == "0" || !first.is_ascii_alphanumeric() || name == "OLDPWD";
+        match environment::usual(name) {
+            _ if self.is_anything_set || is_own => UNKNOWN.to_string(),
+            Some(program) => program.to_owned(),
+            None if environment::is_of_script(name) => UNSET.to_string(),
+            None => EXPORTED.to_string(),
+        }
     }
 
     /// A value in a word: without quotes it is split, and stands for names of files.
@@ -556,6 +647,8 @@ impl<'a> Walker<'a> {
             ' ' | '\t' | '\n' => SEPARATOR,
             _ if own.contains(one) => SEPARATOR,
             '*' | '?' | '[' => WILD,
+            // Without quotes it may become several arguments.
+            UNSET | EXPORTED => UNKNOWN,
             _ => one,
         };
         value.chars().map(split).collect()
@@ -588,12 +681,48 @@ fn unquoted(text: &str, begins: bool, whole: bool) -> String {
 }
 
 /// What is said by one command after another.
-fn both(first: &Feed, second: &Feed) -> Feed {
+pub(super) fn both(first: &Feed, second: &Feed) -> Feed {
     match (first, second) {
         (Feed::Nothing, other) | (other, Feed::Nothing) => other.clone(),
         (Feed::Known(first), Feed::Known(second)) => Feed::Known(format!("{first}{second}")),
+        (Feed::Known(known), other) => Feed::Known(format!("{known}{}\n", other.text())),
+        (other, Feed::Known(known)) => Feed::Known(format!("{}\n{known}", other.text())),
         (Feed::Downloaded, _) | (_, Feed::Downloaded) => Feed::Downloaded,
         _ => Feed::Unknown,
+    }
+}
+
+/// What a program says to set up a shell is commands of its own, whatever stands behind it.
+fn set_up(text: &str) -> String {
+    let mut parts = text.split(SETUP);
+    let mut found = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let goes_on = part.trim_start_matches(' ').starts_with([';', '&', '|', '\n', ')']);
+        found += if goes_on || part.is_empty() { ":" } else { ":\n" };
+        found += part;
+    }
+    found
+}
+
+/// Many files, one after another.
+fn is_any(text: &str) -> bool {
+    text.contains([UNKNOWN, WILD])
+}
+
+/// A redirection alone empties its file.
+fn is_without_command(command: &Command) -> bool {
+    match command {
+        Command::Simple { assignments, words } => match words.as_slice() {
+            [] => assignments.is_empty(),
+            [only] => matches!(plain(only), Some(":" | "true")),
+            _ => false,
+        },
+        Command::Subshell(_)
+        | Command::Group(_)
+        | Command::Branches { .. }
+        | Command::Loop { .. }
+        | Command::Function { .. }
+        | Command::Test { .. } => false,
     }
 }
 

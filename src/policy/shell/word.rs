@@ -117,7 +117,7 @@ impl Parser {
 
     fn dollar(&mut self, parts: &mut Parts, quoted: bool) -> Read<()> {
         self.at += 1;
-        let name = |name: String| Part::Variable { name, other: None, quoted };
+        let name = |name: String| Part::Variable { name, other: None, assigns: false, quoted };
         match self.peek() {
             Some('(') => {
                 if let Some(words) = self.arithmetic("((")? {
@@ -189,7 +189,7 @@ impl Parser {
         })?;
         let is_plain = self.at == operator + 1;
         if is_plain && !name.is_empty() {
-            return Ok(Part::Variable { name, other: None, quoted });
+            return Ok(Part::Variable { name, other: None, assigns: false, quoted });
         }
         let mut operator = self.text[operator..].iter();
         let first = operator.next().copied().unwrap_or('}');
@@ -198,7 +198,7 @@ impl Parser {
         match sign {
             Some('-' | '=' | '+' | '?') if !name.is_empty() => {
                 let other = Some(without(rest, skipped));
-                Ok(Part::Variable { name, other, quoted })
+                Ok(Part::Variable { name, other, assigns: sign == Some('='), quoted })
             }
             _ => Ok(Part::Unknown(vec![rest])),
         }
@@ -336,7 +336,7 @@ pub(super) fn unescaped(text: &str) -> String {
         };
         // A text ends at its first NUL.
         match meant {
-            Some(one) if !super::parse::RESERVED.contains(&one) => found.push(one),
+            Some(one) if !super::parse::is_reserved(one) => found.push(one),
             Some(_) | None => {}
         }
     }

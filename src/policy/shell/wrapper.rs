@@ -40,7 +40,7 @@ pub(super) const SSH: Wrapper = Wrapper {
     first: 1,
 };
 
-const ALL: [Wrapper; 37] = [
+const ALL: [Wrapper; 55] = [
     of("command", &[], 0),
     of("builtin", &[], 0),
     of("exec", &["-a"], 0),
@@ -78,6 +78,24 @@ const ALL: [Wrapper; 37] = [
     of("caffeinate", &["-t", "-w"], 0),
     of("unbuffer", &[], 0),
     of("rlwrap", &["-f", "-H", "-s"], 0),
+    of("coproc", &[], 0),
+    of("nsenter", &["-t", "--target", "-S", "-G", "--setuid", "--setgid"], 0),
+    of("setarch", &[], 1),
+    of("arch", &[], 0),
+    of("linux32", &[], 0),
+    of("linux64", &[], 0),
+    of("i386", &[], 0),
+    of("x86_64", &[], 0),
+    of("choom", &["-n", "--adjust"], 0),
+    of("eatmydata", &[], 0),
+    of("chronic", &[], 0),
+    of("ifne", &["-n"], 0),
+    of("runcon", &["-u", "-r", "-t", "-l"], 1),
+    of("chpst", &["-u", "-e", "-/", "-n", "-m"], 0),
+    of("softlimit", &["-m", "-d", "-s", "-t"], 0),
+    of("envdir", &[], 1),
+    of("dumb-init", &[], 0),
+    of("tini", &[], 0),
 ];
 
 const fn of(name: &'static str, valued: &'static [&'static str], first: usize) -> Wrapper {
