@@ -14,8 +14,7 @@ use tokio::process::ChildStdout;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-pub(super) static EXECUTE: Tool =
-    Tool { name: "shell:execute", risk: Risk::Execute, prepare: prepare };
+pub(super) static EXECUTE: Tool = Tool { name: "shell:execute", risk: Risk::Execute, prepare };
 
 /// Timeout of a command that asks for none, and the longest one.
 const USUAL_SECONDS: u64 = 120;

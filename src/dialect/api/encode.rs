@@ -80,17 +80,9 @@ pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec
             return frames.push(Frame::Binary(chunk.pcm.clone()));
         }
         Signal::StopPlayback { generation, reason } => {
-            let reason = match reason {
-                StopReason::UserSpeaks => "user_speaks",
-                StopReason::AnotherSocket => "another_connection",
-                StopReason::ModelLeaves => "model_leaves",
-            };
             let generation = generation.map(|generation| generation.0);
-            passing(
-                "stop_playback",
-                Channel::Audio,
-                json!({"generation": generation, "reason": reason}),
-            )
+            let data = json!({"generation": generation, "reason": stop_reason(*reason)});
+            passing("stop_playback", Channel::Audio, data)
         }
         Signal::TurnTimes(times) => passing("turn_times", Channel::Audio, data::turn_times(times)),
         Signal::Heartbeat { count, uptime_seconds } => {
@@ -132,6 +124,14 @@ pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec
         }
     };
     push(frames, &told);
+}
+
+fn stop_reason(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::UserSpeaks => "user_speaks",
+        StopReason::AnotherSocket => "another_connection",
+        StopReason::ModelLeaves => "model_leaves",
+    }
 }
 
 pub(super) fn error(code: &str, text: &str, request: Option<&RequestNo>) -> Value {
