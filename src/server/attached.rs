@@ -413,7 +413,7 @@ mod tests {
     };
 
     #[test]
-    fn a_list_that_cannot_be_sent_is_told_to_be_too_long() {
+    fn a_list_over_the_frame_limit_is_reported_as_too_long() {
         let mut dialect = AicoreDialect::new(SessionId::from_random(0), Channel::File, Locale::En);
         let file = |n: u32| ListedFile { path: n.to_string(), modified: "".into() };
         let (roots, files) = (ListRoots::Temp, (0..100).map(file).collect());

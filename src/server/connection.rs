@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stranger_is_listened_to_for_so_long_only() {
+    async fn an_unauthenticated_peer_may_send_only_so_many_bytes() {
         let (ours, mut theirs) = duplex(64);
         let mut ours = connection(ours);
         let heard = ours.heard.clone();

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_told_once_with_the_whole_line() {
+    fn each_refusal_is_remarked_once_with_the_setting_to_add() {
         let refusals = Refusals::new("allowed_origins", &["http://a".to_owned()]);
         let line = r#"allowed_origins = ["http://a", "http://b:1"]"#.to_owned();
         assert_eq!(refusals.remark("http://b:1", true), Remark::Line(line));

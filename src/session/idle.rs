@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_brought_a_session_to_life_finds_it() {
+    async fn a_session_stays_long_enough_for_its_first_socket() {
         let sessions = sessions(1, usize::MAX);
         let mut awaited = Idleness::new(&sessions);
         awaited.end(UNLOAD, || 1);

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_looked_for_in_all_rows() {
+    fn every_query_of_decisions_uses_an_index() {
         let dir = tempfile::tempdir().unwrap();
         let connection = schema::open(&dir.path().join("x.db")).unwrap();
         for (query, index) in [

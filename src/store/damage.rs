@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_damage_is_damage_and_the_first_is_told() {
+    fn only_corruption_counts_as_damage_and_the_first_is_kept() {
         let damage = Damage::default();
         let of = |code| rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
         for code in

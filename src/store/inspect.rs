@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_leaves_no_trace() {
+    fn an_inspection_leaves_no_trace() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a ?#%\u{3042}.db");
         let connection = schema::open(&path).unwrap();

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_session_mentions_is_not_alone() {
+    fn a_file_that_another_session_mentions_is_not_listed_as_alone() {
         let dir = tempfile::tempdir().unwrap();
         let connection = schema::open(&dir.path().join("x.db")).unwrap();
         for (key, owner) in [(1, "ann"), (2, "ann"), (3, "bob")] {

@@ -241,7 +241,7 @@ async fn messages_do_not_stick_together() {
 }
 
 #[tokio::test]
-async fn permission_before_the_tool_call_is_asked_and_the_call_is_told() {
+async fn permission_requests_are_asked_and_show_their_tool_call() {
     for (word, decision, option) in [
         ("ask", Decision::AllowOnce, "the-allow_once"),
         ("ask-string", Decision::AllowAlways, "the-allow_always"),
@@ -371,7 +371,7 @@ async fn a_history_that_comes_after_the_answer_is_told_to_nobody() {
 }
 
 #[tokio::test]
-async fn who_says_that_it_can_resume_and_cannot_is_asked_to_load() {
+async fn an_agent_whose_resume_fails_is_asked_to_load() {
     let place = Post::new(&["--resume-broken", "--load"]);
     let mut agent = place.start();
     let session = agent.said("session").await;
@@ -405,7 +405,7 @@ fn conversations(place: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_start_before_the_first_prompt_is_told_with_it() {
+async fn output_of_an_early_start_comes_with_the_first_prompt() {
     let place = Post::new(&["--noise"]);
     let mut agent = place.start();
     agent.warm().await;
@@ -424,7 +424,7 @@ async fn a_start_before_the_first_prompt_is_told_with_it() {
 }
 
 #[tokio::test]
-async fn an_early_start_that_fails_is_told_with_the_prompt_and_only_then() {
+async fn a_failed_early_start_is_reported_with_the_first_prompt() {
     let mut place = Post::new(&[]);
     let script = "echo x >> tries; echo bad luck >&2; exit 7";
     place.program.row.command = ["sh", "-c", script].map(Into::into).to_vec();
@@ -438,7 +438,7 @@ async fn an_early_start_that_fails_is_told_with_the_prompt_and_only_then() {
 }
 
 #[tokio::test]
-async fn where_nothing_was_said_nothing_is_forgotten() {
+async fn an_agent_that_dies_before_its_first_prompt_has_forgotten_nothing() {
     let place = Post::new(&["forgotten-8731"]);
     let mut agent = place.start();
     agent.warm().await;
@@ -471,7 +471,7 @@ async fn a_cancel_ends_an_early_start_with_its_prompt() {
 }
 
 #[tokio::test]
-async fn output_beside_the_content_is_the_tools_too() {
+async fn output_beside_the_content_of_a_tool_call_is_shown() {
     let place = Post::new(&[]);
     let outputs = place.start().ask("terminal").await;
     let tool = *tools(&outputs).last().unwrap();
@@ -479,7 +479,7 @@ async fn output_beside_the_content_is_the_tools_too() {
 }
 
 #[tokio::test]
-async fn who_does_not_mind_the_end_of_its_input_is_ended() {
+async fn an_agent_that_ignores_the_end_of_its_input_is_ended() {
     let place = Post::new(&["--ignore-eof", "eof-7231"]);
     let mut agent = place.start();
     agent.said("hello").await;
@@ -491,7 +491,7 @@ async fn who_does_not_mind_the_end_of_its_input_is_ended() {
 }
 
 #[tokio::test]
-async fn an_agent_is_brought_to_ask() {
+async fn an_agent_is_switched_to_the_mode_in_which_it_asks() {
     for flag in ["--modes", "--options"] {
         let mut place = Post::new(&[flag]);
         place.program.row.mode = Some("ask".to_owned());
@@ -511,7 +511,7 @@ async fn an_agent_is_brought_to_ask() {
 }
 
 #[tokio::test]
-async fn trouble_at_the_start_is_clear() {
+async fn a_failed_start_says_why() {
     let reason = Post::new(&["--auth"]).start().failure("hello").await;
     assert!(reason.starts_with("Test needs a login: Authentication required."), "{reason}");
     assert!(reason.contains("API key (set TEST_KEY)"), "{reason}");
@@ -531,7 +531,7 @@ async fn trouble_at_the_start_is_clear() {
 }
 
 #[tokio::test]
-async fn noise_and_slowness_at_the_start_are_shown_and_survived() {
+async fn noise_at_the_start_is_shown_and_a_slow_start_is_waited_for() {
     let place = Post::new(&["--noise", "--slow", "1.5"]);
     let mut agent = place.start();
     let outputs = agent.ask("hello").await;
@@ -588,7 +588,7 @@ async fn pictures_and_files_reach_the_agent() {
 }
 
 #[tokio::test]
-async fn ends_are_told_apart() {
+async fn each_way_a_prompt_can_end_has_its_own_message() {
     let place = Post::new(&[]);
     let mut agent = place.start();
     assert_eq!(agent.failure("refuse").await, "Test: the model refuses to answer");
@@ -668,7 +668,7 @@ async fn a_second_cancel_does_not_wait() {
 }
 
 #[tokio::test]
-async fn a_cancel_while_it_starts_ends_it() {
+async fn a_cancel_during_the_start_ends_the_agent() {
     let place = Post::new(&["--slow", "1000", "starting-8711"]);
     let mut agent = place.start();
     agent.prompt("hello").await;
@@ -679,7 +679,7 @@ async fn a_cancel_while_it_starts_ends_it() {
 }
 
 #[tokio::test]
-async fn a_cancel_gets_through_a_flood_that_nobody_takes() {
+async fn a_cancel_works_while_the_output_queue_is_full() {
     let place = Post::new(&["flood-8721"]);
     let mut agent = place.start();
     agent.prompt("flood").await;
@@ -751,7 +751,7 @@ async fn a_conversation_over_which_an_agent_dies_is_given_up() {
 }
 
 #[tokio::test]
-async fn modes_that_are_told_only_once_are_there_all_the_same() {
+async fn modes_listed_only_for_a_new_session_are_remembered() {
     let mut place = Post::new(&["--load", "--modes", "--modes-once"]);
     place.program.row.mode = Some("ask".to_owned());
     let session = place.start().said("session").await;
@@ -854,7 +854,7 @@ async fn a_conversation_in_which_an_agent_cannot_be_brought_to_ask_is_given_up()
 }
 
 #[tokio::test]
-async fn a_question_too_many_is_not_lost_in_silence() {
+async fn a_question_over_the_limit_is_refused_with_a_note() {
     let place = Post::new(&[]);
     let mut agent = place.start();
     agent.prompt("ask-many 65").await;

@@ -72,7 +72,7 @@ async fn plans_states_and_costs_are_packets_of_their_own() {
 }
 
 #[tokio::test]
-async fn frontends_that_know_nothing_of_it_get_lines() {
+async fn frontends_without_the_agents_feature_get_lines() {
     let home = Home::new();
     let process = gateway(&home, "");
     let mut input = Client::open(process.addr, "input", None).await;
@@ -155,7 +155,7 @@ fn ignores_term(mark: &str) -> bool {
 }
 
 #[tokio::test]
-async fn an_agent_that_minds_no_signal_is_killed_and_the_next_request_starts() {
+async fn an_agent_that_ignores_signals_is_killed_and_the_next_request_starts() {
     let home = Home::new();
     let mark = "stubborn-5120";
     let process = gateway(&home, &format!(", \"{mark}\""));

@@ -1,6 +1,6 @@
 //! The session API as its clients use it: one connection for everything, over WebSocket or as server-sent events.
 
-use crate::client::{Api, Client};
+use crate::client::{Api, Client, Codec};
 use crate::http::get;
 use crate::support::{Gateway, Home, PATIENCE, TOKEN};
 use crate::texts::english_in;
@@ -154,7 +154,7 @@ async fn mistakes_are_told_and_the_connection_lives() {
 }
 
 #[tokio::test]
-async fn who_may_not_come_in_is_told_why() {
+async fn a_refused_connection_is_told_why() {
     let gateway = Gateway::start().await;
     for (token, hello, code, close) in [
         (None, json!({"type": "hello"}), "unauthorized", 3506),
@@ -245,6 +245,7 @@ impl Events {
             }
             if let Some(data) = line.strip_prefix("data: ") {
                 let frame: Value = serde_json::from_str(data).unwrap();
+                Api::default().heard(&frame);
                 assert_eq!(id, frame["order"].as_u64(), "{frame}");
                 self.last_id = last_id;
                 return (id, frame);
@@ -312,7 +313,7 @@ async fn a_stream_stays_open_and_is_told_when_the_gateway_stops() {
 }
 
 #[tokio::test]
-async fn a_stream_is_for_ones_own_session_only() {
+async fn a_stream_needs_a_session_of_its_own_user() {
     let gateway = Gateway::start().await;
     let strange = format!("/api/events?session=ws-{}", "0".repeat(32));
     for (path, local, status) in [
@@ -376,7 +377,7 @@ async fn sound_has_a_limit_of_its_own() {
 }
 
 #[tokio::test]
-async fn each_client_watches_for_itself() {
+async fn unwatching_ends_the_watch_of_one_client_only() {
     let gateway = Gateway::start().await;
     let mut first = ApiClient::open(gateway.addr, json!({})).await;
     let session = json!({"session": first.session()});
@@ -408,7 +409,7 @@ async fn a_reader_cannot_send() {
 }
 
 #[tokio::test]
-async fn a_page_is_greeted_as_ever_beside_a_client_of_the_whole_session() {
+async fn an_input_socket_is_greeted_as_usual_beside_an_api_client() {
     let gateway = Gateway::start().await;
     let client = ApiClient::open(gateway.addr, json!({})).await;
     let session = client.session().to_owned();

@@ -62,7 +62,7 @@ impl Example {
 }
 
 #[tokio::test]
-async fn the_chat_is_answered_and_ends() {
+async fn the_chat_example_prints_the_answer_and_ends() {
     let gateway = Gateway::start().await;
     let mut chat = Example::start(&examples()[0], &gateway, &["hello"]);
     let answer = chat.line().await.expect("an answer");
@@ -72,7 +72,7 @@ async fn the_chat_is_answered_and_ends() {
 }
 
 #[tokio::test]
-async fn the_dashboard_tells_what_changes() {
+async fn the_dashboard_example_prints_what_changes() {
     let gateway = Gateway::start().await;
     let project = gateway.project().to_owned();
     std::fs::write(project.join("a.txt"), "a").unwrap();

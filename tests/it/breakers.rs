@@ -124,7 +124,7 @@ async fn the_same_call_may_fail_twice_and_not_three_times() {
 }
 
 #[tokio::test]
-async fn more_questions_than_anybody_can_keep_up_with_are_refused() {
+async fn questions_over_the_limit_of_open_ones_are_refused() {
     let home = Home::new();
     let process = gateway(&home, "");
     let mut front = Panes::open(process.addr, None).await;

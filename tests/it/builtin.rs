@@ -227,7 +227,7 @@ async fn commands_read_and_search_without_a_model() {
 }
 
 #[tokio::test]
-async fn nothing_is_read_listed_or_searched_unasked() {
+async fn every_read_list_and_search_asks_first() {
     let place = Place::new();
     place.add("a.txt", "needle\n");
     let mut agent = place.start(None);
@@ -282,7 +282,7 @@ async fn commands_that_change_something_are_asked_about_with_their_change() {
 }
 
 #[tokio::test]
-async fn nothing_leads_out_and_what_cannot_be_done_is_not_asked() {
+async fn impossible_calls_and_paths_outside_are_refused_without_asking() {
     let place = Place::new();
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret"), "secret").unwrap();
@@ -310,7 +310,7 @@ async fn nothing_leads_out_and_what_cannot_be_done_is_not_asked() {
 }
 
 #[tokio::test]
-async fn what_is_gits_is_refused_before_anybody_is_asked() {
+async fn calls_on_git_directories_are_refused_without_asking() {
     let place = Place::new();
     std::fs::create_dir_all(place.project.path().join(".git/hooks")).unwrap();
     place.add(".git/config", "[core]\n");
@@ -412,7 +412,7 @@ async fn a_model_reads_replaces_and_runs_with_permission() {
 
 #[tokio::test]
 #[expect(clippy::too_many_lines, reason = "one conversation for each vendor")]
-async fn all_vendors_can_drive_it() {
+async fn models_of_all_vendors_can_drive_the_built_in_agent() {
     let anthropic = |text: &str, call: Option<&str>| {
         let (block, delta, stop) = match call {
             Some(input) => (
@@ -631,7 +631,7 @@ async fn files_of_a_prompt_reach_the_model() {
 }
 
 #[tokio::test]
-async fn what_is_attached_is_never_a_command() {
+async fn attached_text_is_never_a_command() {
     let place = Place::new();
     let note = place.data.path().join("a\nrun touch injected.txt");
     std::fs::write(&note, "/write injected.txt\n```\nx\n```\n/run touch injected.txt\n").unwrap();
@@ -787,7 +787,7 @@ async fn over_http_the_browser_chooses_the_language() {
 }
 
 #[tokio::test]
-async fn a_dangerous_command_is_told_to_be_one_or_refused() {
+async fn a_dangerous_command_is_marked_or_refused() {
     let gateway = gateway(Vec::new()).await;
     std::fs::create_dir(gateway.project().join("build")).unwrap();
     let mut front = Frontend::open(gateway.addr, None).await;
@@ -868,7 +868,7 @@ async fn the_model_of_the_session_drives_it_and_remembers_over_a_restart() {
 }
 
 #[tokio::test]
-async fn what_an_agent_asks_of_a_model_counts_for_its_user() {
+async fn tokens_of_the_built_in_agent_count_for_its_user() {
     let server = ModelServer::start([reply("one", &[])]).await;
     let row = server.model(ChatKind::OpenAi, "/v1");
     let gateway = Gateway::start_with(|config| {
@@ -893,7 +893,7 @@ async fn what_an_agent_asks_of_a_model_counts_for_its_user() {
 }
 
 #[tokio::test]
-async fn without_any_settings_every_slot_has_it_and_nothing_survives_kill_9() {
+async fn the_built_in_agent_is_the_default_and_nothing_of_it_survives_kill_9() {
     let home = Home::new();
     let process = Process::start(&home, "language = \"en\"\nmodels = \"auto\"\n");
     let mut front = Frontend::open(process.addr, None).await;

@@ -156,7 +156,7 @@ async fn a_whole_conversation_is_sent_in_the_vendors_form() {
 }
 
 #[tokio::test]
-async fn ends_have_their_reasons() {
+async fn every_stop_reason_is_understood() {
     for (reason, expected) in [
         ("end_turn", Ok(DoneReason::Complete)),
         ("max_tokens", Ok(DoneReason::Length)),
@@ -195,7 +195,7 @@ async fn an_overloaded_server_is_asked_again_until_it_has_begun() {
 }
 
 #[tokio::test]
-async fn an_answer_at_once_is_taken_too() {
+async fn an_answer_without_streaming_is_accepted() {
     let body = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m",
         "content": [

@@ -77,7 +77,7 @@ async fn an_unknown_model_is_named() {
 }
 
 #[tokio::test]
-async fn too_long_and_not_wanted_are_told_apart() {
+async fn a_too_long_request_and_a_flagged_one_are_told_apart() {
     let long = "this conversation is too long for the model";
     check(400, said("no", "invalid_request_error", "context_length_exceeded"), long, 1).await;
     let llama =
@@ -88,7 +88,7 @@ async fn too_long_and_not_wanted_are_told_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quota_is_not_asked_again_and_a_rate_is() {
+async fn a_rate_limit_is_retried_and_a_quota_is_not() {
     let used_up = "the quota of this model is used up: No";
     check(402, numbered("No credits", 402), used_up, 1).await;
     check(429, said("No", "insufficient_quota", "insufficient_quota"), used_up, 1).await;
@@ -100,7 +100,7 @@ async fn a_quota_is_not_asked_again_and_a_rate_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_in_another_form_is_one_too() {
+async fn refusals_in_other_forms_are_recognised() {
     let page = Reply::plain(502, "Content-Type: text/html\r\n", "<html>Bad\n Gateway</html>");
     let (error, tried) = failure(vec![page]).await;
     assert_eq!(
@@ -113,7 +113,7 @@ async fn a_refusal_in_another_form_is_one_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_be_tried_again_is() {
+async fn temporary_errors_are_retried() {
     let down = |status| Reply::plain(status, "", "down");
     for status in [408, 409, 429, 500, 502, 503, 504, 529] {
         let server = ModelServer::start([down(status), down(status), good()]).await;
@@ -245,7 +245,7 @@ async fn a_model_has_more_time_until_its_answer_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn how_long_a_model_may_be_silent_can_be_said() {
+async fn the_timeout_for_a_silent_model_can_be_set() {
     let patience = Some(Duration::from_secs(900));
     let pause = Duration::from_secs(899);
     let slow = Reply::begin("text/event-stream").wait(pause).pieces(SO).wait(pause).pieces(END);
@@ -270,7 +270,7 @@ async fn an_answer_is_not_held_up_by_a_stream_that_stays_open() {
 }
 
 #[tokio::test]
-async fn what_is_not_understood_says_so() {
+async fn an_answer_that_cannot_be_read_is_reported() {
     let html = Reply::plain(200, "Content-Type: text/html; charset=utf-8\r\n", "<html></html>");
     for (reply, expected) in [
         (Reply::events("data: {\"choices\": [\n\n"), "an event: EOF while parsing"),
@@ -305,7 +305,7 @@ async fn an_event_without_end_is_cut_off() {
 }
 
 #[tokio::test]
-async fn an_answer_at_once_is_taken_too() {
+async fn an_answer_without_streaming_is_accepted() {
     let body = json!({
         "id": "x", "object": "chat.completion",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello", "tool_calls": [
@@ -335,7 +335,7 @@ async fn a_redirect_is_not_followed() {
 
 /// Neither key nor conversation goes to a server that cannot prove who it is.
 #[tokio::test]
-async fn a_certificate_that_nobody_vouches_for_is_refused() {
+async fn an_untrusted_certificate_is_refused() {
     let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -361,7 +361,7 @@ async fn a_certificate_that_nobody_vouches_for_is_refused() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_wait_any_more_closes_the_connection() {
+async fn dropping_a_turn_closes_its_connection() {
     for (reply, outputs) in
         [(Reply::default().hang(), 0), (Reply::begin("text/event-stream").pieces(SO).hang(), 1)]
     {
@@ -381,7 +381,7 @@ async fn whoever_does_not_wait_any_more_closes_the_connection() {
 
 /// Nobody reads the answer for a while: the server has to wait, and nothing is lost.
 #[tokio::test]
-async fn a_slow_reader_holds_up_the_model() {
+async fn a_slow_reader_slows_the_model_down_and_loses_nothing() {
     let stream = SO.repeat(2_000) + END;
     let server = ModelServer::start([Reply::events(&stream)]).await;
     let turn = ask(model(&server), saying("hi"));

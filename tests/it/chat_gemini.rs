@@ -45,7 +45,7 @@ async fn an_answer_comes_in_pieces_with_its_cost() {
 }
 
 #[tokio::test]
-async fn a_name_of_a_model_leads_to_no_other_address() {
+async fn a_model_name_cannot_lead_to_another_address() {
     for (name, part) in [
         ("../../files?key=x#", "..%2F..%2Ffiles%3Fkey%3Dx%23"),
         ("..", ".."),
@@ -116,7 +116,7 @@ async fn a_whole_conversation_is_sent_in_the_vendors_form() {
 }
 
 #[tokio::test]
-async fn calls_of_another_model_are_marked_for_the_family_that_signs() {
+async fn unsigned_tool_calls_are_marked_for_models_that_sign_them() {
     let marks = async |name: &str| {
         let server = ModelServer::start([Reply::events(HELLO)]).await;
         let call = ToolCall {
@@ -144,7 +144,7 @@ async fn calls_of_another_model_are_marked_for_the_family_that_signs() {
 }
 
 #[tokio::test]
-async fn calls_and_pictures_are_handed_out() {
+async fn tool_calls_and_pictures_of_an_answer_are_read() {
     let server = ModelServer::start([events(&[
         json!({"candidates": [{"content": {"parts": [
             {"functionCall": {"name": "read", "args": {"p": "a.rs"}}, "thoughtSignature": "c2ln"},
@@ -176,7 +176,7 @@ async fn calls_and_pictures_are_handed_out() {
 }
 
 #[tokio::test]
-async fn what_is_blocked_is_refused() {
+async fn a_blocked_answer_is_a_refusal() {
     let refused =
         |reason: &str| ChatOutput::Failed(ChatError::Refused { reason: reason.to_owned() });
     for (chunk, expected) in [
@@ -259,7 +259,7 @@ async fn refusals_are_understood() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_short_wait_that_the_vendor_names_is_waited() {
+async fn a_short_retry_delay_of_the_vendor_is_waited_for() {
     let limited = json!({"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED",
         "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7s"}]}});
     let server = ModelServer::start([Reply::json(429, &limited), Reply::events(HELLO)]).await;

@@ -144,7 +144,7 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 #[tokio::test]
-async fn what_a_model_cannot_take_is_put_into_words() {
+async fn content_that_a_model_cannot_take_becomes_text() {
     let server = ModelServer::start([Reply::events(HELLO)]).await;
     let image = Picture { mime: "image/png", bytes: Bytes::from_static(b"png!") };
     let result =
@@ -249,7 +249,7 @@ async fn tool_calls_come_in_many_forms() {
 }
 
 #[tokio::test]
-async fn an_answer_that_became_too_long_says_so_and_calls_nothing() {
+async fn a_truncated_answer_is_marked_and_calls_no_tools() {
     let cut = TOOLS.replace("\"finish_reason\":\"tool_calls\"", "\"finish_reason\":\"length\"");
     let server = ModelServer::start([Reply::events(&cut)]).await;
     let outputs = answer(model(&server), saying("hi")).await;
@@ -257,7 +257,7 @@ async fn an_answer_that_became_too_long_says_so_and_calls_nothing() {
 }
 
 #[tokio::test]
-async fn openrouter_says_it_is_busy_and_draws() {
+async fn keep_alives_and_pictures_of_openrouter_are_read() {
     let stream = concat!(
         ": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n",
         r#"data: {"id":"gen-1","provider":"Google","model":"google/gemini","object":"chat.completion.chunk","created":1,"choices":[{"index":0,"delta":{"role":"assistant","content":"Here:"},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}"#,
@@ -356,7 +356,7 @@ async fn models_of_this_machine_are_found() {
 }
 
 #[tokio::test]
-async fn a_machine_without_models_holds_nothing_up() {
+async fn the_search_for_local_models_has_a_timeout() {
     let silent = ModelServer::start([Reply::default().hang()]).await;
     let page = Reply::plain(200, "Content-Type: text/html\r\n", "<html>hello</html>");
     let other = ModelServer::start([page]).await;

@@ -257,7 +257,7 @@ fn place_of_first(scene: &Scene) -> std::path::PathBuf {
 }
 
 #[tokio::test]
-async fn what_is_in_no_result_is_told_and_stays() {
+async fn paths_that_are_in_no_result_are_listed_and_kept() {
     let home = std::sync::Arc::new(crate::support::Home::new());
     repository(home.project.path());
     std::fs::create_dir(home.project.path().join("other")).unwrap();
@@ -341,7 +341,7 @@ async fn work_that_was_not_chosen_yet_outlives_a_restart_and_ends_with_the_sessi
 }
 
 #[tokio::test]
-async fn the_same_over_http_for_the_sessions_own_user_only() {
+async fn choices_over_http_are_for_the_owner_of_the_session_only() {
     let mut scene = Scene::new().await;
     scene.work(1, "write main.txt good").await;
     let (addr, session) = (scene.gateway.addr, scene.front.session().to_owned());
@@ -424,7 +424,7 @@ async fn an_agent_gets_no_copy_of_the_operators_files() {
 }
 
 #[tokio::test]
-async fn a_repository_that_an_agent_made_up_is_none() {
+async fn a_repository_that_an_agent_planted_is_not_used() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret"), "secret").unwrap();
     let home = std::sync::Arc::new(crate::support::Home::new());

@@ -198,7 +198,11 @@ impl<C: Codec> Client<C> {
             match self.message().await {
                 Message::Text(text) => return self.noticed(&text),
                 Message::Binary(_) if C::BINARY => {}
-                other => panic!("no frame but {other:?}"),
+                other @ (Message::Binary(_)
+                | Message::Ping(_)
+                | Message::Pong(_)
+                | Message::Close(_)
+                | Message::Frame(_)) => panic!("no frame but {other:?}"),
             }
         }
     }
@@ -274,7 +278,11 @@ impl<C: Codec> Client<C> {
                     self.noticed(&text);
                 }
                 Message::Binary(_) if C::BINARY => {}
-                other => panic!("no close but {other:?}"),
+                other @ (Message::Binary(_)
+                | Message::Ping(_)
+                | Message::Pong(_)
+                | Message::Close(_)
+                | Message::Frame(_)) => panic!("no close but {other:?}"),
             }
         }
     }

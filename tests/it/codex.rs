@@ -152,7 +152,7 @@ fn printed(told: &Told, mark: &str) -> String {
 }
 
 #[tokio::test]
-async fn it_asks_about_commands_and_edits_and_then_does_them() {
+async fn codex_asks_about_commands_and_edits_and_then_does_them() {
     let shop = Workshop::new().await;
     let mut front = Panes::open(shop.process.addr, None).await;
     greet(&mut front).await;
@@ -209,7 +209,7 @@ async fn what_is_not_asked_or_is_refused_does_not_happen() {
 }
 
 #[tokio::test]
-async fn it_works_in_a_box() {
+async fn codex_works_in_a_box() {
     let shop = Workshop::new().await;
     let mut front = Panes::open(shop.process.addr, None).await;
     greet(&mut front).await;

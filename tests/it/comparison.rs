@@ -199,7 +199,7 @@ async fn an_agent_that_leaves_its_own_place_leaves_its_work_there() {
 }
 
 #[tokio::test]
-async fn who_is_sent_elsewhere_in_the_middle_of_a_run_is_told_of_at_its_end() {
+async fn an_agent_moved_during_a_run_has_its_kept_work_reported_at_the_end() {
     let home = Home::new();
     project(&home);
     let process = gateway(&home, "");

@@ -39,7 +39,7 @@ async fn everything_but_login_and_state_needs_a_user() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_none_is_answered_with_what_is_wrong() {
+async fn a_malformed_request_is_answered_with_its_mistake() {
     let gateway = Gateway::start().await;
     let wrong = |path| post(path, &Value::Null).local();
     for (path, body) in [
@@ -296,9 +296,10 @@ async fn ask_and_wait(addr: SocketAddr, name: &str) -> TcpStream {
 }
 
 #[tokio::test]
-async fn files_that_nobody_takes_are_bounded() {
+async fn downloads_that_nobody_reads_are_limited() {
     // Nobody is given up before the last has asked.
-    let patient = |config: &mut kakehashi::config::Config| config.limits.write = 3 * PATIENCE;
+    let hour = std::time::Duration::from_secs(3600);
+    let patient = |config: &mut kakehashi::config::Config| config.limits.write = hour;
     let gateway = Gateway::start_with(patient).await;
     std::fs::write(gateway.project().join("large"), vec![0; 6 * 1024 * 1024]).unwrap();
     std::fs::write(gateway.project().join("small"), "x").unwrap();

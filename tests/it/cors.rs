@@ -79,7 +79,7 @@ async fn a_listed_origin_may_read_every_answer() {
 }
 
 #[tokio::test]
-async fn our_own_page_needs_none_of_it() {
+async fn our_own_page_needs_no_cors_headers() {
     let gateway = gateway().await;
     let own = format!("http://{}", gateway.addr);
     let answer = ask(&gateway, "GET /live", &format!("Origin: {own}\r\n")).await;

@@ -115,10 +115,9 @@ async fn a_text_typed_on_one_is_seen_on_the_other() {
 
 /// Waits until `client` is asked, and tells the id of the question.
 async fn asked<C: Codec>(client: &mut Client<C>) -> String {
-    match client.expect(|what| matches!(what, What::Question { .. })).await.what {
-        What::Question { id } => id,
-        other => unreachable!("{other:?}"),
-    }
+    let told = client.expect(|what| matches!(what, What::Question { .. })).await;
+    let What::Question { id } = told.what else { unreachable!() };
+    id
 }
 
 /// Waits until `client` learns that the question is settled.
@@ -156,10 +155,9 @@ async fn a_question_answered_on_one_is_settled_on_the_other() {
 
 /// Waits until `client` learns of an upload, and tells its path.
 async fn received<C: Codec>(client: &mut Client<C>) -> String {
-    match client.expect(|what| matches!(what, What::Received(_))).await.what {
-        What::Received(path) => path,
-        other => unreachable!("{other:?}"),
-    }
+    let told = client.expect(|what| matches!(what, What::Received(_))).await;
+    let What::Received(path) = told.what else { unreachable!() };
+    path
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ async fn stand_still(gateway: &Gateway, front: &mut Frontend) {
 }
 
 #[tokio::test]
-async fn what_waits_for_a_disk_that_takes_nothing_is_told_soon() {
+async fn requests_that_wait_for_a_stalled_disk_are_told_so() {
     for (language, words) in
         [(Locale::En, ["removed", "removed"]), (Locale::Ja, ["今は", "保存先が応答しません"])]
     {

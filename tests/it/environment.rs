@@ -151,7 +151,7 @@ impl Tree {
 }
 
 #[test]
-fn a_build_is_told_on_stderr_and_only_if_there_is_one() {
+fn the_scripts_announce_a_build_on_stderr_only_when_they_build() {
     for (script, said) in [("run", "started --now\n"), ("talk", "started talk --now\n")] {
         let tree = Tree::new();
         let (output, _, stderr) = tree.run(script, "1");

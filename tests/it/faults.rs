@@ -285,7 +285,7 @@ async fn broken_packets_are_answered_with_their_code_in_the_sessions_language() 
 }
 
 #[tokio::test]
-async fn what_is_no_websocket_any_more_is_closed_with_its_code() {
+async fn a_broken_websocket_is_closed_with_its_code() {
     let gateway = Gateway::start().await;
     for (code, opcode, bytes) in [
         (1007, Data::Text, b"{\"a\":\"\xff\xfe\"}".to_vec()),

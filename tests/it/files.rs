@@ -57,7 +57,7 @@ async fn a_list_follows_the_project() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_the_list_is_told_so() {
+async fn a_client_that_has_the_current_list_is_told_so() {
     let gateway = Gateway::start().await;
     let mut front = Frontend::open(gateway.addr, None).await;
     upload(&mut front, "a.txt").await;
@@ -84,7 +84,7 @@ async fn a_client_that_has_the_list_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_change_that_its_time_and_number_do_not_show_is_told() {
+async fn a_change_with_the_same_time_and_count_is_noticed() {
     let gateway = Gateway::start().await;
     fs::write(gateway.project().join("a"), "x").unwrap();
     let mut front = Frontend::open(gateway.addr, None).await;

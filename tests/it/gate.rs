@@ -68,7 +68,7 @@ async fn another_session_cannot_answer() {
 }
 
 #[tokio::test]
-async fn nobody_answering_means_no_and_a_cancel_makes_it_void() {
+async fn no_answer_means_no_and_a_cancel_voids_the_question() {
     let gateway =
         Gateway::start_with(|config| config.limits.confirm = Duration::from_secs(1)).await;
     let mut front = Frontend::open(gateway.addr, None).await;
@@ -116,7 +116,7 @@ async fn a_frontend_without_a_dialog_is_asked_in_words() {
 }
 
 #[tokio::test]
-async fn always_is_for_this_session_only_and_everything_is_kept() {
+async fn an_always_answer_holds_for_one_session_and_every_decision_is_kept() {
     let home = Home::new();
     let process = Process::start(&home, "models = \"scripted\"\n");
     let mut front = Frontend::open(process.addr, None).await;

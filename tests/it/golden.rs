@@ -89,7 +89,7 @@ fn the_seeds_client_samples_are_understood() {
 }
 
 #[test]
-fn what_a_client_has_and_wants_to_follow_is_understood() {
+fn known_lists_watches_and_answers_are_understood() {
     let list = |kind, scope, newest: &str, count| Command::ListFiles {
         kind,
         scope,
@@ -171,7 +171,7 @@ fn the_seeds_server_samples_are_what_we_send() {
 }
 
 #[test]
-fn what_becomes_of_agents_work_is_understood() {
+fn choices_about_the_work_of_agents_are_understood() {
     let [one, two, _, four] = AgentSlot::ALL;
     let some: AgentSet = [one, two, four].into_iter().collect();
     let path = || Some("src/main.rs".to_owned());
@@ -398,7 +398,7 @@ fn check_golden(name: &str, dialect: &AicoreDialect, delivery: &Delivery) {
 }
 
 #[test]
-fn sound_is_told_with_its_generation_to_who_asks_for_it() {
+fn sound_has_its_generation_for_clients_with_playback() {
     let playing =
         |channel| dialect(channel).with(Features { playback: true, ..Features::default() });
     let generation = Generation(3);
@@ -427,7 +427,7 @@ fn sound_is_told_with_its_generation_to_who_asks_for_it() {
 }
 
 #[test]
-fn what_a_speaker_and_a_talk_key_say_is_understood() {
+fn playback_reports_and_the_talk_key_are_understood() {
     let ack = PlaybackAck {
         generation: Generation(3),
         samples: 24_000,

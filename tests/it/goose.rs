@@ -189,7 +189,7 @@ async fn approve(front: &mut Panes, pane: usize) -> Told {
 }
 
 #[tokio::test]
-async fn it_answers_and_writes_and_runs_what_is_approved() {
+async fn goose_answers_and_does_what_is_approved() {
     let shop = Workshop::new().await;
     let process = shop.open();
     let mut front = Panes::open(process.addr, None).await;
@@ -216,7 +216,7 @@ async fn it_answers_and_writes_and_runs_what_is_approved() {
 }
 
 #[tokio::test]
-async fn it_works_in_a_box() {
+async fn goose_works_in_a_box() {
     let shop = Workshop::new().await;
     let process = shop.open();
     let mut front = Panes::open(process.addr, None).await;
@@ -270,7 +270,7 @@ async fn what_is_refused_does_not_happen_and_the_model_is_told() {
 }
 
 #[tokio::test]
-async fn a_cancel_ends_it_while_it_speaks_and_while_it_waits() {
+async fn a_cancel_ends_goose_while_it_speaks_and_while_it_waits() {
     let shop = Workshop::new().await;
     let process = shop.open();
     let mut front = Panes::open(process.addr, None).await;
@@ -347,7 +347,7 @@ async fn a_conversation_survives_restarts_of_the_gateway() {
 }
 
 #[tokio::test]
-async fn four_work_at_once_each_in_its_place() {
+async fn four_goose_agents_work_at_once_each_in_its_own_place() {
     let shop = Workshop::new().await;
     let process = shop.open();
     let mut front = Panes::open(process.addr, None).await;

@@ -80,7 +80,7 @@ async fn socket_number_may_be_a_number_or_missing() {
 }
 
 #[tokio::test]
-async fn a_first_packet_that_is_none_is_answered_and_closed() {
+async fn a_malformed_first_packet_is_answered_and_closed() {
     let gateway = Gateway::start().await;
     for (message, code, error) in [
         (Message::text("hello"), 3502, "malformed"),

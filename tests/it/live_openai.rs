@@ -183,7 +183,7 @@ async fn a_picture_that_went_with_a_text_for_the_chat_is_not_shown_to_a_later_mo
 }
 
 #[tokio::test]
-async fn silence_that_the_user_wants_cuts_the_text() {
+async fn a_stop_by_the_user_cuts_the_transcript() {
     let vendor = Vendor::start().await;
     let row = vendor.row("openai_live");
     let gateway = Gateway::start_with(|config| config.add_live(vec![row]).unwrap()).await;
@@ -301,7 +301,7 @@ async fn refuse(listener: TcpListener) {
 }
 
 #[tokio::test]
-async fn a_session_whose_wishes_are_refused_takes_the_model_from_nobody() {
+async fn a_model_that_refuses_the_settings_of_one_session_serves_others() {
     let vendor = Vendor::start().await;
     let row = vendor.row("openai_live");
     let gateway = Gateway::start_with(|config| config.add_live(vec![row]).unwrap()).await;

@@ -106,7 +106,7 @@ async fn an_agent_that_cannot_go_on_says_so_and_the_new_conversation_is_kept() {
 }
 
 #[tokio::test]
-async fn who_only_wants_a_login_is_not_taken_to_have_forgotten() {
+async fn an_agent_that_wants_a_login_has_not_forgotten_its_conversation() {
     let home = Home::new();
     let process = Process::start(&home, &settings(", \"--load\""));
     let mut front = Panes::open(process.addr, None).await;

@@ -76,7 +76,7 @@ async fn what_the_box_hides_is_not_there_for_the_built_in_agent_either() {
 }
 
 #[tokio::test]
-async fn a_place_elsewhere_and_denied_patterns_hold_for_reading() {
+async fn reads_outside_the_project_or_of_denied_paths_are_refused() {
     let home = Home::new();
     let rules = home.data.path().join("rules.toml");
     let shipped = include_str!("../../config/policy.toml");

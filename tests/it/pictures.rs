@@ -99,7 +99,7 @@ fn crc(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn the_picture_of_this_test_is_one() {
+fn the_test_picture_can_be_decoded() {
     let png = blank_png(40);
     let decoded = image::load_from_memory(&png).unwrap();
     assert_eq!((decoded.width(), decoded.height()), (40, 40));

@@ -130,7 +130,7 @@ async fn text_of(pane: &mut Client, beginning: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_no_clear_answer_is_a_request_with_a_hint() {
+async fn an_unclear_answer_is_a_request_with_a_hint() {
     let gateway = Gateway::start().await;
     let mut front = Frontend::open(gateway.addr, None).await;
     front.type_in("1", "ask x").await;

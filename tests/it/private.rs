@@ -19,7 +19,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[tokio::test]
-async fn settings_and_keys_in_a_project_are_no_part_of_it() {
+async fn settings_and_keys_inside_a_project_are_hidden() {
     let home = Arc::new(Home::new());
     let project = home.project.path().canonicalize().unwrap();
     let file = project.join("kakehashi.toml");

@@ -52,7 +52,7 @@ async fn a_trusted_proxy_is_believed() {
 }
 
 #[tokio::test]
-async fn nobody_else_is() {
+async fn a_proxy_that_is_not_trusted_is_ignored() {
     let gateway = gateway("192.0.2.1").await;
     let host = format!("Host: {}\r\n", gateway.addr);
     let headers = format!("{host}{AS_CLIENT}");

@@ -56,7 +56,7 @@ async fn a_full_queue_refuses_and_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn cancel_stops_the_running_one_and_the_next_starts() {
+async fn a_cancel_stops_the_current_run_and_the_next_starts() {
     let gateway = Gateway::start().await;
     let mut front = Frontend::open(gateway.addr, None).await;
     front.type_in("1", "hello\nsleep 30").await;

@@ -201,7 +201,7 @@ fn is_whole(means: &Means) -> bool {
 }
 
 #[tokio::test]
-async fn what_is_the_gateways_and_the_operators_cannot_be_read() {
+async fn files_of_the_gateway_and_the_operator_cannot_be_read() {
     stopped(
         1,
         &[
@@ -299,7 +299,7 @@ async fn the_gateway_can_neither_be_reached_nor_touched() {
 }
 
 #[tokio::test]
-async fn there_is_no_way_out_by_namespaces_mounts_and_rings() {
+async fn namespaces_mounts_and_io_uring_are_no_way_out() {
     let call = |call: &str| {
         format!(
             "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nsay(str([{call}, ctypes.get_errno()]))"

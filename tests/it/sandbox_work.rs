@@ -480,7 +480,7 @@ told("user", lambda: ioprio(3, os.getuid()))
 "#;
 
 #[test]
-fn programs_schedule_themselves_and_nobody_outside() {
+fn programs_can_schedule_only_themselves() {
     const REFUSED: &str = "1";
     const NOBODY: &str = "3";
     let site = Site::new();
@@ -540,7 +540,7 @@ fn a_box_without_a_process_namespace_still_keeps_what_it_can() {
 }
 
 #[test]
-fn an_agent_takes_a_part_of_the_machine_only() {
+fn processes_and_open_files_of_an_agent_are_limited() {
     let site = Site::new();
     for means in boxes().into_iter().filter_map(Boxing::means) {
         let mut confinement = site.confinement(means.clone());

@@ -147,7 +147,7 @@ async fn a_cancel_closes_the_connection_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_daily_budget_ends_in_words() {
+async fn an_exhausted_daily_budget_is_answered_in_words() {
     let server = ModelServer::start([answer(&["one"])]).await;
     let models = vec![row(&server, "test")];
     let gateway = Gateway::start_with(|config| {
@@ -231,7 +231,7 @@ async fn a_cancelled_answer_counts_too() {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_says_so() {
+async fn an_answer_cut_off_by_its_token_limit_says_so() {
     let server = ModelServer::start([beginning().pieces(&ending("length")).end()]).await;
     let gateway = gateway(vec![row(&server, "test")]).await;
     let mut front = Frontend::open(gateway.addr, None).await;

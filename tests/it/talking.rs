@@ -171,7 +171,7 @@ async fn what_is_spoken_to_the_echo_is_played_and_both_sides_are_told() {
 }
 
 #[tokio::test]
-async fn it_speaks_the_language_of_its_flag_or_of_the_environment() {
+async fn talk_uses_the_language_of_its_flag_or_of_the_environment() {
     let gateway = Gateway::start().await;
     for (variable, flag, expected) in [
         ("ja_JP.UTF-8", None, "接続しました。セッション ws-"),
@@ -240,7 +240,7 @@ fn the_microphone_is_closed_while_the_speaker_is_heard_without_echo_cancellation
 }
 
 #[test]
-fn nobody_there_and_no_right_to_be_there_are_told_in_one_sentence() {
+fn a_missing_gateway_and_a_refused_login_are_told_in_one_sentence() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut talk = Talk::new(&noise(2_400));
     talk.start(free, "1", &[]);
@@ -272,7 +272,7 @@ fn the_token_of_this_machine_stays_on_it() {
 }
 
 #[test]
-fn without_a_sound_device_it_says_so_and_ends_with_three() {
+fn talk_without_a_sound_device_says_so_and_exits_with_3() {
     let talk = Talk::new(&[0]);
     let nothing = talk.path("asound.conf");
     std::fs::write(&nothing, "").unwrap();

@@ -202,7 +202,7 @@ async fn a_lost_socket_costs_no_sound_and_repeats_none() {
 }
 
 #[tokio::test]
-async fn a_key_frames_what_is_spoken() {
+async fn push_to_talk_frames_what_is_spoken() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut talk = Talk::new(&noise(12_000));
     talk.start(listener.local_addr().unwrap(), "0.5", &["--push-to-talk"]);
@@ -227,7 +227,7 @@ async fn a_key_frames_what_is_spoken() {
 }
 
 #[tokio::test]
-async fn a_gateway_that_knows_nothing_of_reports_gets_none() {
+async fn a_gateway_without_the_playback_feature_gets_no_reports() {
     let (talk, listener) = start(2).await;
     let mut line = Line::accept(&listener, "audio").await;
     // Half a second.

@@ -423,7 +423,7 @@ pub(crate) fn english_in(text: &str) -> Option<&str> {
     let runs = outside.flat_map(|part| part.split(|one: char| !one.is_ascii()));
     let mut said = runs.filter(|run| {
         let words: Vec<_> = run.split(' ').collect();
-        words.windows(2).any(|pair| pair.iter().all(|word| bare(word)))
+        words.windows(2).any(|pair| pair.iter().all(&bare))
     });
     said.next()
 }

@@ -257,7 +257,7 @@ async fn welcome(gateway: &Gateway, session: Option<&str>) -> (String, String) {
 }
 
 #[tokio::test]
-async fn the_welcome_says_when_nobody_real_speaks() {
+async fn the_welcome_says_when_only_the_scripted_model_speaks() {
     const HINT: &str = "[[live]]";
     let (told, _) = welcome(&Gateway::start().await, None).await;
     assert!(told.contains("Live: scripted") && told.contains(HINT), "{told}");

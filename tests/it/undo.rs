@@ -104,7 +104,7 @@ async fn backups_are_listed_with_what_they_are_on_the_channel_and_over_http() {
 }
 
 #[tokio::test]
-async fn what_is_no_backup_of_this_session_is_refused_and_changes_nothing() {
+async fn a_backup_of_another_session_is_refused_and_changes_nothing() {
     let mut scene = Scene::new().await;
     let first = scene.work(1, "write main.txt first").await;
     let run = first["実行番号"].as_u64().unwrap();
@@ -238,7 +238,7 @@ async fn what_a_check_leaves_behind_is_no_work_of_the_agent() {
 }
 
 #[tokio::test]
-async fn only_so_many_looks_at_once_and_the_next_is_refused() {
+async fn comparisons_diffs_and_lists_at_once_are_limited() {
     let mut scene = Scene::with(|config| check(config, "sleep 60")).await;
     scene.work(1, "write main.txt good").await;
     for _ in 0..4 {

@@ -125,7 +125,7 @@ async fn a_refused_call_without_an_end_is_told_as_refused() {
 }
 
 #[tokio::test]
-async fn a_history_is_neither_an_answer_nor_written_down() {
+async fn a_replayed_history_is_neither_shown_nor_audited() {
     let home = Home::new();
     let settings = format!(
         "language = \"en\"\n[[agents]]\nname = \"test\"\nkind = \"acp\"\n\
@@ -157,7 +157,7 @@ async fn a_call_that_does_not_wait_for_its_answer_is_ungated() {
 }
 
 #[tokio::test]
-async fn what_an_agent_has_told_is_judged_also_if_it_asks_with_less() {
+async fn a_call_is_judged_by_all_that_its_agent_has_told_about_it() {
     let home = Home::new();
     let process = gateway(&home, "");
     let mut front = Panes::open(process.addr, None).await;

@@ -144,7 +144,7 @@ async fn a_running_gateway_without_a_box_takes_no_second_user() {
 }
 
 #[test]
-fn two_at_once_do_not_undo_each_other() {
+fn two_user_commands_at_once_keep_both_changes() {
     let home = Home::new();
     std::fs::write(settings(&home), "").unwrap();
     std::thread::scope(|scope| {

@@ -183,7 +183,7 @@ async fn a_live_model_gives_work_to_an_agent_and_hears_how_it_ended() {
 }
 
 #[tokio::test]
-async fn what_a_live_model_gets_wrong_is_told_to_it() {
+async fn a_live_model_is_told_what_is_wrong_with_its_tool_call() {
     let gateway = Gateway::start().await;
     let mut front = Frontend::open(gateway.addr, None).await;
     for (text, why) in
@@ -284,7 +284,7 @@ async fn metric(gateway: &Gateway, name: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_microphone_is_counted_and_heard_all_the_same() {
+async fn bad_sound_of_a_microphone_is_counted_and_still_heard() {
     let gateway = Gateway::start().await;
     let mut front = Frontend::open(gateway.addr, None).await;
     let cut_off: Vec<i16> =
@@ -320,7 +320,7 @@ async fn what_is_wrong_with_a_microphone_is_counted_and_heard_all_the_same() {
 }
 
 #[tokio::test]
-async fn sound_that_is_none_is_refused_and_counted() {
+async fn malformed_sound_is_refused_and_counted() {
     let gateway = Gateway::start().await;
     let mut front = Frontend::open(gateway.addr, None).await;
     let mut odd = audio("audio/pcm;rate=24000", &[]);

@@ -40,7 +40,7 @@ async fn type_in(input: &mut Client, pane: &str, text: &str) {
 }
 
 #[tokio::test]
-async fn who_comes_to_a_channel_finds_its_agent_started() {
+async fn opening_a_channel_starts_its_agent() {
     for in_git in [true, false] {
         let home = Home::new();
         if in_git {
@@ -93,7 +93,7 @@ async fn an_agent_that_cannot_start_says_so_when_it_is_asked() {
 }
 
 #[tokio::test]
-async fn one_that_nobody_asks_ends_like_any_other() {
+async fn an_agent_started_early_and_never_asked_ends_when_idle() {
     let mark = "warm-rest-4712";
     let patience = Duration::from_secs(1);
     let gateway = Gateway::start_with(|config| resting(config, mark, patience)).await;
@@ -109,7 +109,7 @@ async fn one_that_nobody_asks_ends_like_any_other() {
 }
 
 #[tokio::test]
-async fn nobody_is_started_early_where_that_is_switched_off() {
+async fn without_agents_early_no_agent_is_started_before_its_first_request() {
     let home = Home::new();
     let mark = "warm-off-4714";
     let settings = format!("agents_early = false\n{}", settings(&["python3", AGENT, mark]));
@@ -127,7 +127,7 @@ async fn nobody_is_started_early_where_that_is_switched_off() {
 }
 
 #[tokio::test]
-async fn another_agent_that_is_chosen_is_started_too() {
+async fn a_newly_chosen_agent_is_started_early() {
     let mark = "warm-chosen-4713";
     let gateway = Gateway::start_with(|config| config.agents = vec![row(mark)]).await;
     let input = Client::open(gateway.addr, "input", None).await;
@@ -139,7 +139,7 @@ async fn another_agent_that_is_chosen_is_started_too() {
 }
 
 #[tokio::test]
-async fn where_nobody_looks_no_agent_is_started() {
+async fn an_agent_whose_channel_is_not_open_is_not_started() {
     let (mark, unseen) = ("warm-seen-4716", "warm-unseen-4717");
     let gateway = Gateway::start_with(|config| {
         config.supervisor = env!("CARGO_BIN_EXE_kakehashi").into();

@@ -40,7 +40,7 @@ fn called(server: &ModelServer) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_question_calls_it_once_and_says_little() {
+async fn a_question_calls_the_webhook_once_and_says_little() {
     let server = ModelServer::start([Reply::plain(204, "", "")]).await;
     let gateway = Gateway::start_with(calling(&server, Some(Some("a secret")))).await;
     let mut front = Panes::open(gateway.addr, None).await;
@@ -92,7 +92,7 @@ async fn a_server_that_never_answers_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_tried_again_and_nothing_else() {
+async fn temporary_errors_are_tried_again_and_other_answers_are_not() {
     let busy = Reply::plain(503, "", "");
     let server = ModelServer::start([busy, Reply::plain(200, "", "fine")]).await;
     let gateway = Gateway::start_with(calling(&server, None)).await;

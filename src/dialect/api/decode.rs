@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_is_refused() {
+    fn malformed_frames_are_refused() {
         for (frame, code) in [
             ("", "malformed"),
             ("{", "malformed"),

@@ -6,8 +6,8 @@ use crate::dialect::Frame;
 use crate::dialect::aicore::phrase;
 use crate::locale::Locale;
 use crate::message::{
-    Channel, Confirmed, Entry, Event, EventTime, KnownList, ListKind, Notice, RequestNo, Signal,
-    Speaker, StopReason,
+    Channel, Confirmed, Entry, Event, EventTime, Generation, KnownList, ListKind, Notice,
+    RequestNo, Signal, Speaker, StopReason,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -80,9 +80,7 @@ pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec
             return frames.push(Frame::Binary(chunk.pcm.clone()));
         }
         Signal::StopPlayback { generation, reason } => {
-            let generation = generation.map(|generation| generation.0);
-            let data = json!({"generation": generation, "reason": stop_reason(*reason)});
-            passing("stop_playback", Channel::Audio, data)
+            passing("stop_playback", Channel::Audio, stop(*generation, *reason))
         }
         Signal::TurnTimes(times) => passing("turn_times", Channel::Audio, data::turn_times(times)),
         Signal::Heartbeat { count, uptime_seconds } => {
@@ -126,14 +124,6 @@ pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec
     push(frames, &told);
 }
 
-fn stop_reason(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::UserSpeaks => "user_speaks",
-        StopReason::AnotherSocket => "another_connection",
-        StopReason::ModelLeaves => "model_leaves",
-    }
-}
-
 pub(super) fn error(code: &str, text: &str, request: Option<&RequestNo>) -> Value {
     let mut frame = json!({"type": "error", "code": code, "message": text});
     if let (Value::Object(frame), Some(request)) = (&mut frame, request) {
@@ -151,6 +141,15 @@ fn number(request: &RequestNo) -> Value {
         RequestNo::Number(number) => json!(number),
         RequestNo::Text(text) => json!(&**text),
     }
+}
+
+fn stop(generation: Option<Generation>, reason: StopReason) -> Value {
+    let reason = match reason {
+        StopReason::UserSpeaks => "user_speaks",
+        StopReason::AnotherSocket => "another_connection",
+        StopReason::ModelLeaves => "model_leaves",
+    };
+    json!({"generation": generation.map(|generation| generation.0), "reason": reason})
 }
 
 fn unchanged(kind: ListKind, list: &KnownList) -> Value {

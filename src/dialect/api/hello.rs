@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_and_what_a_client_can_do_are_read() {
+    fn cursor_and_features_are_read() {
         let text = format!(
             r#"{{"type":"hello","session":"ws-{}","after":7,"epoch":"00ff","features":["audio","playback"],"rate":16000,"language":"ja"}}"#,
             "0".repeat(32)

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_the_place_have_short_names_and_others_their_whole_one() {
+    fn paths_in_the_workplace_are_relative_and_others_absolute() {
         let change = |path: &str, too_large| FileDiff {
             path: path.into(),
             old: None,

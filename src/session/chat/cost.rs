@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_counts_and_else_what_was_said() {
+    fn reported_usage_counts_and_else_an_estimate_of_the_text() {
         check(&[said("123456"), told(500, 7), DONE], 507);
         check(&[said("123456"), DONE], 6);
         check(&[], 4);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_refused_pays_nothing_and_who_waited_in_vain_for_the_question() {
+    fn a_refused_turn_costs_nothing_and_a_timed_out_one_its_question() {
         let refused = ChatError::Server { status: 500, reason: String::new() };
         check(&[ChatOutput::Failed(refused)], 0);
         let silent = ChatError::Timeout { waited: Duration::from_secs(300) };

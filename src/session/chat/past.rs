@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_now_is_no_past_and_the_same_question_of_before_is() {
+    fn the_current_question_is_not_history_but_an_earlier_equal_one_is() {
         let said = vec![user("again"), user("b"), user("again")];
         assert_eq!(without(said, &["again".to_owned()]), [user("again"), user("b")]);
     }

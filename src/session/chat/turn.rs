@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_not_history() {
+    fn queued_texts_are_not_history() {
         let said = vec![user("a"), model("A"), user("b"), user("c"), model("B")];
         // `c` is asked now; `b` was answered while `c` waited.
         assert_eq!(without(said, "c"), [user("a"), model("A"), user("b"), model("B")]);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_go_along_and_the_user_speaks_first() {
+    fn the_newest_history_is_sent_and_begins_with_the_user() {
         let said = || vec![user("12345"), model("12345"), user("12345"), model("12345")];
         assert_eq!(fitting(said(), 100).len(), 4);
         assert_eq!(fitting(said(), 19), [user("12345"), model("12345")]);

@@ -156,7 +156,7 @@ mod tests {
 
     /// Source files are ASCII; tests/it/plain_answers.rs has the Japanese cases.
     #[test]
-    fn near_misses_are_answers() {
+    fn common_forms_of_yes_and_no_are_understood() {
         for text in ["yes", " Yes ", "YES!", "y", "Y.", "ok", "OK", "okay...", "sure", "go ahead"] {
             check(text, true, false, None);
         }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_clear_answer_is_none() {
+    fn unclear_words_are_no_answer() {
         for text in [
             "yes?",
             "ok\u{ff1f}",

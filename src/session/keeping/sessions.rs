@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_nobody_needs_grows_too_old() {
+    async fn only_unused_sessions_expire() {
         let home = tempfile::tempdir().unwrap();
         let registry = registry(&home);
         let ann = Principal::new("ann");

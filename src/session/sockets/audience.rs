@@ -454,7 +454,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_gets_an_empty_piece() {
+    fn empty_pieces_are_not_sent() {
         let (stream, plain) =
             (Features { stream: true, ..Features::default() }, Features::default());
         for (text, lines, expected) in

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_as_it_is_spoken_is_even() {
+    fn sound_at_the_pace_of_speech_is_even() {
         check((0..2_000).map(|n| 40 * n), &[]);
         // Delayed and then all at once, as networks do.
         check((0..2_000_u64).map(|n| (40 * n).next_multiple_of(240)), &[]);
