@@ -20,7 +20,7 @@ pub use agent_set::AgentSet;
 pub use backup::{BackupList, BackupNote, BackupReason, RestorePoint};
 pub use choice::{
     Branch, ChangeStatus, Check, Choice, ChoiceKind, Chosen, ChosenOutcome, ComparisonRow,
-    Conflict, DiffNote, FileChange, MOST_LEFT_OUT, Overlap, PlaceKind, RunSummary,
+    Conflict, DiffNote, FileChange, MOST_LEFT_OUT, Overlap, PlaceKind, RunSummary, WorkVersion,
 };
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
 pub use playback::{Generation, Interruption, PlaybackAck, TalkKey, TurnTimes};

@@ -14,7 +14,7 @@ use kakehashi::message::{
     ListedFile, Notice, Order, Overlap, PlaceKind, PlanStep, PlanStepState, PlaybackAck, Problem,
     Recorded, ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, RunSummary, Seq,
     SessionId, Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote, ToolState,
-    TurnTimes, Typed, Usage, WarningLevel, WatchTarget, WatchWish,
+    TurnTimes, Typed, Usage, WarningLevel, WatchTarget, WatchWish, WorkVersion,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -507,7 +507,12 @@ fn run_summary() -> RunSummary {
         more: false,
         overlaps: overlaps(),
         left_out: vec!["vendor/lib/".into()],
+        version: Some(version()),
     }
+}
+
+fn version() -> WorkVersion {
+    WorkVersion::new("3c59dc048e885024")
 }
 
 const BACKUP: &str = "ws-00000000000000000000000000000000-discard-1772134493000000";
@@ -536,6 +541,7 @@ fn diff_note(agent: AgentSlot) -> DiffNote {
         files: vec![change("src/main.rs")].into(),
         text: "--- a/src/main.rs\n+++ b/src/main.rs\n".into(),
         truncated: false,
+        version: version(),
     }
 }
 
@@ -560,6 +566,7 @@ fn every_packet_about_agents_has_its_golden_frame() {
         check: Some(Check { code: Some(0), output: "ok".into() }),
         overlaps: overlaps(),
         left_out: vec!["vendor/lib/".into()],
+        version: Some(version()),
         problem: None,
     };
     let rows: Vec<(&str, Channel, Delivery)> = vec![

@@ -199,6 +199,8 @@ pub(super) struct AcceptBody {
     pub(super) branch: Option<String>,
     #[serde(rename = "コメント", default)]
     pub(super) message: Option<String>,
+    #[serde(rename = "版", default)]
+    pub(super) version: Option<String>,
 }
 
 /// Content of `restore`.
@@ -347,6 +349,8 @@ pub(super) struct SummaryBody<'a> {
     pub(super) overlaps: Vec<OverlapRow<'a>>,
     #[serde(rename = "除外")]
     pub(super) left_out: &'a [String],
+    #[serde(rename = "版")]
+    pub(super) version: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -407,6 +411,8 @@ pub(super) struct ComparedRow<'a> {
     pub(super) overlaps: Vec<OverlapRow<'a>>,
     #[serde(rename = "除外")]
     pub(super) left_out: &'a [String],
+    #[serde(rename = "版")]
+    pub(super) version: Option<&'a str>,
     #[serde(rename = "理由")]
     pub(super) problem: Option<String>,
 }
@@ -429,6 +435,8 @@ pub(super) struct DiffBody<'a> {
     pub(super) text: &'a str,
     #[serde(rename = "省略")]
     pub(super) truncated: bool,
+    #[serde(rename = "版")]
+    pub(super) version: &'a str,
 }
 
 #[derive(Debug, Serialize)]
