@@ -39,7 +39,7 @@ pub use caller::{Caller, Callers};
 pub use channel::Channel;
 pub use choice::{
     Branch, ChangeStatus, Check, Choice, ChoiceKind, Chosen, ChosenOutcome, ComparisonRow,
-    Conflict, DiffNote, FileChange, MOST_LEFT_OUT, Overlap, PlaceKind, RunSummary,
+    Conflict, DiffNote, FileChange, MOST_LEFT_OUT, Overlap, PlaceKind, RunSummary, WorkVersion,
 };
 pub use command::{CancelScope, CheckWish, Command, ControlValue, Controls, Route};
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};

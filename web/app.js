@@ -18,6 +18,7 @@ import { createPane } from "./pane.js";
 import * as aicore from "./protocol/aicore.js";
 import { verdictKey } from "./questionline.js";
 import { agentsIn, createRecipients } from "./recipients.js";
+import { createSeen } from "./seen.js";
 import { openSession } from "./session.js";
 import { createSettings } from "./settings.js";
 import { createStatus } from "./status.js";
@@ -35,10 +36,11 @@ const FILE_CHANGES = new Set(["input_file", "output_file", "update_info", "accep
 const CHOSEN = new Set(["accept", "discard", "restore"]);
 const SPOKEN = new Set(["recognition_input", "recognition_output"]);
 const TITLE = document.title;
+const seen = createSeen();
 /** What can be done with an agent's work, wherever it is shown. */
 const choices = {
   diff: (agent) => diffView.open(agent),
-  accept: (agent) => session.send(aicore.accept(agent)),
+  accept: (agent) => session.send(aicore.accept(agent, null, seen.of(agent))),
   branch: (agent) => branch.open(agent),
   discard: (agent) => session.send(aicore.discard(agent)),
   restore: (agent, run) => session.send(aicore.restore(agent, run)),
@@ -67,6 +69,7 @@ const inbox = createInbox(find("#inbox"), {
 const compare = createCompare(find("#compare"), {
   ...choices,
   compare: (check) => session.send(aicore.compare(aicore.AGENTS, check), "compare"),
+  saw: seen.note,
 });
 const backups = createBackups(find("#backups"), {
   ...choices,
@@ -74,13 +77,16 @@ const backups = createBackups(find("#backups"), {
 });
 const diffView = createDiffView(find("#diff"), {
   ask: (agent, path) => session.send(aicore.showDiff(agent, path), "diff"),
+  saw: seen.note,
 });
 const settings = createSettings(find("#settings"), {
   offer: askOffer,
   change: (id, value) => ask(aicore.CHANGE_PATH, aicore.changeBody(session.id, id, value)),
   chosen: (models) => voice.configure(models),
 });
-const branch = createBranch(find("#branch"), (agent, chosen) => session.send(aicore.accept(agent, chosen)));
+const branch = createBranch(find("#branch"), (agent, chosen) =>
+  session.send(aicore.accept(agent, chosen, seen.of(agent))),
+);
 const recipients = createRecipients(find("#mode"), find("#some-agents"), (mode) => switches.setByUser("mode", mode));
 const panes = new Map([aicore.CHAT, ...aicore.AGENTS].map((channel) => [channel, openPane(channel)]));
 const files = createFiles(find("#files"), { ask: askFiles, counters });
@@ -259,6 +265,8 @@ function announce(words, socket) {
 function show(packet, socket) {
   if (FILE_CHANGES.has(packet.kind)) files.refreshSoon();
   if (CHOSEN.has(packet.kind)) [compare, backups].forEach((sheet) => sheet.chosen(packet));
+  if (CHOSEN.has(packet.kind) && packet.body.outcome === "done") seen.forget(packet.channel);
+  if (packet.kind === "result") seen.note(packet.channel, packet.body.version);
   if (packet.kind === "state") inbox.agentState(socket, packet.body.state);
   if (SPOKEN.has(packet.kind)) voice.caption(packet);
   const pane = panes.get(socket);

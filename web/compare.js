@@ -16,7 +16,7 @@ const OUTCOME_TEXTS = {
   interrupted: "outcomeInterrupted",
 };
 
-/** `actions` as for choices, and compare(check) to a request number. */
+/** `actions` as for choices, compare(check) to a request number, and saw(agent, version). */
 export function createCompare(dialog, actions) {
   const table = dialog.querySelector("tbody");
   const news = dialog.querySelector(".sheet-news");
@@ -62,6 +62,7 @@ export function createCompare(dialog, actions) {
       if (!sheet.isOpen) return;
       request = null;
       busy("empty");
+      body.rows.forEach((row) => actions.saw(row.agent, row.version));
       draw(body.rows);
     },
     /** The gateway cannot compare. */

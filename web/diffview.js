@@ -7,7 +7,7 @@ import { box, element, worded } from "./element.js";
 import { label } from "./language.js";
 import { createSheet } from "./sheet.js";
 
-/** `actions`: ask(agent, path) with null for everything, to a request number. */
+/** `actions`: ask(agent, path) with null for everything, to a request number; saw(agent, version). */
 export function createDiffView(dialog, actions) {
   const list = dialog.querySelector(".diff-files");
   const text = dialog.querySelector(".diff-text");
@@ -58,6 +58,7 @@ export function createDiffView(dialog, actions) {
       if (!sheet.isOpen || channel !== agent || body.path !== path) return;
       request = null;
       dialog.setAttribute("aria-busy", "false");
+      actions.saw(agent, body.version);
       if (path === null) drawFiles(body.files);
       drawText(body);
     },

@@ -63,6 +63,24 @@ pub struct RunSummary {
     pub overlaps: Vec<Overlap>,
     /// Paths in the agent's workplace that no result contains; see [`ChosenOutcome::Done`].
     pub left_out: Vec<String>,
+    /// The agent's whole work after the run. `None`: the run was in the shared project, or its summary was stored by an
+    /// earlier version.
+    pub version: Option<WorkVersion>,
+}
+
+/// Names one state of an agent's work: what the agent began with, and its files. An accept that carries it is refused if
+/// the work has changed since. Opaque to clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkVersion(Arc<str>);
+
+impl WorkVersion {
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,8 +93,9 @@ pub struct Overlap {
 /// What the user decides about an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
-    /// Merge the work into the project, or commit it to a new branch.
-    Accept(Option<Branch>),
+    /// Merge the work into the project, or commit it to a new branch. `version` is what the user has looked at; `None`
+    /// accepts whatever is there.
+    Accept { branch: Option<Branch>, version: Option<WorkVersion> },
     /// Reset the agent's workplace to the project.
     Discard,
     /// Restore the agent's workplace or the project to an earlier state, all of it or one file.
@@ -112,7 +131,7 @@ impl ChoiceKind {
 impl Choice {
     pub fn kind(&self) -> ChoiceKind {
         match self {
-            Self::Accept(_) => ChoiceKind::Accept,
+            Self::Accept { .. } => ChoiceKind::Accept,
             Self::Discard => ChoiceKind::Discard,
             Self::Restore { .. } => ChoiceKind::Restore,
         }
@@ -185,6 +204,8 @@ pub struct ComparisonRow {
     pub overlaps: Vec<Overlap>,
     /// Paths in the agent's workplace that no result contains.
     pub left_out: Vec<String>,
+    /// `None`: the agent works in the shared project.
+    pub version: Option<WorkVersion>,
     /// Why this agent cannot be compared.
     pub problem: Option<String>,
 }
@@ -229,4 +250,5 @@ pub struct DiffNote {
     pub text: String,
     /// The diff was cut off.
     pub truncated: bool,
+    pub version: WorkVersion,
 }

@@ -42,7 +42,8 @@ pub(super) fn wrapped(
     arguments.add([OsStr::new("--chdir"), directory.as_os_str(), OsStr::new("--")]);
     let mut bwrap = Command::new(program);
     bwrap.args(&arguments.list).arg(BINARY);
-    again(&mut bwrap, &inner(confinement, &plan, Way::Made)?, command)?;
+    let inner = inner(confinement, &plan, |path| plan.outside(path), Way::Made)?;
+    again(&mut bwrap, &inner, command)?;
     Ok(bwrap)
 }
 
@@ -73,10 +74,10 @@ impl Arguments {
 
     fn arrange(&mut self, plan: &Plan) -> Result<(), BoxError> {
         for (at, (path, change)) in plan.changes.iter().enumerate() {
-            let name = path.as_os_str();
+            let (name, outside) = (path.as_os_str(), plan.outside(path).as_os_str());
             match change {
-                Change::Show(Access::Write) => self.add([OsStr::new("--bind"), name, name]),
-                Change::Show(Access::Read) => self.add([OsStr::new("--ro-bind"), name, name]),
+                Change::Show(Access::Write) => self.add([OsStr::new("--bind"), outside, name]),
+                Change::Show(Access::Read) => self.add([OsStr::new("--ro-bind"), outside, name]),
                 Change::Fresh => self.add([OsStr::new("--tmpfs"), name]),
                 // What is in something empty is gone with it.
                 Change::Hide if is_emptied(path, &plan.changes[..at]) => (),

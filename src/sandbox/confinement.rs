@@ -18,6 +18,8 @@ pub struct Confinement {
     pub readable: Vec<PathBuf>,
     /// To be seen and not to be changed, although it is in something writable.
     pub protected: Vec<PathBuf>,
+    /// Directories of the agent that it sees and changes in the place of others. It cannot reach what is there outside.
+    pub stand_ins: Vec<StandIn>,
     /// Files and directories that are empty for it; many, and the same for all agents.
     #[serde(serialize_with = "tell", deserialize_with = "take")]
     pub hidden: Arc<[PathBuf]>,
@@ -29,6 +31,14 @@ pub struct Confinement {
     pub limits: Limits,
     /// TCP ports that it can neither reach nor take.
     pub closed_ports: Vec<u16>,
+}
+
+/// One directory in the place of another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StandIn {
+    pub directory: PathBuf,
+    /// Where the agent sees it.
+    pub place: PathBuf,
 }
 
 fn tell<S: Serializer>(shared: &Arc<[PathBuf]>, serializer: S) -> Result<S::Ok, S::Error> {

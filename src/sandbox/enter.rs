@@ -34,7 +34,7 @@ pub fn enter(
         Way::Own => {
             let plan = arrange(confinement, directory, Pids::Own)?;
             namespace::pass_on_rights()?;
-            let first = inner(confinement, &plan, Way::First)?;
+            let first = inner(confinement, &plan, |path| path, Way::First)?;
             return own_binary(&first, command).map(Next::Hold);
         }
         Way::SharedPids => {

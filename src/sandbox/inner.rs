@@ -21,19 +21,23 @@ pub(super) fn again(
     Ok(())
 }
 
-/// What is left to do within the view that the plan describes.
-pub(super) fn inner(
+/// What is left to do within the view that the plan describes. `found` says where this process finds what the next one
+/// has to see at a path.
+pub(super) fn inner<'a>(
     confinement: &Confinement,
-    plan: &Plan,
+    plan: &'a Plan,
+    found: impl Fn(&'a Path) -> &'a Path,
     way: fn(Vec<Seen>) -> Way,
 ) -> Result<Confinement, BoxError> {
     let shown = plan.changes.iter().filter(|(_, change)| matches!(change, Change::Show(_)));
-    let seen = shown.map(|(path, _)| seen(path)).collect::<Result<_, _>>()?;
+    let seen = shown.map(|(path, _)| Ok(Seen { path: path.clone(), ..seen(found(path))? }));
+    let seen = seen.collect::<Result<_, _>>()?;
     let mut inner = confinement.clone();
     inner.means.way = way(seen);
     inner.writable = plan.writable.clone();
     inner.hidden = Arc::new([]);
     (inner.secrets, inner.readable, inner.protected) = (Vec::new(), Vec::new(), Vec::new());
+    inner.stand_ins = Vec::new();
     Ok(inner)
 }
 

@@ -27,7 +27,7 @@ mod secret;
 #[cfg(target_os = "linux")]
 mod view;
 
-pub use confinement::{Confinement, Network};
+pub use confinement::{Confinement, Network, StandIn};
 #[cfg(target_os = "linux")]
 pub use enter::{Next, enter};
 pub use error::BoxError;

@@ -1,8 +1,8 @@
 //! What is to happen to the disk as it looks from within, path by path, whoever makes it so.
 
-use super::Confinement;
 use super::error::BoxError;
 use super::fresh::FRESH;
+use super::{Confinement, StandIn};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -38,14 +38,29 @@ pub(super) struct Plan {
     pub(super) writable: Vec<PathBuf>,
     /// From the outside in, so that each change happens within what the earlier ones have made.
     pub(super) changes: Vec<(PathBuf, Change)>,
+    stand_ins: Vec<StandIn>,
 }
 
 impl Plan {
     pub(super) fn new(confinement: &Confinement) -> Result<Self, BoxError> {
         check_secrets(&confinement.secrets)?;
-        let writable = real(&confinement.writable, confinement);
+        let stand_ins = confinement.stand_ins.clone();
+        for StandIn { directory, place } in &stand_ins {
+            // Unlike other paths these have to be there, and no link may be on the way: the agent must not get what is
+            // behind a place instead.
+            open_real(directory)?;
+            open_real(place)?;
+        }
+        let mut writable = real(&confinement.writable, confinement);
+        writable.extend(stand_ins.iter().map(|one| one.place.clone()));
         let changes = changes(confinement, &writable);
-        Ok(Self { writable, changes })
+        Ok(Self { writable, changes, stand_ins })
+    }
+
+    /// Where that is outside which the agent sees at this path.
+    pub(super) fn outside<'a>(&'a self, path: &'a Path) -> &'a Path {
+        let found = self.stand_ins.iter().find(|one| one.place == path);
+        found.map_or(path, |one| &one.directory)
     }
 }
 

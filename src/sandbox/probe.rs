@@ -100,6 +100,7 @@ impl Confinement {
             writable: Vec::new(),
             readable: Vec::new(),
             protected: Vec::new(),
+            stand_ins: Vec::new(),
             hidden: Arc::new([]),
             secrets: Vec::new(),
             network: Network::None,

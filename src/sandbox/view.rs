@@ -36,7 +36,7 @@ pub(super) fn arrange(plan: &Plan, pids: Pids) -> Result<(), BoxError> {
     let devices: Vec<_> = devices.map(|path| Ok((path, clone(path)?))).collect::<Result<_, _>>()?;
     // Before anything is closed, so that they stay as they are.
     let shown = plan.changes.iter().map(|(path, change)| match change {
-        Change::Show(_) => clone(path).map(Some),
+        Change::Show(_) => clone(plan.outside(path)).map(Some),
         Change::Hide | Change::Fresh => Ok(None),
     });
     let shown = shown.collect::<Result<Vec<_>, _>>()?;

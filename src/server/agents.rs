@@ -8,7 +8,7 @@ use super::language;
 use crate::message::{
     AgentSet, AgentSlot, BackupNote, BackupReason, Branch, CheckWish, Choice, Chosen,
     ChosenOutcome, ComparisonRow, Cost, FileChange, Overlap, Problem, RestorePoint, RunId,
-    SessionId,
+    SessionId, WorkVersion,
 };
 use crate::session::{ChoiceError, OpenError, SessionHandle};
 use axum::extract::rejection::PathRejection;
@@ -82,7 +82,10 @@ async fn diff(
     let note = session.diff(agent, path).await?;
     let files: Vec<Value> = note.files.iter().map(file).collect();
     let (text, truncated) = (&note.text, note.truncated);
-    Ok(fresh(&json!({"path": note.path, "files": files, "diff": text, "truncated": truncated})))
+    Ok(fresh(&json!({
+        "path": note.path, "files": files, "diff": text, "truncated": truncated,
+        "version": note.version.as_str(),
+    })))
 }
 
 async fn accept(
@@ -91,11 +94,13 @@ async fn accept(
     place: Place,
     order: Object,
 ) -> Result<Response, Refused> {
-    let (branch, message) = order.take(&["branch", "message"], |fields| {
-        Ok((fields.optional_text("branch")?, fields.optional_text("message")?))
+    let (branch, message, version) = order.take(&["branch", "message", "version"], |fields| {
+        let (branch, message) = (fields.optional_text("branch")?, fields.optional_text("message")?);
+        Ok((branch, message, fields.optional_text("version")?))
     })?;
     let branch = branch.map(|name| Branch { name, message });
-    choose(&state, &principal, place, Choice::Accept(branch)).await
+    let version = version.map(WorkVersion::new);
+    choose(&state, &principal, place, Choice::Accept { branch, version }).await
 }
 
 async fn discard(
@@ -198,7 +203,7 @@ fn row(row: &ComparisonRow) -> Value {
         "cost": row.usage.as_ref().and_then(|usage| usage.cost.as_ref()).map(cost),
         "check": check.map(|check| json!({"code": check.code, "output": check.output})),
         "overlaps": row.overlaps.iter().map(overlap).collect::<Value>(), "left_out": row.left_out,
-        "problem": row.problem,
+        "problem": row.problem, "version": row.version.as_ref().map(WorkVersion::as_str),
     })
 }
 

@@ -70,6 +70,7 @@ const FILES: &[(&str, &[u8])] = embedded![
     "result.js",
     "ring.js",
     "run.js",
+    "seen.js",
     "session.js",
     "settings.js",
     "sheet.js",

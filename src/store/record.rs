@@ -450,7 +450,7 @@ mod tests {
     use crate::message::{
         AgentSet, ChangeStatus, ChoiceKind, Chosen, ChosenOutcome, Conflict, Cost, FileChange,
         Overlap, PlaceKind, PlanStep, PlanStepState, RunOutcome, RunSummary, ToolNote, ToolState,
-        Usage,
+        Usage, WorkVersion,
     };
 
     #[track_caller]
@@ -607,6 +607,7 @@ mod tests {
                 more: true,
                 overlaps: vec![Overlap { path: "a".into(), agents: AgentSet::ALL }],
                 left_out: vec!["nested/".into()],
+                version: Some(WorkVersion::new("d1f3")),
             }));
         }
         for outcome in [

@@ -3,7 +3,7 @@
 use crate::message::{
     AgentSet, AgentSlot, ChangeStatus, ChoiceKind, Chosen, ChosenOutcome, Conflict, Cost, Event,
     FileChange, Overlap, PlaceKind, PlanStep, PlanStepState, RunId, RunOutcome, RunSummary,
-    ToolNote, ToolState, Usage,
+    ToolNote, ToolState, Usage, WorkVersion,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -148,6 +148,7 @@ pub(super) fn summary_body(summary: &RunSummary) -> Value {
         "usage": usage, "files": summary.files.iter().map(file_body).collect::<Value>(),
         "more": summary.more, "overlaps": summary.overlaps.iter().map(overlap).collect::<Value>(),
         "left_out": summary.left_out, "project": summary.project,
+        "version": summary.version.as_ref().map(WorkVersion::as_str),
     })
 }
 
@@ -177,6 +178,8 @@ struct SummaryBody {
     overlaps: Vec<OverlapBody>,
     #[serde(default)]
     left_out: Vec<String>,
+    #[serde(default)]
+    version: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -229,6 +232,7 @@ pub(super) fn read_summary(body: &str) -> Option<RunSummary> {
         more: body.more,
         overlaps: body.overlaps.into_iter().map(overlap).collect::<Option<_>>()?,
         left_out: body.left_out,
+        version: body.version.map(WorkVersion::new),
     })
 }
 

@@ -7,7 +7,8 @@ use super::merge::Merged;
 use super::objects::{Ids, Lender};
 use super::snapshot::Snapshot;
 use super::{Backup, Changes, CommitId, Conflict, GitError, Repository, TreeId, Worktree};
-use crate::message::BackupReason;
+use crate::message::{BackupReason, WorkVersion};
+use sha2::{Digest, Sha256};
 
 /// Where an accepted result goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,21 +42,36 @@ pub enum Accepted {
 }
 
 impl Worktree {
+    /// Names the state of the agent's work that `result` is of.
+    pub fn version(&self, result: &Snapshot) -> Result<WorkVersion, GitError> {
+        Ok(version(&self.base_kept()?.tree, &result.tree))
+    }
+
     /// Merges what the agent has changed since its base, all or nothing. Files that somebody else writes meanwhile end
     /// it with [`GitError::PlaceChanged`]. Once the project has the result, the worktree continues from the project's
     /// new state.
     pub fn accept(&self, target: &Target) -> Result<Accepted, GitError> {
+        self.accept_version(target, None)
+    }
+
+    /// [`Worktree::accept`], but only of what somebody has looked at: see [`Worktree::version`].
+    pub fn accept_version(
+        &self,
+        target: &Target,
+        seen: Option<&WorkVersion>,
+    ) -> Result<Accepted, GitError> {
         let _lock = self.repository().lock();
         match target {
-            Target::Project => self.accept_into_project(),
-            Target::Branch { name, message } => self.accept_as_branch(name, message),
+            Target::Project => self.accept_into_project(seen),
+            Target::Branch { name, message } => self.accept_as_branch(name, message, seen),
         }
     }
 
-    fn accept_into_project(&self) -> Result<Accepted, GitError> {
+    fn accept_into_project(&self, seen: Option<&WorkVersion>) -> Result<Accepted, GitError> {
         let repository = self.repository();
         let base = self.base_kept()?;
         let (result, own_index) = repository.snapshot_worktree(self, "worktree")?;
+        check(seen, &base.tree, &result.tree)?;
         let (project, index) = repository.snapshot_project("project")?;
         let merged = match repository.merge(&base.tree, &project.tree, &result.tree)? {
             Merged::Clean(tree) => tree,
@@ -90,13 +106,19 @@ impl Worktree {
         }
     }
 
-    fn accept_as_branch(&self, name: &str, message: &str) -> Result<Accepted, GitError> {
+    fn accept_as_branch(
+        &self,
+        name: &str,
+        message: &str,
+        seen: Option<&WorkVersion>,
+    ) -> Result<Accepted, GitError> {
         let repository = self.repository();
         repository.check_branch(name)?;
         let (head, ours) = repository.head()?.ok_or(GitError::NoCommit)?;
         repository.copy_tree(&ours)?;
         let base = self.base_kept()?;
         let (result, _) = repository.snapshot_worktree(self, "worktree")?;
+        check(seen, &base.tree, &result.tree)?;
         let merged = match repository.merge(&base.tree, &ours, &result.tree)? {
             Merged::Clean(tree) => tree,
             Merged::Conflicts(conflicts) => return Ok(Accepted::Conflicts(conflicts)),
@@ -111,6 +133,18 @@ impl Worktree {
         repository.make_branch(name, &commit, &ids)?;
         Ok(Accepted::Branch { commit, changes, left_out: result.left_out })
     }
+}
+
+fn check(seen: Option<&WorkVersion>, base: &TreeId, result: &TreeId) -> Result<(), GitError> {
+    let is_same = seen.is_none_or(|seen| *seen == version(base, result));
+    if is_same { Ok(()) } else { Err(GitError::ResultChanged) }
+}
+
+/// Names the work from `base` to `result`. An agent must not find two results with one name, so all 32 bytes count.
+fn version(base: &TreeId, result: &TreeId) -> WorkVersion {
+    let hash = Sha256::digest(format!("{base} {result}"));
+    let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    WorkVersion::new(digits)
 }
 
 impl Repository {

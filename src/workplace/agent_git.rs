@@ -1,13 +1,20 @@
-//! The `.git` of an agent's own copy, with refs, index, settings and objects that only the agent writes. It borrows the
-//! objects of its base and of the user's repository, which the agent cannot write. For us it is data: no call of ours
-//! uses it as a repository. It is repaired before every run and never read.
+//! The repository of an agent's own copy, which has two git directories:
+//!
+//! - `.git` in the copy, which only we write. It is for people who look into the copy with git, and shows all of the
+//!   agent's work as changes since the base. Nothing of the agent's is in it, so git runs nothing of the agent's there.
+//! - One in the data directory, which the agent sees as its `.git` in the sandbox. Its refs, index, settings and objects
+//!   are the agent's. An agent without a sandbox has only the first one.
+//!
+//! Both borrow the objects of the base and of the user's repository, which the agent cannot write. For us both are data:
+//! no call of ours uses them as a repository. They are repaired before every run and never read.
 
 use super::folder::Folder;
+use super::index::Index;
 use super::objects::{Ids, Lender};
 use super::private::{make_directory, replace};
 use super::removal::remove_tree;
 use super::{CommitId, GitError, Repository, TreeId};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -16,11 +23,16 @@ use std::path::{Path, PathBuf};
 const DOT_GIT: &str = ".git";
 /// File beside the lent objects that names the user's commit which the agent's HEAD needs, if any.
 const SHOWN: &str = "shown";
+/// Parts of a git directory by which other programs or other settings come into it. An agent without a sandbox may have
+/// put them into the copy's `.git`.
+const UNSAFE: [&str; 4] = ["hooks", "config.worktree", "worktrees", "modules"];
 
 #[derive(Debug, Clone)]
 pub(super) struct AgentGit {
     /// Top directory of the files.
     pub(super) top: PathBuf,
+    /// The git directory that the agent writes.
+    own: PathBuf,
     /// Objects of the base, in the data directory.
     lent: PathBuf,
     /// What earlier versions kept below the user's `.git/worktrees`.
@@ -31,7 +43,13 @@ impl AgentGit {
     pub(super) fn new(repository: &Repository, name: &str, top: &Path) -> Self {
         let folder = format!("kakehashi-{name}");
         let earlier = repository.user().map(|user| user.common.join("worktrees").join(folder));
-        Self { top: top.to_owned(), lent: repository.private().lent(name), earlier }
+        let (own, lent) = (repository.private().agent_git(name), repository.private().lent(name));
+        Self { top: top.to_owned(), own, lent, earlier }
+    }
+
+    /// The git directory that the agent writes, and the path at which the agent sees it.
+    pub(super) fn stand_in(&self) -> (PathBuf, PathBuf) {
+        (self.own.clone(), self.top.join(DOT_GIT))
     }
 
     /// Object directories that the agent has to be able to read.
@@ -47,15 +65,18 @@ impl AgentGit {
         repository: &Repository,
         base: &TreeId,
         now: &TreeId,
-        index: &Path,
+        index: &Index,
     ) -> Result<(), GitError> {
         let head = self.lend(repository, base, now)?;
         let doing = "making an agent's repository";
-        let index = fs::read(index).map_err(GitError::io(doing))?;
+        let entries = fs::read(index.path()).map_err(GitError::io(doing))?;
+        let for_people = index.without_submodules(&entries)?;
         let set = || {
-            let git = self.put_right(repository)?;
-            git.write("HEAD", format!("{head}\n").as_bytes())?;
-            git.write("index", &index)
+            for (git, index) in self.put_right(repository)?.iter().zip([&for_people, &entries]) {
+                git.write("HEAD", format!("{head}\n").as_bytes())?;
+                git.write("index", index)?;
+            }
+            Ok(())
         };
         set().map_err(GitError::io(doing))?;
         self.forget_earlier()
@@ -67,17 +88,17 @@ impl AgentGit {
     }
 
     pub(super) fn is_there(&self) -> bool {
-        self.git().is_ok()
+        self.both().is_ok()
     }
 
     /// Whether it can be repaired: HEAD and index are there, and the user's repository still has the commit that HEAD
     /// follows.
     pub(super) fn is_usable(&self, repository: &Repository) -> Result<bool, GitError> {
-        let has_parts = self.git().is_ok_and(|git| {
-            let is_file = |name: &str| {
+        let has_parts = self.both().is_ok_and(|both| {
+            let is_file = |git: &Folder, name: &str| {
                 git.stamp(Path::new(name)).is_ok_and(|stamp| stamp.is_some_and(|it| it.is_file()))
             };
-            is_file("HEAD") && is_file("index")
+            both.iter().all(|git| is_file(git, "HEAD") && is_file(git, "index"))
         });
         let Ok(shown) = fs::read_to_string(self.lent.join(SHOWN)) else { return Ok(false) };
         let needed: Ids = shown.split_whitespace().map(str::to_owned).collect();
@@ -88,7 +109,7 @@ impl AgentGit {
     }
 
     pub(super) fn remove(&self) -> Result<(), GitError> {
-        for path in [&self.top, &self.lent] {
+        for path in [&self.top, &self.own, &self.lent] {
             remove_tree(path).map_err(GitError::io("removing a worktree"))?;
         }
         self.forget_earlier()
@@ -128,18 +149,29 @@ impl AgentGit {
         Ok(head)
     }
 
-    /// Directories are opened one by one, so that no symlink of an agent leads anywhere else.
-    fn put_right(&self, repository: &Repository) -> io::Result<Folder> {
-        let git = Folder::open(&self.top)?.ensure(OsStr::new(DOT_GIT))?;
+    /// Directories are opened one by one, so that no symlink of an agent leads anywhere else. Returns the git directory
+    /// for people and the agent's own.
+    fn put_right(&self, repository: &Repository) -> io::Result<[Folder; 2]> {
+        let (top, name) = (Folder::open(&self.top)?, OsStr::new(DOT_GIT));
+        let (gits, own) = self.own_parent()?;
+        // Agents of earlier versions wrote into the copy's `.git`, and keep what they have there.
+        if gits.stamp(Path::new(&own))?.is_none() && top.child(name).is_ok() {
+            top.move_to(name, &gits, &own)?;
+        }
+        let both = [top.ensure(name)?, gits.ensure(&own)?];
+        for unsafe_part in UNSAFE {
+            both[0].clear(OsStr::new(unsafe_part))?;
+        }
+        for git in &both {
+            self.put_parts(repository, git)?;
+        }
+        Ok(both)
+    }
+
+    fn put_parts(&self, repository: &Repository, git: &Folder) -> io::Result<()> {
         let objects = git.ensure(OsStr::new("objects"))?;
         objects.ensure(OsStr::new("pack"))?;
-        let mut borrowed = Vec::new();
-        let users = repository.user().map(|user| user.objects());
-        for path in [Some(self.lent.clone()), users].into_iter().flatten() {
-            borrowed.extend_from_slice(path.as_os_str().as_bytes());
-            borrowed.push(b'\n');
-        }
-        put(&objects.ensure(OsStr::new("info"))?, "alternates", &borrowed)?;
+        put(&objects.ensure(OsStr::new("info"))?, "alternates", &self.alternates(repository))?;
         let refs = git.ensure(OsStr::new("refs"))?;
         for name in ["heads", "tags"] {
             refs.ensure(OsStr::new(name))?;
@@ -152,15 +184,31 @@ impl AgentGit {
         for name in ["index.lock", "HEAD.lock", "commondir"] {
             git.clear(OsStr::new(name))?;
         }
-        put(&git, "config", &repository.private().agent_config())?;
+        put(git, "config", &repository.private().agent_config())?;
         for name in ["HEAD", "index"] {
             git.clear_unless_file(OsStr::new(name))?;
         }
-        Ok(git)
+        Ok(())
     }
 
-    fn git(&self) -> io::Result<Folder> {
-        Folder::open(&self.top)?.child(OsStr::new(DOT_GIT))
+    fn alternates(&self, repository: &Repository) -> Vec<u8> {
+        let users = repository.user().map(|user| user.objects());
+        let both = [Some(self.lent.clone()), users].into_iter().flatten();
+        both.flat_map(|path| [path.as_os_str().as_bytes(), b"\n"].concat()).collect()
+    }
+
+    /// The directory that holds the agent's own git directory, and its name there.
+    fn own_parent(&self) -> io::Result<(Folder, OsString)> {
+        let (Some(parent), Some(name)) = (self.own.parent(), self.own.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        Ok((Folder::open(parent)?, name.to_owned()))
+    }
+
+    /// Both git directories, if they are there.
+    fn both(&self) -> io::Result<[Folder; 2]> {
+        let (gits, own) = self.own_parent()?;
+        Ok([Folder::open(&self.top)?.child(OsStr::new(DOT_GIT))?, gits.child(&own)?])
     }
 
     fn forget_earlier(&self) -> Result<(), GitError> {

@@ -58,6 +58,8 @@ pub enum GitError {
         "the project is in no git repository and too large for a copy ({files} files, {mib} MiB); run `git init` in it, name what is generated in .gitignore, or choose `shared`"
     )]
     TooLarge { files: usize, mib: u64 },
+    #[error("the result has changed since you looked; look again, then accept it")]
+    ResultChanged,
     #[error("the worktree is gone or not complete; the next run makes it anew")]
     WorktreeGone,
     /// Nothing was changed: what was written has been undone.

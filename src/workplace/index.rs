@@ -396,6 +396,24 @@ impl Index {
         self.try_look(|| self.git("update-index").args(options)).map(drop)
     }
 
+    /// The entries of this index with submodules skipped. Otherwise `git status` would look into the directory of a
+    /// submodule and use the settings of whatever repository an agent has made there.
+    pub(super) fn without_submodules(&self, entries: &[u8]) -> Result<Vec<u8>, GitError> {
+        // As the mode of a submodule is stored. Other bytes may look the same, which costs only a call.
+        if !entries.windows(4).any(|bytes| *bytes == [0, 0, 0xe0, 0]) {
+            return Ok(entries.to_vec());
+        }
+        let doing = "making an agent's repository";
+        let copy = Self::of_nothing(&self.repository, &self.top);
+        fs::write(&copy.path, entries).map_err(GitError::io(doing))?;
+        let listed = copy.git("ls-files").args(["-z", "--stage"]).read()?;
+        let submodules = listed.split(|byte| *byte == 0).filter(|line| line.starts_with(SUBMODULE));
+        let paths = submodules.filter_map(|line| line.splitn(2, |byte| *byte == b'\t').nth(1));
+        let paths: Vec<_> = paths.map(|path| OsString::from_vec(path.to_vec())).collect();
+        update(copy.git("update-index"), &["--skip-worktree"], &paths)?;
+        fs::read(&copy.path).map_err(GitError::io(doing))
+    }
+
     /// Removes the lock of a git process of ours that was killed. Nobody else uses this index.
     fn unlock(&self) {
         let _ = fs::remove_file(lock_path(&self.path));

@@ -82,6 +82,23 @@ impl GitLayouts {
     }
 }
 
+/// Moves repositories into `aside` that are on the way from the top of a copy down to the project in it. Git would find
+/// them before the copy's own. Other repositories in a copy are the agent's business.
+pub(super) fn clear_way(top: &Path, prefix: &Path, aside: &Path) {
+    for directory in prefix.ancestors().filter(|directory| !directory.as_os_str().is_empty()) {
+        let entries = fs::read_dir(top.join(directory)).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name());
+        for name in names.filter(|name| is_dot_git(name)) {
+            match move_out(top, &directory.join(name), aside) {
+                Ok(place) => {
+                    tracing::warn!(place = %place.display(), "a repository that an agent made around the project was moved out of its copy")
+                }
+                Err(err) => tracing::error!(%err, "a git directory that an agent made stays"),
+            }
+        }
+    }
+}
+
 /// Finds what git would take for a repository. Symlinks to directories are not followed, but one that is named `.git`
 /// counts.
 fn look(project: &Path, hidden: &[PathBuf]) -> BTreeSet<PathBuf> {

@@ -23,6 +23,12 @@ const BYTES: &[u8] = b"* -text -ident -filter !eol !working-tree-encoding\n";
 
 /// Directory in the data directory, with one directory in it for each repository.
 pub(super) const DIRECTORY: &str = "workplace";
+/// In the directory of a repository, with one git directory in it for each copy.
+pub(super) const AGENT_GITS: &str = "agent-git";
+/// In the same directory, what was moved out of each copy.
+pub(super) const ASIDE: &str = "aside";
+const PARTS: [&str; 8] =
+    ["git/objects/pack", "git/refs", "git/info", "index", "state", "lent", "moving", AGENT_GITS];
 const ONCE: &str = "once-";
 /// Prefix of directories with new files that are made in the project itself.
 pub(super) const STAGING: &str = ".kakehashi-new-";
@@ -50,8 +56,7 @@ impl Private {
         }
         let private = Self { root, owner: fingerprint(data.as_os_str()), format };
         let is_new = !private.root.exists();
-        for part in ["git/objects/pack", "git/refs", "git/info", "index", "state", "lent", "moving"]
-        {
+        for part in PARTS {
             make_directory(&private.root.join(part)).map_err(GitError::io("making a directory"))?;
         }
         private.write("git/HEAD", b"ref: refs/heads/none\n")?;
@@ -105,6 +110,16 @@ impl Private {
         self.root.join("lent").join(name)
     }
 
+    /// Git directory that one agent sees and writes in its sandbox, as the `.git` of its copy.
+    pub(super) fn agent_git(&self, name: &str) -> PathBuf {
+        self.root.join(AGENT_GITS).join(name)
+    }
+
+    /// Repositories that were moved out of one agent's copy.
+    pub(super) fn aside(&self, name: &str) -> PathBuf {
+        self.root.join(ASIDE).join(name)
+    }
+
     /// A new temporary directory for objects and files.
     pub(super) fn fresh_directory(&self) -> Result<PathBuf, GitError> {
         let path = self.root.join("moving").join(self.once());
@@ -151,7 +166,7 @@ impl Private {
         self.write("agent-config", (self.config("false", &settings) + QUIET).as_bytes())
     }
 
-    /// Configuration of an agent's repository at its start.
+    /// Configuration of a copy's repository, of both of its git directories.
     pub(super) fn agent_config(&self) -> Vec<u8> {
         fs::read(self.root.join("agent-config")).unwrap_or_default()
     }

@@ -6,6 +6,7 @@ use super::git::Git;
 use super::index::{Extent, Index, PROJECT as PROJECT_INDEX};
 use super::memory::{Look, Seen};
 use super::objects::Lender;
+use super::planted::clear_way;
 use super::refs::{Kept, commit_id};
 use super::{CommitId, GitError, Repository, TreeId, Worktree};
 use std::path::Path;
@@ -229,6 +230,7 @@ impl Repository {
         if !worktree.top().is_dir() {
             return Err(GitError::WorktreeGone);
         }
+        clear_way(worktree.top(), self.prefix(), &self.private().aside(&worktree.name()));
         let base = worktree.base_kept()?;
         let index = Index::of_worktree(self, &worktree.name(), worktree.top());
         let last = worktree.last_name();

@@ -1,6 +1,6 @@
 //! Removes what belongs to deleted sessions. Only paths that our own notes name are ever removed.
 
-use super::private::{DIRECTORY, remove_file};
+use super::private::{AGENT_GITS, ASIDE, DIRECTORY, remove_file};
 use super::refs::OURS;
 use super::removal::remove_tree;
 use super::worktree::noted_path;
@@ -75,6 +75,7 @@ impl Repository {
             git.remove()?;
         }
         let doing = "removing notes about a worktree";
+        remove_tree(&self.private().aside(name)).map_err(GitError::io(doing))?;
         for path in [self.private().index(name), self.private().state(name)] {
             remove_file(&path).map_err(GitError::io(doing))?;
         }
@@ -101,7 +102,9 @@ pub fn remove_leftovers(data: &Path, session: &SessionId) -> io::Result<()> {
                 if let Some(path) = noted_path(&fs::read(&state)?) {
                     remove_tree(&data.join(path))?;
                 }
-                remove_tree(&repository.join("lent").join(&name))?;
+                for part in ["lent", AGENT_GITS, ASIDE] {
+                    remove_tree(&repository.join(part).join(&name))?;
+                }
                 remove_file(&repository.join("index").join(&name))?;
                 remove_file(&state)?;
             }

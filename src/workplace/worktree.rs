@@ -207,6 +207,12 @@ impl Worktree {
         self.git.borrowed(&self.repository)
     }
 
+    /// The git directory that the agent writes, and the path at which it has to see it. What is there outside is for
+    /// people, and not for the agent to write.
+    pub fn git_stand_in(&self) -> (PathBuf, PathBuf) {
+        self.git.stand_in()
+    }
+
     /// The state of the project that the worktree started from.
     pub fn base(&self) -> Result<(CommitId, TreeId), GitError> {
         let kept = self.base_kept()?;
@@ -321,7 +327,7 @@ impl Worktree {
         let index = Index::of_worktree(&self.repository, &self.name(), &self.git.top);
         index.reset(Some(tree))?;
         index.git("checkout-index").args(["-a", "-u", "-f", "-q"]).read()?;
-        self.git.show(&self.repository, base, tree, index.path())?;
+        self.git.show(&self.repository, base, tree, &index)?;
         self.repository.include(&self.git.top)?;
         make_directory(&self.place()).map_err(GitError::io("making a worktree"))
     }
@@ -363,7 +369,7 @@ impl Worktree {
         let index = Index::of_nothing(&self.repository, &self.git.top);
         index.reset(Some(&base.tree))?;
         index.note(&[])?;
-        self.git.show(&self.repository, &base.tree, &base.tree, index.path())
+        self.git.show(&self.repository, &base.tree, &base.tree, &index)
     }
 
     /// Brings the worktree to the project's state. Ignored files stay unless they are in the way, so that nothing has
@@ -403,7 +409,7 @@ impl Worktree {
         let course = Course { index, from: now, to: &to.tree, extent, only: None };
         self.repository.bring(&course)?;
         self.repository.keep(&self.base_name(), &to.commit)?;
-        self.git.show(&self.repository, &to.tree, &to.tree, index.path())
+        self.git.show(&self.repository, &to.tree, &to.tree, index)
     }
 }
 

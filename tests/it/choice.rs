@@ -189,6 +189,44 @@ async fn results_are_compared_shown_and_one_of_them_is_kept() {
     scene.gateway.stop().await;
 }
 
+/// A program of the agent may still run when its work is looked at.
+#[tokio::test]
+async fn only_what_the_user_has_looked_at_is_accepted() {
+    let mut scene = Scene::new().await;
+    let told = scene.work(1, "write main.txt harmless\\n").await;
+    let copy = place_of_first(&scene);
+    let rows = scene.compare(json!({"検査": false})).await;
+    scene.send("diff", 1, json!({})).await;
+    let diff = scene.panes[0].until("diff").await;
+    let version = diff[BODY]["版"].clone();
+    assert!(version.is_string(), "{diff}");
+    assert_eq!((&told[BODY]["版"], &rows[0]["版"]), (&version, &version));
+    assert_eq!(rows[1]["版"], Value::Null);
+
+    std::fs::write(copy.join("main.txt"), "evil\n").unwrap();
+    scene.send("accept", 1, json!({"版": version})).await;
+    let refused = scene.front.input.until("error").await;
+    assert_eq!(refused[CODE], "no_choice");
+    assert!(says(&refused, "確認した後に結果が変わりました"), "{refused}");
+    let path = |what: &str| format!("/api/sessions/{}/agents/1/{what}", scene.front.session());
+    for body in [json!({"version": version}), json!({"version": version, "branch": "agent/one"})] {
+        let asked = post(&path("accept"), &body).local().header("accept-language", "en");
+        let refused = asked.send(scene.gateway.addr).await.json();
+        let error = refused["error"].as_str().unwrap().to_owned();
+        assert!(error.contains("the result has changed since you looked"), "{refused}");
+    }
+    assert_eq!(read(scene.project(), "main.txt"), "one\ntwo\nthree\n");
+
+    let seen = get(&path("diff")).local().send(scene.gateway.addr).await.json();
+    assert!(seen["diff"].as_str().unwrap().contains("+evil"), "{seen}");
+    let compared = get(&path("compare").replace("1/", "")).local().send(scene.gateway.addr).await;
+    assert_eq!(compared.json()["agents"][0]["version"], seen["version"]);
+    let accepted = scene.choose("accept", 1, json!({"版": seen["version"]})).await;
+    assert_eq!(accepted["結果"], "done");
+    assert_eq!(read(scene.project(), "main.txt"), "evil\n");
+    scene.gateway.stop().await;
+}
+
 #[tokio::test]
 async fn a_result_becomes_a_branch_or_goes_back_to_what_it_was() {
     let mut scene = Scene::new().await;

@@ -16,7 +16,7 @@ use kakehashi::message::{
     ListKind, ListRoots, ListScope, ListedFile, Notice, PlanStep, PlanStepState, PlaybackAck,
     Problem, Recorded, ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SessionId,
     Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote, ToolState, TurnTimes,
-    Typed, WatchTarget, WatchWish,
+    Typed, WatchTarget, WatchWish, WorkVersion,
 };
 use serde_json::Value;
 use std::path::PathBuf;

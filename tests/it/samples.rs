@@ -1,7 +1,7 @@
 //! One example of each thing that dialects write, for their golden frames.
 
 use bytes::Bytes;
-use kakehashi::message::{
+use kakehashi::message::{WorkVersion, 
     AgentSlot, BackupList, BackupNote, BackupReason, ChangeStatus, Channel, Check, ComparisonRow,
     ConfirmId, Confirmation, Cost, Delivery, DiffNote, Entry, Event, EventTime, FileChange,
     FileNote, Order, Overlap, PlaceKind, RunId, RunOutcome, RunSummary, Seq, ToolNote, ToolState,
@@ -66,6 +66,10 @@ pub(crate) fn usage() -> Usage {
     Usage { used: 12_000, size: 200_000, cost }
 }
 
+pub(crate) fn version() -> WorkVersion {
+    WorkVersion::new("3c59dc048e885024")
+}
+
 pub(crate) fn run_summary() -> RunSummary {
     RunSummary {
         run: RunId(3),
@@ -78,6 +82,7 @@ pub(crate) fn run_summary() -> RunSummary {
         more: false,
         overlaps: overlaps(),
         left_out: vec!["vendor/lib/".into()],
+        version: Some(version()),
     }
 }
 
@@ -107,6 +112,7 @@ pub(crate) fn diff_note(agent: AgentSlot) -> DiffNote {
         files: vec![change("src/main.rs")].into(),
         text: "--- a/src/main.rs\n+++ b/src/main.rs\n".into(),
         truncated: false,
+        version: version(),
     }
 }
 
@@ -125,6 +131,7 @@ pub(crate) fn comparison_row(agent: AgentSlot) -> ComparisonRow {
         check: Some(Check { code: Some(0), output: "ok".into() }),
         overlaps: overlaps(),
         left_out: vec!["vendor/lib/".into()],
+        version: Some(version()),
         problem: None,
     }
 }

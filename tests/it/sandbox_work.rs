@@ -183,6 +183,40 @@ async fn an_agent_with_a_copy_writes_nothing_of_the_users_repository_and_sees_no
     }
 }
 
+/// Everything in a git directory by which git starts other programs, in every place where git would look for it.
+const PLANT: &str = r#"
+T=$PWD/trap; printf '#!/bin/sh\ntouch %s/sprung\ncat\n' "$PWD" > trap; chmod +x trap
+config() { printf '[core]\nfsmonitor = %s\nhooksPath = %s\n[diff]\nexternal = %s\n[diff "x"]\ntextconv = %s\n' $T $PWD/hooks $T $T
+    printf '[filter "x"]\nclean = %s\nsmudge = %s\n[alias]\nlook = !%s\n' $T $T $T; }
+mkdir hooks; for hook in post-index-change pre-commit post-checkout reference-transaction; do cp trap hooks/$hook; done
+git init -q --bare elsewhere; git init -q nested; (cd nested; echo x > x; git add x; git commit -qm x); git add nested
+mv .git .old; rmdir .git; ln -sfT elsewhere .git; echo gitdir: elsewhere > .git; mkdir .GIT
+echo changed > main.txt; echo '* diff=x filter=x' > .gitattributes
+printf '[submodule "n"]\npath = nested\nignore = none\n' > .gitmodules
+config > elsewhere/config; config > nested/.git/config; config >> .git/config; config > .git/config.worktree
+cp -r hooks .git/; cp -r hooks elsewhere/; echo ../elsewhere > .git/commondir
+rm -f sprung; grep -q fsmonitor .git/config || exit 9
+"#;
+
+#[tokio::test]
+async fn whoever_looks_into_a_copy_with_git_runs_nothing_of_the_agents() {
+    let looks = ["status", "status --porcelain -uall", "diff", "diff HEAD", "log -p", "stash list"];
+    for state in boxes() {
+        let lab = Lab::new(state);
+        crate::choice::repository(&lab.project());
+        let said = lab.ask(2, &shell(&format!("{PLANT}pwd -P"))).await;
+        let copy = said.strip_prefix("0 ").unwrap_or_else(|| panic!("{state:?}: {said}"));
+        let copy = PathBuf::from(copy.lines().next().unwrap_or_default());
+        assert!(copy.join("trap").exists() && copy.join("nested/.git").exists(), "{said}");
+        let mut seen = String::new();
+        for look in looks {
+            seen += &crate::choice::git(&copy, look);
+            assert!(!copy.join("sprung").exists(), "{state:?}: git {look} has run the trap");
+        }
+        assert!(seen.contains("main.txt") && seen.contains("nested/"), "{seen}");
+    }
+}
+
 #[tokio::test]
 async fn commands_of_the_scripted_agent_are_boxed_too() {
     let boxed = boxes().into_iter().map(|state| (state, false));

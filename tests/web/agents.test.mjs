@@ -284,6 +284,8 @@ test("results are compared, a conflict is told with its files, and a discard ask
     await row.locator(".accept").click();
     await page.locator('#compare .chosen[data-outcome="conflict"] li', { hasText: "src/main.rs" }).waitFor();
     await page.locator('#agent2 .chosen[data-outcome="conflict"]').waitFor();
+    const [accepted] = tap.sent("accept");
+    assert.equal(accepted[KEYS.body][KEYS.version], golden("compare")[KEYS.rows][0][KEYS.version], "only what was seen");
     await row.locator(".discard").click();
     await page.waitForTimeout(450);
     await row.locator(".discard").click();

@@ -67,7 +67,9 @@ test("what the page says about agents is what the gateway reads", () => {
   assert.deepEqual(aicore.chatText("codeAll", "\u76f4\u3057\u3066"), wanted("code_all"));
   assert.deepEqual(aicore.compare(["1", "2", "4"], true), wanted("compare"));
   assert.deepEqual(aicore.showDiff("2", "src/main.rs"), wanted("diff"));
-  assert.deepEqual(aicore.accept("2", branch), wanted("accept"));
+  const { [KEYS.version]: version } = wanted("accept")[KEYS.body];
+  assert.deepEqual(aicore.accept("2", branch, version), wanted("accept"));
+  assert.deepEqual(aicore.accept("2", null, version)[KEYS.body], { [KEYS.version]: version });
   assert.deepEqual(aicore.discard("2"), wanted("discard"));
   const { [KEYS.body]: body, ...restored } = wanted("restore");
   assert.deepEqual(aicore.restore("2", 3), { ...restored, [KEYS.body]: { [KEYS.run]: body[KEYS.run] } });

@@ -44,11 +44,15 @@ export function showDiff(channel, path = null) {
   return path === null ? packet : { ...packet, [KEYS.body]: { [KEYS.path]: path } };
 }
 
-/** `branch` is { name, message } or null for the project's own files. */
-export function accept(channel, branch = null) {
+/**
+ * `branch` is { name, message } or null for the project's own files. `version` is what the user has seen; the gateway
+ * accepts nothing else.
+ */
+export function accept(channel, branch = null, version = null) {
   const packet = about(channel, "accept");
-  if (branch === null) return packet;
-  return { ...packet, [KEYS.body]: { [KEYS.branch]: branch.name, [KEYS.comment]: branch.message } };
+  const seen = version === null ? {} : { [KEYS.version]: version };
+  if (branch !== null) return { ...packet, [KEYS.body]: { [KEYS.branch]: branch.name, [KEYS.comment]: branch.message, ...seen } };
+  return version === null ? packet : { ...packet, [KEYS.body]: seen };
 }
 
 export function discard(channel) {
@@ -129,6 +133,7 @@ function result(body) {
     more: body[KEYS.more] === true,
     overlaps: listOf(body[KEYS.overlaps], overlap),
     leftOut: listOf(body[KEYS.leftOut], String),
+    version: body[KEYS.version] ?? null,
   };
 }
 
@@ -148,6 +153,7 @@ function comparison(row) {
     check: checkOf(row[KEYS.check]),
     overlaps: listOf(row[KEYS.overlaps], overlap),
     leftOut: listOf(row[KEYS.leftOut], String),
+    version: row[KEYS.version] ?? null,
     reason: row[KEYS.reason] ?? null,
   };
 }
@@ -163,6 +169,7 @@ function diff(body) {
     files: listOf(body[KEYS.changes], change),
     text: textOf(body[KEYS.diff]),
     truncated: body[KEYS.more] === true,
+    version: body[KEYS.version] ?? null,
   };
 }
 

@@ -68,6 +68,7 @@ export const KEYS = Object.freeze({
   more: "省略",
   overlaps: "重複",
   leftOut: "除外",
+  version: "版",
   rows: "比較",
   agent: "エージェント",
   workplace: "場所",

@@ -10,7 +10,7 @@ use crate::locale::Locale;
 use crate::message::{
     AgentState, BackupList, BackupNote, BackupReason, Channel, Check, Chosen, ChosenOutcome,
     ComparisonRow, Cost, DiffNote, FileChange, Overlap, PlaceKind, PlanStep, PlanStepState,
-    RunSummary, ToolNote, ToolState, Usage,
+    RunSummary, ToolNote, ToolState, Usage, WorkVersion,
 };
 use std::borrow::Cow;
 
@@ -75,6 +75,7 @@ pub(super) fn summary(summary: &RunSummary) -> SummaryBody<'_> {
         more: summary.more,
         overlaps: summary.overlaps.iter().map(overlap).collect(),
         left_out: &summary.left_out,
+        version: summary.version.as_ref().map(WorkVersion::as_str),
     }
 }
 
@@ -140,6 +141,7 @@ fn compared_row(locale: Locale, row: &ComparisonRow) -> ComparedRow<'_> {
         check: row.check.as_ref().map(|check| checked(locale, check)),
         overlaps: row.overlaps.iter().map(overlap).collect(),
         left_out: &row.left_out,
+        version: row.version.as_ref().map(WorkVersion::as_str),
         problem: row.problem.as_deref().map(|problem| locale.word(problem)),
     }
 }
@@ -150,6 +152,7 @@ pub(super) fn diff(note: &DiffNote) -> DiffBody<'_> {
         files: note.files.iter().map(change).collect(),
         text: &note.text,
         truncated: note.truncated,
+        version: note.version.as_str(),
     }
 }
 

@@ -6,6 +6,7 @@ use super::value;
 use super::wire::{self, CommandPacket, field};
 use crate::message::{
     AgentSet, AgentSlot, Branch, Channel, CheckWish, Choice, Command, RestorePoint, RunId,
+    WorkVersion,
 };
 
 /// Limit for names of branches and files and for commit messages, in bytes.
@@ -28,10 +29,11 @@ pub(super) fn read_diff(packet: &CommandPacket<'_>) -> Result<Command, DecodeErr
 
 pub(super) fn read_accept(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     let body: wire::AcceptBody =
-        optional_object(packet, "an object of a branch and a commit message")?;
+        optional_object(packet, "an object of a branch, a commit message and a version")?;
     let message = short(body.message)?;
     let branch = short(body.branch)?.map(|name| Branch { name, message });
-    Ok(Command::Choose { agent: agent(packet)?, choice: Choice::Accept(branch) })
+    let version = short(body.version)?.map(WorkVersion::new);
+    Ok(Command::Choose { agent: agent(packet)?, choice: Choice::Accept { branch, version } })
 }
 
 pub(super) fn read_discard(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {

@@ -6,6 +6,7 @@ use crate::message::{
     AgentReport, AgentSet, AgentSlot, BackupList, BackupNote, BackupReason, Check, Chosen,
     ChosenOutcome, ComparisonRow, Confirmation, Cost, DiffNote, FileChange, FileList, FileNote,
     ListKind, ListRoots, Overlap, PlanStep, ReportStage, RunSummary, ToolNote, TurnTimes, Usage,
+    WorkVersion,
 };
 use base64_simd::STANDARD;
 use serde_json::{Value, json};
@@ -47,6 +48,7 @@ pub(super) fn result(summary: &RunSummary) -> Value {
         "more": summary.more,
         "overlaps": overlaps(&summary.overlaps),
         "left_out": summary.left_out,
+        "version": summary.version.as_ref().map(WorkVersion::as_str),
     })
 }
 
@@ -103,6 +105,7 @@ pub(super) fn comparison(locale: Locale, rows: &[ComparisonRow]) -> Value {
             "seconds": row.seconds, "usage": row.usage.as_ref().map(usage), "files": row.files,
             "added": row.added, "removed": row.removed, "check": row.check.as_ref().map(check),
             "overlaps": overlaps(&row.overlaps), "left_out": row.left_out, "problem": problem,
+            "version": row.version.as_ref().map(WorkVersion::as_str),
         })
     };
     json!({"agents": rows.iter().map(row).collect::<Vec<_>>()})
@@ -111,7 +114,7 @@ pub(super) fn comparison(locale: Locale, rows: &[ComparisonRow]) -> Value {
 pub(super) fn diff(note: &DiffNote) -> Value {
     json!({
         "agent": name::agent(note.agent), "path": note.path, "files": changes(&note.files), "text": note.text,
-        "truncated": note.truncated,
+        "truncated": note.truncated, "version": note.version.as_str(),
     })
 }
 

@@ -7,7 +7,7 @@ use crate::dialect::{Fields, Refusal};
 use crate::message::{
     AgentSet, AgentSlot, Branch, CancelScope, Channel, CheckWish, Choice, Command, ConfirmId,
     Confirmed, Generation, Inbound, KnownList, ListKind, ListScope, PlaybackAck, Recorded,
-    RequestNo, RestorePoint, Route, RunId, SampleRate, TalkKey, Typed, WatchTarget, WatchWish,
+    RequestNo, RestorePoint, Route, RunId, SampleRate, TalkKey, Typed, WatchTarget, WatchWish, WorkVersion,
 };
 use bytes::Bytes;
 use serde_json::Value;
@@ -217,7 +217,8 @@ fn accept(fields: &mut Fields) -> Result<Command, ApiError> {
     let message = fields.optional_text("comment")?;
     let branch = fields.optional_text("branch")?.filter(|name| !name.is_empty());
     let branch = branch.map(|name| Branch { name, message });
-    Ok(Command::Choose { agent: agent(fields)?, choice: Choice::Accept(branch) })
+    let version = fields.optional_text("version")?.map(WorkVersion::new);
+    Ok(Command::Choose { agent: agent(fields)?, choice: Choice::Accept { branch, version } })
 }
 
 fn restore(fields: &mut Fields) -> Result<Command, ApiError> {

@@ -23,7 +23,7 @@ impl Session {
     pub(super) fn plain_choice(&self, route: Route, text: &Typed) -> Option<PlainChoice> {
         let word = PlainWord::read(text.as_str())?;
         let choice = match (word.is_accept(), word.is_discard()) {
-            (true, false) => Choice::Accept(None),
+            (true, false) => Choice::Accept { branch: None, version: None },
             (false, true) => Choice::Discard,
             (true, true) | (false, false) => return None,
         };

@@ -7,7 +7,7 @@ use crate::message::{AgentSlot, Principal, SessionId};
 use crate::process::{self, AgentHome, Place};
 use crate::provider::agent::{self, Checker, Program};
 use crate::provider::row::{AgentKind, AgentRow, CommandFormat};
-use crate::sandbox::{self, Confinement, Means, Network};
+use crate::sandbox::{self, Confinement, Means, Network, StandIn};
 use crate::session::Env;
 use crate::session::actor::Session;
 use crate::store;
@@ -135,9 +135,13 @@ impl Quarters {
             }
         };
         let mut seen = vec![self.env.files.made_uploads(&self.principal)];
+        let mut stand_ins = Vec::new();
         if let Site::Worktree(worktree) = site {
             // The worktree's repository borrows objects from these directories.
             seen.extend(worktree.borrowed_objects());
+            // Whoever uses git in the worktree outside of the sandbox must not get the agent's settings.
+            let (directory, place) = worktree.git_stand_in();
+            stand_ins.push(StandIn { directory, place });
         }
         let own = ["token", store::FILE, "control.sock"].map(|name| config.data.join(name));
         let network = match row {
@@ -149,6 +153,7 @@ impl Quarters {
             writable,
             readable: named(row).chain(seen).collect(),
             protected,
+            stand_ins,
             hidden: Arc::clone(&self.env.hidden),
             secrets: config.private_files().into_iter().chain(own).collect(),
             network,

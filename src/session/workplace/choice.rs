@@ -147,6 +147,7 @@ impl Session {
             more: changed.more,
             overlaps,
             left_out: changed.left_out,
+            version: changed.version,
         };
         if is_told(&summary) {
             self.append(step, Channel::Agent(slot), Event::RunSummed(summary.clone()));
@@ -407,6 +408,7 @@ impl Session {
             check: None,
             overlaps: self.results.overlaps(slot, touched),
             left_out: Vec::new(),
+            version: None,
             problem: None,
         };
         Known { wish: self.wish(slot), row, own }

@@ -5,6 +5,7 @@ use super::restore;
 use super::site::{Site, SiteError, SiteWish, named};
 use crate::message::{
     Branch, Check, Choice, ChosenOutcome, ComparisonRow, Conflict, DiffNote, FileChange, PlaceKind,
+    WorkVersion,
 };
 use crate::provider::agent::Checker;
 use crate::session::run::spent::Spent;
@@ -41,11 +42,12 @@ async fn measured(
         let worktree = looking.worktree()?;
         let result = worktree.result()?;
         let changes = worktree.repository().changes(&worktree.base()?.1, &result.tree)?;
-        Ok::<_, SiteError>((worktree, changes, named(result.left_out)))
+        let version = worktree.version(&result)?;
+        Ok::<_, SiteError>((worktree, changes, version, named(result.left_out)))
     });
     let looked = looked.await;
     drop(turn);
-    let (worktree, changes, left_out) = match looked {
+    let (worktree, changes, version, left_out) = match looked {
         Ok(Ok(found)) => found,
         Ok(Err(SiteError::IsShared | SiteError::NoWork)) => return row,
         Ok(Err(err)) => return ComparisonRow { problem: Some(err.to_string()), ..row },
@@ -66,6 +68,7 @@ async fn measured(
         removed: lines(&changes.files, |file| file.removed),
         check,
         left_out,
+        version: Some(version),
         ..row
     }
 }
@@ -132,6 +135,7 @@ pub(super) async fn diff(wish: SiteWish, path: Option<String>) -> Result<DiffNot
             files: changes.files.into(),
             text: diff.text,
             truncated: diff.truncated,
+            version: worktree.version(&result)?,
         })
     })
     .await
@@ -167,7 +171,9 @@ pub(super) async fn choose(
     others: ProjectUse,
 ) -> Result<Carried, String> {
     blocking(wish, move |wish| match choice {
-        Choice::Accept(branch) => accept(&wish.worktree()?, branch).or_else(tried),
+        Choice::Accept { branch, version } => {
+            accept(&wish.worktree()?, branch, version.as_ref()).or_else(tried)
+        }
         Choice::Discard => discard(&wish.worktree()?).or_else(tried),
         Choice::Restore { point, path } => {
             restore::restore(wish, &point, path.as_deref(), others).or_else(tried)
@@ -215,7 +221,11 @@ fn discard(worktree: &Worktree) -> Result<Carried, SiteError> {
     Ok(carried.without(discarded.left_out))
 }
 
-fn accept(worktree: &Worktree, branch: Option<Branch>) -> Result<Carried, SiteError> {
+fn accept(
+    worktree: &Worktree,
+    branch: Option<Branch>,
+    version: Option<&WorkVersion>,
+) -> Result<Carried, SiteError> {
     let name = branch.as_ref().map(|branch| branch.name.clone());
     let into = match branch {
         None => Target::Project,
@@ -226,7 +236,7 @@ fn accept(worktree: &Worktree, branch: Option<Branch>) -> Result<Carried, SiteEr
         }
     };
     let untouched = |outcome| Carried { outcome, touched: PlaceKind::Worktree };
-    Ok(match worktree.accept(&into)? {
+    Ok(match worktree.accept_version(&into, version)? {
         Accepted::Project { changes, backup, left_out } => {
             done(PlaceKind::Shared, paths(changes), Some(backup.name)).without(left_out)
         }
@@ -305,6 +315,7 @@ mod tests {
             files: Vec::new().into(),
             text: text.to_owned(),
             truncated: false,
+            version: WorkVersion::new("v"),
         };
         assert_eq!(shortened(diff("one\ntwo\n"), 20), diff("one\ntwo\n"));
         let short = shortened(diff("one\ntwo\nthree\n"), 10);

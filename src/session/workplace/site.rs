@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::files::{FileError, Files, Snapshot};
 use crate::message::{
     AgentSlot, ChangeStatus, FileChange, MOST_LEFT_OUT, PlaceKind, RunId, SessionId,
-    SessionSettings, WorkplaceChoice,
+    SessionSettings, WorkVersion, WorkplaceChoice,
 };
 use crate::session::Env;
 use crate::workplace::{
@@ -79,6 +79,8 @@ pub(in crate::session) struct Changed {
     pub(super) more: bool,
     /// Files in the agent's own workplace that cannot become part of its result.
     pub(super) left_out: Vec<String>,
+    /// The agent's whole work in its own workplace.
+    pub(super) version: Option<WorkVersion>,
 }
 
 /// Why there is no workplace, or nothing to choose from.
@@ -332,8 +334,9 @@ impl Before {
     fn in_worktree(&self, worktree: &Worktree, before: &TreeId) -> Result<Changed, GitError> {
         let after = worktree.result()?;
         let changes = worktree.repository().changes(before, &after.tree)?;
+        let version = Some(worktree.version(&after)?);
         let (more, left_out) = (changes.is_cut(), named(after.left_out));
-        Ok(Changed { files: changes.files, more, left_out })
+        Ok(Changed { files: changes.files, more, left_out, version })
     }
 
     /// Git counts lines. The survey adds changed files that git ignores.
@@ -347,7 +350,7 @@ impl Before {
         let changes = repository.changes(before, &after.tree)?;
         let more = changes.is_cut();
         // Nothing is left out: work in the shared project is there already, whether git tracks it or not.
-        let mut changed = Changed { files: changes.files, more, left_out: Vec::new() };
+        let mut changed = Changed { files: changes.files, more, ..Changed::default() };
         for file in self.in_project(survey).files {
             let is_told = |told: &FileChange| {
                 told.path == file.path || told.old_path.as_ref() == Some(&file.path)
@@ -372,7 +375,7 @@ impl Before {
             removed: None,
         };
         let files = before.changes_until(after).into_iter().map(change).collect();
-        Changed { files, more: false, left_out: Vec::new() }
+        Changed { files, ..Changed::default() }
     }
 }
 

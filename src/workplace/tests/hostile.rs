@@ -158,9 +158,16 @@ fn a_submodule_of_the_user_is_left_as_it_is() {
 
 #[test]
 fn links_in_the_agents_own_folder_are_not_written_through() {
-    let fixture = Fixture::new();
-    let worktree = fixture.ensure(1);
-    let own = worktree.top().join(".git");
+    for own in [0, 1] {
+        let fixture = Fixture::new();
+        let worktree = fixture.ensure(1);
+        let (boxed, plain) = worktree.git_stand_in();
+        assert_eq!(plain, worktree.top().join(".git"));
+        check_links(&fixture, &worktree, &[plain, boxed][own]);
+    }
+}
+
+fn check_links(fixture: &Fixture, worktree: &Worktree, own: &Path) {
     let victim = fixture.dir.path().join("victim");
     fs::write(&victim, "precious").unwrap();
     let outside = fixture.dir.path().join("outside");
@@ -188,8 +195,8 @@ fn links_in_the_agents_own_folder_are_not_written_through() {
         check();
     }
     for whole in [&victim, &outside] {
-        fs::remove_dir_all(&own).or_else(|_| fs::remove_file(&own)).unwrap();
-        symlink(whole, &own).unwrap();
+        fs::remove_dir_all(own).or_else(|_| fs::remove_file(own)).unwrap();
+        symlink(whole, own).unwrap();
         check();
     }
 }
@@ -484,4 +491,71 @@ fn a_copy_that_is_too_deep_for_any_path_is_removed() {
     assert!(!worktree.top().join(".git/index.lock").exists());
     fixture.repository().remove_session(&session()).unwrap();
     assert!(!worktree.top().exists());
+}
+
+/// The agent's own git directory is another one in its sandbox.
+#[test]
+fn what_an_earlier_version_let_agents_write_becomes_their_own() {
+    let fixture = Fixture::new();
+    let trap = Trap::new(&fixture);
+    let worktree = fixture.ensure(1);
+    let (own, plain) = worktree.git_stand_in();
+    fs::remove_dir_all(&own).unwrap();
+    fs::write(plain.join("config"), trap.config()).unwrap();
+    fs::write(plain.join("config.worktree"), trap.config()).unwrap();
+    trap.plant_hooks(&plain.join("hooks"));
+    fs::write(plain.join("refs/heads/idea"), git(&fixture.top(), &["rev-parse", "HEAD"])).unwrap();
+    assert!(fixture.ensure(1).is_fresh());
+    assert!(own.join("refs/heads/idea").exists() && own.join("hooks").exists());
+    assert!(!plain.join("refs/heads/idea").exists() && !plain.join("hooks").exists());
+    look_around(worktree.top());
+    trap.check();
+}
+
+/// As a person does it who wants to know what the agent is doing.
+fn look_around(at: &Path) {
+    for args in ["status", "status --porcelain -uall", "diff", "diff HEAD", "log -p", "branch -a"] {
+        let _ = try_git(at, &args.split(' ').collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_submodule_that_an_agent_fills_is_not_looked_into() {
+    let library = Fixture::new();
+    let fixture = Fixture::new();
+    let trap = Trap::new(&fixture);
+    fixture.git(&["submodule", "add", "-q", library.top().to_str().unwrap(), "lib"]);
+    fixture.commit("with a submodule");
+    let worktree = fixture.ensure(1);
+    let lib = worktree.top().join("lib");
+    git(&lib, &["init", "-q"]);
+    write(&lib, "x", "1\n");
+    git(&lib, &["add", "-A"]);
+    git(&lib, &["commit", "-q", "-m", "x"]);
+    write(worktree.top(), ".gitmodules", "[submodule \"x\"]\n\tpath = lib\n\tignore = none\n");
+    fs::write(lib.join(".git/config"), trap.config()).unwrap();
+    look_around(worktree.top());
+    trap.check();
+    assert_eq!(git(worktree.top(), &["status", "--porcelain"]), " M .gitmodules\n");
+}
+
+#[test]
+fn a_repository_between_the_copy_and_the_project_in_it_is_moved_out() {
+    let fixture = Fixture::new();
+    let trap = Trap::new(&fixture);
+    let project = fixture.top().join("src/deep");
+    let repository = Repository::discover(&project, &fixture.data()).unwrap().unwrap();
+    let slot = AgentSlot::new(1).unwrap();
+    let worktree = repository.ensure(&session(), slot, &fixture.path(1)).unwrap();
+    for planted in ["src", "src/deep"] {
+        let planted = worktree.top().join(planted);
+        git(&planted, &["init", "-q"]);
+        fs::write(planted.join(".git/config"), trap.config()).unwrap();
+    }
+    write(&worktree.place(), "new", "x\n");
+    assert_eq!(told(&worktree.changes().unwrap()), ["A new +1 -0"]);
+    look_around(&worktree.place());
+    trap.check();
+    repository.remove_session(&session()).unwrap();
+    assert_eq!(fs::read_dir(repository.private().root().join("aside")).unwrap().count(), 0);
 }

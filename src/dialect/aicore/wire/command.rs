@@ -89,6 +89,8 @@ pub(crate) struct AcceptBody {
     pub(crate) branch: Option<String>,
     #[serde(rename = "コメント", default)]
     pub(crate) message: Option<String>,
+    #[serde(rename = "版", default)]
+    pub(crate) version: Option<String>,
 }
 
 /// Content of `restore`.

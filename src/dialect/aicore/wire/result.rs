@@ -24,6 +24,8 @@ pub(crate) struct SummaryBody<'a> {
     pub(crate) overlaps: Vec<OverlapRow<'a>>,
     #[serde(rename = "除外")]
     pub(crate) left_out: &'a [String],
+    #[serde(rename = "版")]
+    pub(crate) version: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -84,6 +86,8 @@ pub(crate) struct ComparedRow<'a> {
     pub(crate) overlaps: Vec<OverlapRow<'a>>,
     #[serde(rename = "除外")]
     pub(crate) left_out: &'a [String],
+    #[serde(rename = "版")]
+    pub(crate) version: Option<&'a str>,
     #[serde(rename = "理由")]
     pub(crate) problem: Option<String>,
 }
@@ -106,6 +110,8 @@ pub(crate) struct DiffBody<'a> {
     pub(crate) text: &'a str,
     #[serde(rename = "省略")]
     pub(crate) truncated: bool,
+    #[serde(rename = "版")]
+    pub(crate) version: &'a str,
 }
 
 #[derive(Debug, Serialize)]
