@@ -3,7 +3,7 @@
 
 use crate::samples::{
     BACKUP, backups, comparison_row, confirmation, diff_note, file_note, logged, run_summary,
-    tool_note, usage,
+    tool_note, usage, version,
 };
 use bytes::Bytes;
 use kakehashi::dialect::aicore::{AicoreDialect, UNSTATED_RATE};
@@ -16,7 +16,7 @@ use kakehashi::message::{
     ListKind, ListRoots, ListScope, ListedFile, Notice, PlanStep, PlanStepState, PlaybackAck,
     Problem, Recorded, ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SessionId,
     Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote, ToolState, TurnTimes,
-    Typed, WatchTarget, WatchWish, WorkVersion,
+    Typed, WatchTarget, WatchWish,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -183,7 +183,8 @@ fn choices_about_the_work_of_agents_are_understood() {
     check_sent("client_diff", Channel::Input, Command::ShowDiff { agent: two, path: path() });
     let choose = |choice| Command::Choose { agent: two, choice };
     let (name, message) = ("agent/fix".to_owned(), Some("Fix the parser".to_owned()));
-    let accept = Choice::Accept(Some(Branch { name, message }));
+    let accept =
+        Choice::Accept { branch: Some(Branch { name, message }), version: Some(version()) };
     check_sent("client_accept", Channel::Input, choose(accept));
     check_sent("client_discard", Channel::Input, choose(Choice::Discard));
     let point = RestorePoint::Before(RunId(3));

@@ -4,7 +4,7 @@
 use crate::docs::files_below;
 use crate::samples::{
     BACKUP, backups, comparison_row, confirmation, diff_note, file_note, logged, run_summary,
-    tool_note, usage,
+    tool_note, usage, version,
 };
 use bytes::Bytes;
 use kakehashi::dialect::api::{
@@ -216,8 +216,11 @@ fn commands() -> Vec<(&'static str, Inbound)> {
         ("compare_some", Command::Compare { agents: both, check: CheckWish::Skip }),
         ("diff", Command::ShowDiff { agent: AGENT, path: None }),
         ("diff_path", Command::ShowDiff { agent: AGENT, path: path() }),
-        ("accept", choose(Choice::Accept(None))),
-        ("accept_branch", choose(Choice::Accept(Some(Branch { name, message })))),
+        ("accept", choose(Choice::Accept { branch: None, version: Some(version()) })),
+        (
+            "accept_branch",
+            choose(Choice::Accept { branch: Some(Branch { name, message }), version: None }),
+        ),
         ("discard", choose(Choice::Discard)),
         ("restore_run", restore(RestorePoint::Before(RunId(7)), path())),
         ("restore_snapshot", restore(RestorePoint::Named(BACKUP.to_owned()), None)),

@@ -1,11 +1,11 @@
 //! One example of each thing that dialects write, for their golden frames.
 
 use bytes::Bytes;
-use kakehashi::message::{WorkVersion, 
+use kakehashi::message::{
     AgentSlot, BackupList, BackupNote, BackupReason, ChangeStatus, Channel, Check, ComparisonRow,
     ConfirmId, Confirmation, Cost, Delivery, DiffNote, Entry, Event, EventTime, FileChange,
     FileNote, Order, Overlap, PlaceKind, RunId, RunOutcome, RunSummary, Seq, ToolNote, ToolState,
-    Usage, WarningLevel,
+    Usage, WarningLevel, WorkVersion,
 };
 use std::sync::Arc;
 

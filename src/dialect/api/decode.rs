@@ -7,7 +7,8 @@ use crate::dialect::{Fields, Refusal};
 use crate::message::{
     AgentSet, AgentSlot, Branch, CancelScope, Channel, CheckWish, Choice, Command, ConfirmId,
     Confirmed, Generation, Inbound, KnownList, ListKind, ListScope, PlaybackAck, Recorded,
-    RequestNo, RestorePoint, Route, RunId, SampleRate, TalkKey, Typed, WatchTarget, WatchWish, WorkVersion,
+    RequestNo, RestorePoint, Route, RunId, SampleRate, TalkKey, Typed, WatchTarget, WatchWish,
+    WorkVersion,
 };
 use bytes::Bytes;
 use serde_json::Value;
