@@ -301,6 +301,7 @@ impl Session {
                     Effect::Publish(_)
                     | Effect::Pass(_)
                     | Effect::Ack { .. }
+                    | Effect::ShowSettings
                     | Effect::Settled(_) => self.apply(effect),
                     Effect::Show(_)
                     | Effect::Begin { .. }
@@ -328,6 +329,7 @@ impl Session {
             }
             // The one who waits for it may be gone.
             Effect::Settled(done) => drop(done.send(())),
+            Effect::ShowSettings => self.tell_settings(),
             Effect::Decide { slot, ask, decision } => {
                 self.lanes[slot].answer(ask, decision);
             }

@@ -11,6 +11,7 @@ mod activity;
 mod agreement;
 mod api;
 mod api_docs;
+mod api_settings;
 mod asyncapi;
 mod backups;
 mod bodies;

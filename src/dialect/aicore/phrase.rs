@@ -7,7 +7,7 @@ use crate::dialect::FrameError;
 use crate::locale::Locale;
 use crate::message::{
     AUTO, AgentSlot, Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice,
-    Problem, SetupHint, StopReason, SystemNotice, View, WorkplaceChoice,
+    Problem, SettingProblem, SetupHint, StopReason, SystemNotice, View, WorkplaceChoice,
 };
 
 /// Longest input shown together with a diff, in bytes.
@@ -205,6 +205,16 @@ pub(super) fn decode_error(locale: Locale, error: &DecodeError) -> String {
         DecodeError::BadBase64 { field } => say(&[("field", field)]),
         DecodeError::BadAudio(reason) => say(&[("reason", &locale.word(reason))]),
         DecodeError::NotAnObject | DecodeError::MissingKind | DecodeError::Binary => say(&[]),
+    }
+}
+
+pub(in crate::dialect) fn setting_problem(locale: Locale, problem: &SettingProblem) -> String {
+    let say = |values: &[(&str, &str)]| locale.say("setting", problem.code(), values);
+    match problem {
+        SettingProblem::NoEffect { value, only } => say(&[("value", value), ("only", only)]),
+        SettingProblem::UnknownModel { value, known } => say(&[("value", value), ("known", known)]),
+        SettingProblem::Unusable { reason } => say(&[("reason", reason)]),
+        SettingProblem::NotListed | SettingProblem::Busy => say(&[]),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Decodes frames of clients into commands. Each frame has a `type`. `request` is the client's own id for a command,
 //! which is then carried out once and acknowledged.
 
-use super::{ApiError, name};
+use super::{ApiError, name, settings};
 use crate::dialect::{Fields, Refusal};
 use crate::message::{
     AgentSet, AgentSlot, Branch, CancelScope, Channel, CheckWish, Choice, Command, ConfirmId,
@@ -55,6 +55,8 @@ fn command(fields: &mut Fields) -> Result<Command, ApiError> {
         "discard" => Ok(Command::Choose { agent: agent(fields)?, choice: Choice::Discard }),
         "restore" => restore(fields),
         "snapshots" => Ok(Command::ListBackups { agent: optional_agent(fields)? }),
+        "settings" => Ok(Command::ShowSettings),
+        "set" => settings::read(fields),
         "stop_playback" => Ok(Command::StopPlayback),
         "played" => played(fields),
         "talk_key" => talk_key(fields),

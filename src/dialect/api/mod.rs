@@ -7,6 +7,7 @@ mod encode;
 mod error;
 mod hello;
 mod name;
+mod settings;
 
 pub use error::ApiError;
 pub use hello::{Hello, SessionWish, read_hello};
