@@ -50,7 +50,7 @@ pub use file::{
 };
 pub use greeting::{Features, Greeting};
 pub use notice::{Notice, SystemNotice};
-pub use offer::{ModelOffer, Offered, OfferedModel, SetupHint};
+pub use offer::{ModelOffer, Offered, OfferedModel, SettingsNote, SetupHint};
 pub use order::{Epoch, EventTime, Order, Seq};
 pub use playback::{Generation, Interruption, PlaybackAck, TalkKey, TurnTimes};
 pub use problem::Problem;
@@ -58,7 +58,7 @@ pub use quote::{attached, fenced, one_line};
 pub use request::{ConnectionId, Inbound, RequestNo};
 pub use run::{Run, RunId, RunOrigin, RunOutcome};
 pub use session::{OriginalSession, OutsideId, Principal, SessionId, SessionName};
-pub use setting::{AUTO, Setting, SettingChange, SettingProblem};
+pub use setting::{AUTO, RefusedSetting, Setting, SettingChange, SettingProblem};
 pub use settings::{AgentSettings, AssistantName, SessionSettings, WorkplaceChoice};
 pub use signal::{Delivery, Signal, StopReason};
 pub use slots::{AgentSlot, Slots};

@@ -2,7 +2,7 @@
 
 use super::{
     AgentSet, AgentSlot, Channel, Choice, ConfirmId, Confirmed, KnownList, ListKind, ListScope,
-    PlaybackAck, Recorded, RunId, TalkKey, Typed, WatchTarget, WatchWish,
+    PlaybackAck, Recorded, RunId, SettingChange, TalkKey, Typed, WatchTarget, WatchWish,
 };
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -76,6 +76,10 @@ pub enum Command {
         agent: AgentSlot,
         choice: Choice,
     },
+    /// Show the settings of the session, and what can be chosen.
+    ShowSettings,
+    /// Change all of these settings or none.
+    ChangeSettings(Vec<SettingChange>),
     /// Start or stop sending file lists whenever they change.
     WatchFiles {
         target: WatchTarget,

@@ -1,5 +1,8 @@
 //! What a session can choose from, and how an operator adds to it.
 
+use super::SessionSettings;
+use std::sync::Arc;
+
 /// Models that can be chosen, in the order in which they are shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelOffer {
@@ -16,6 +19,14 @@ pub struct ModelOffer {
 pub struct Offered {
     pub name: String,
     pub models: Vec<(String, String)>,
+}
+
+/// The settings of a session, for a client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SettingsNote {
+    pub settings: Arc<SessionSettings>,
+    /// What can be chosen, if the client asked.
+    pub offer: Option<ModelOffer>,
 }
 
 /// How to set up other models than the ones that answer now.

@@ -102,6 +102,9 @@ impl SettingChange {
     }
 }
 
+/// A setting that cannot have the value that was asked for.
+pub type RefusedSetting = (Setting, SettingProblem);
+
 /// Why a change of a setting is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingProblem {

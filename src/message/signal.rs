@@ -2,7 +2,8 @@
 
 use super::{
     AgentSlot, AudioChunk, BackupList, Channel, ComparisonRow, DiffNote, Entry, Generation,
-    KnownList, ListKind, Problem, RequestNo, RunId, StateNote, SystemNotice, TurnTimes, Usage,
+    KnownList, ListKind, Problem, RefusedSetting, RequestNo, RunId, SettingsNote, StateNote,
+    SystemNotice, TurnTimes, Usage,
 };
 use std::sync::Arc;
 
@@ -58,6 +59,13 @@ pub enum Signal {
     },
     Diff(Arc<DiffNote>),
     Backups(Arc<BackupList>),
+    /// The settings of the session: the answer to a request, or a change.
+    Settings(Arc<SettingsNote>),
+    /// A change of settings was refused as a whole.
+    SettingsRefused {
+        refused: Arc<[RefusedSetting]>,
+        request: Option<RequestNo>,
+    },
     /// What an agent is doing now.
     State {
         agent: AgentSlot,

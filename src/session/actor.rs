@@ -303,6 +303,7 @@ impl Session {
                     Effect::Publish(_)
                     | Effect::Pass(_)
                     | Effect::Ack { .. }
+                    | Effect::ShowSettings
                     | Effect::Settled(_) => self.apply(effect),
                     Effect::Show(_)
                     | Effect::Begin { .. }
@@ -330,6 +331,7 @@ impl Session {
             }
             // The one who waits for it may be gone.
             Effect::Settled(done) => drop(done.send(())),
+            Effect::ShowSettings => self.tell_settings(),
             Effect::Decide { lane, ask, decision } => {
                 self.lanes[lane].answer(ask, decision);
             }

@@ -2,6 +2,8 @@
 //! Everything here may take as long as the disk does; the actor goes on meanwhile.
 
 use super::approval::judging::Case;
+use super::keeping::projects::Projects;
+use super::models;
 use super::workplace::choice::Inquirer;
 use super::workplace::inspect::Carried;
 use super::workplace::planted::RepositoryWatch;
@@ -11,7 +13,8 @@ use super::{Env, Submitted};
 use crate::files::{FileError, Files, Listed, SavedFile};
 use crate::message::{
     AgentSlot, BackupList, Channel, ChoiceKind, Chosen, ComparisonRow, ConnectionId, DiffNote,
-    FileList, FileNote, ListKind, ListScope, Principal, RequestNo, RunId,
+    FileList, FileNote, ListKind, ListScope, ModelOffer, Principal, RequestNo, RunId,
+    SettingChange,
 };
 use crate::store::{SessionKey, StoreError};
 use crate::workplace::SetAside;
@@ -158,11 +161,38 @@ pub(super) enum JobDone {
     },
     /// The gate's verdict on a call that took long to judge.
     Judged(Box<Case>),
+    /// What a session can choose from.
+    Offered {
+        asker: Asker,
+        offer: ModelOffer,
+    },
+    /// Files of a project that the session moves to, with all changes that were asked for.
+    ProjectOpened {
+        asker: Asker,
+        changes: Vec<SettingChange>,
+        files: Result<Files, String>,
+    },
     /// How many changed files are left in the own copy of an agent that works in the shared project now.
     Kept {
         agent: AgentSlot,
         files: usize,
     },
+}
+
+pub(super) async fn offer(env: Env, asker: Asker) -> JobDone {
+    env.config.found.refresh().await;
+    JobDone::Offered { asker, offer: models::offer(&env.config) }
+}
+
+pub(super) async fn open_project(
+    projects: Projects,
+    path: Option<String>,
+    asker: Asker,
+    changes: Vec<SettingChange>,
+) -> JobDone {
+    let opened = tokio::task::spawn_blocking(move || projects.open(path.as_deref())).await;
+    let files = opened.unwrap_or_else(|_| Err(FileError::Internal.to_string()));
+    JobDone::ProjectOpened { asker, changes, files }
 }
 
 pub(super) async fn look_up(

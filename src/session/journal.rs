@@ -47,6 +47,8 @@ pub(super) enum Effect {
     Call(Box<WebhookCall>),
     /// Wakes somebody who waits for this commit.
     Settled(oneshot::Sender<()>),
+    /// New settings are stored: clients are shown them.
+    ShowSettings,
     /// Something for the live model to read or look at.
     Show(LiveInput),
     /// The run is on disk: its provider may start.
@@ -67,6 +69,7 @@ impl Step {
             | Effect::Begin { .. }
             | Effect::Decide { .. }
             | Effect::Call(_)
+            | Effect::ShowSettings
             | Effect::Settled(_) => None,
         });
         entries.sum()

@@ -22,7 +22,7 @@ pub use keeping::archive::Archive;
 pub use keeping::erase::forget_agents;
 pub use keeping::library::{Handout, HandoutError, LibraryError, file_limits};
 pub use keeping::sessions::KeepingError;
-pub use keeping::settings::{Refusal, SettingsError};
+pub use keeping::settings::SettingsError;
 pub use registry::{OpenError, OutsideError, Registry, StartError};
 pub use sockets::audience::{Devices, Role};
 pub use sockets::reader::{Reader, ReaderEnd, Step};
@@ -45,6 +45,7 @@ use crate::provider::{chat as chat_model, live, webhook};
 use crate::store::{SessionKey, Store};
 use idle::IdleSessions;
 use keeping::erase::Doom;
+use keeping::projects::Projects;
 use keeping::settings::{NewSettings, Taken};
 use sockets::audience::{Lanes, LogLane};
 use sockets::reader::{Source, Start};
@@ -70,6 +71,8 @@ pub(crate) struct Env {
     pub(crate) config: Arc<Config>,
     pub(crate) store: Store,
     pub(crate) files: Files,
+    /// Files of all projects that a session can choose.
+    pub(crate) projects: Projects,
     pub(crate) metrics: Metrics,
     /// The queue for work on agents' workplaces.
     pub(crate) place_work: PlaceWork,
@@ -321,6 +324,7 @@ fn payload(command: &Command) -> usize {
         Command::SendText { text, .. } => text.as_str().len(),
         Command::RequestRun { text, .. } => text.len(),
         Command::SendAudio(sound) => sound.pcm.len(),
+        Command::ChangeSettings(changes) => changes.iter().map(|change| change.value().len()).sum(),
         Command::SaveControls(_)
         | Command::StopPlayback
         | Command::AckPlayback(_)
@@ -332,6 +336,7 @@ fn payload(command: &Command) -> usize {
         | Command::ListBackups { .. }
         | Command::Choose { .. }
         | Command::ListFiles { .. }
+        | Command::ShowSettings
         | Command::WatchFiles { .. } => 0,
     }
 }

@@ -4,7 +4,7 @@ use super::chat::turn;
 use super::language::Language;
 use super::{Env, Registry};
 use crate::assistant::{Asking, Coder, Said, Texts};
-use crate::config::{self, Models};
+use crate::config::{self, Config, Models};
 use crate::locale::Locale;
 use crate::message::{AUTO, AgentSlot, ModelOffer, Offered, Principal, SessionId, SessionSettings};
 use crate::process::{self, Launcher};
@@ -23,31 +23,34 @@ impl Registry {
 
     /// What a session may choose from.
     pub fn offer(&self) -> ModelOffer {
-        let config = &self.env.config;
-        let own = config.project.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let others = config.projects.iter();
-        let others = others.map(|(name, path)| (path.display().to_string(), name.clone()));
-        let scripted = || offered(config::SCRIPTED_NAME, &[(AUTO, "Scripted")]);
-        let chat = config.chat_rows();
-        let chat = chat.iter().map(|row| offered(&row.name, &[(&row.model, &row.label)]));
-        let (live, agents) = match config.models {
-            Models::Auto => (config.live.as_slice(), config.agents.as_slice()),
-            Models::Scripted => (&[][..], &[][..]),
-        };
-        let built_in = (config.models == Models::Auto)
-            .then(|| offered(config::BUILT_IN_NAME, &[(AUTO, "Built-in agent")]));
-        let models = live.iter().map(|row| offered(&row.name, &[(&row.model, &row.label)]));
-        ModelOffer {
-            chat: chat.chain([scripted()]).collect(),
-            live: models.chain([scripted()]).collect(),
-            voices: live.iter().map(offered_voices).chain([scripted()]).collect(),
-            code: built_in
-                .into_iter()
-                .chain(agents.iter().map(offered_agent))
-                .chain([scripted()])
-                .collect(),
-            projects: std::iter::once((String::new(), own)).chain(others).collect(),
-        }
+        offer(&self.env.config)
+    }
+}
+
+pub(super) fn offer(config: &Config) -> ModelOffer {
+    let own = config.project.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let others = config.projects.iter();
+    let others = others.map(|(name, path)| (path.display().to_string(), name.clone()));
+    let scripted = || offered(config::SCRIPTED_NAME, &[(AUTO, "Scripted")]);
+    let chat = config.chat_rows();
+    let chat = chat.iter().map(|row| offered(&row.name, &[(&row.model, &row.label)]));
+    let (live, agents) = match config.models {
+        Models::Auto => (config.live.as_slice(), config.agents.as_slice()),
+        Models::Scripted => (&[][..], &[][..]),
+    };
+    let built_in = (config.models == Models::Auto)
+        .then(|| offered(config::BUILT_IN_NAME, &[(AUTO, "Built-in agent")]));
+    let models = live.iter().map(|row| offered(&row.name, &[(&row.model, &row.label)]));
+    ModelOffer {
+        chat: chat.chain([scripted()]).collect(),
+        live: models.chain([scripted()]).collect(),
+        voices: live.iter().map(offered_voices).chain([scripted()]).collect(),
+        code: built_in
+            .into_iter()
+            .chain(agents.iter().map(offered_agent))
+            .chain([scripted()])
+            .collect(),
+        projects: std::iter::once((String::new(), own)).chain(others).collect(),
     }
 }
 

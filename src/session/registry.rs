@@ -4,6 +4,7 @@ use super::actor::{Ended, Inboxes, Session};
 use super::idle::IdleSessions;
 use super::keeping::erase;
 use super::keeping::library::{HANDED_OUT, READS, file_limits};
+use super::keeping::projects::Projects;
 use super::keeping::sessions::EXPORTS;
 use super::language::Language;
 use super::voice::hearing::Hearing;
@@ -47,8 +48,6 @@ type Slot = Arc<OnceCell<SessionHandle>>;
 #[derive(Debug)]
 pub struct Registry {
     pub(super) sessions: DashMap<SessionId, Slot>,
-    /// Files of other projects than the gateway's own, by path.
-    pub(super) projects: DashMap<String, Files>,
     pub(super) env: Env,
     pub(super) tasks: Tasks,
     pub(super) stop: CancellationToken,
@@ -114,6 +113,7 @@ impl Registry {
             webhook: calls.and_then(|one| webhook::Caller::start(one, client.clone())),
             config: Arc::clone(config),
             store,
+            projects: Projects::new(files.clone()),
             files,
             metrics: metrics.clone(),
             place_work: PlaceWork::new(metrics),
@@ -127,7 +127,6 @@ impl Registry {
         };
         let registry = Arc::new(Self {
             sessions: DashMap::new(),
-            projects: DashMap::new(),
             env,
             tasks,
             stop: CancellationToken::new(),

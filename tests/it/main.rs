@@ -12,6 +12,7 @@ mod agreement;
 mod agreement_api;
 mod api;
 mod api_docs;
+mod api_settings;
 mod asyncapi;
 mod asyncapi_api;
 mod backups;

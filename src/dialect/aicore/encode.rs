@@ -325,6 +325,8 @@ pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<
             let channel = Channel::Agent(note.agent);
             push(frames, &without_file(dialect.packet(channel, "diff", body)));
         }
+        // Clients of this dialect read and change settings over HTTP.
+        Signal::Settings(_) | Signal::SettingsRefused { .. } => {}
         Signal::Backups(list) => {
             let body = Body::Backups(activity::backups(list));
             let channel = list.agent.map_or(Channel::Chat, Channel::Agent);

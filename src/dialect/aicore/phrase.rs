@@ -7,7 +7,7 @@ use crate::dialect::FrameError;
 use crate::locale::Locale;
 use crate::message::{
     AUTO, Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice, Problem,
-    SetupHint, StopReason, SystemNotice, View, WorkplaceChoice,
+    SettingProblem, SetupHint, StopReason, SystemNotice, View, WorkplaceChoice,
 };
 
 /// Longest input shown together with a diff, in bytes.
@@ -224,6 +224,16 @@ fn reason(locale: Locale, malformed: Malformed) -> String {
         Malformed::CutOff(at) => at.say(locale, "malformed", "cut_off"),
         Malformed::KeyTwice(at) => at.say(locale, "malformed", "key_twice"),
         Malformed::Unreadable => locale.say("malformed", "unreadable", &[]),
+    }
+}
+
+pub(in crate::dialect) fn setting_problem(locale: Locale, problem: &SettingProblem) -> String {
+    let say = |values: &[(&str, &str)]| locale.say("setting", problem.code(), values);
+    match problem {
+        SettingProblem::NoEffect { value, only } => say(&[("value", value), ("only", only)]),
+        SettingProblem::UnknownModel { value, known } => say(&[("value", value), ("known", known)]),
+        SettingProblem::Unusable { reason } => say(&[("reason", reason)]),
+        SettingProblem::NotListed | SettingProblem::Busy => say(&[]),
     }
 }
 

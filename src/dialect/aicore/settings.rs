@@ -1,5 +1,6 @@
 //! Settings between their keys on the wire and the typed ones of a session, both ways. Pure.
 
+use super::phrase;
 use super::wire::{KEYS, Key, LIVE_NAMES, OrderedMap, SCRIPTED};
 use crate::locale::Locale;
 use crate::message::{AUTO, Offered, SessionSettings, Setting, SettingChange, SettingProblem};
@@ -17,24 +18,11 @@ pub enum KeyProblem {
 
 impl KeyProblem {
     pub(super) fn say(&self, locale: Locale) -> String {
-        let say = |code: &str, values: &[(&str, &str)]| locale.say("setting", code, values);
         match self {
-            Self::Unknown => say("unknown", &[]),
-            Self::NotText => say("not_text", &[]),
-            Self::NotNumber => say("not_number", &[]),
-            Self::Refused(problem) => {
-                let say = |values: &[(&str, &str)]| say(problem.code(), values);
-                match problem {
-                    SettingProblem::NoEffect { value, only } => {
-                        say(&[("value", value), ("only", only)])
-                    }
-                    SettingProblem::UnknownModel { value, known } => {
-                        say(&[("value", value), ("known", known)])
-                    }
-                    SettingProblem::Unusable { reason } => say(&[("reason", reason)]),
-                    SettingProblem::NotListed | SettingProblem::Busy => say(&[]),
-                }
-            }
+            Self::Unknown => locale.say("setting", "unknown", &[]),
+            Self::NotText => locale.say("setting", "not_text", &[]),
+            Self::NotNumber => locale.say("setting", "not_number", &[]),
+            Self::Refused(problem) => phrase::setting_problem(locale, problem),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! which is then carried out once and acknowledged.
 
 use super::kind::Kind;
-use super::{ApiError, name};
+use super::{ApiError, name, settings};
 use crate::dialect::{Fields, Refusal};
 use crate::message::{
     AgentSet, AgentSlot, Branch, CancelScope, Channel, CheckWish, Choice, Command, ConfirmId,
@@ -60,6 +60,8 @@ fn command(fields: &mut Fields) -> Result<Command, ApiError> {
         Kind::Discard => Ok(Command::Choose { agent: agent(fields)?, choice: Choice::Discard }),
         Kind::Restore => restore(fields),
         Kind::Snapshots => Ok(Command::ListBackups { agent: optional_agent(fields)? }),
+        Kind::Settings => Ok(Command::ShowSettings),
+        Kind::Set => settings::read(fields),
         Kind::StopPlayback => Ok(Command::StopPlayback),
         Kind::Played => played(fields),
         Kind::TalkKey => talk_key(fields),

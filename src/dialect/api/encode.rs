@@ -1,7 +1,7 @@
 //! Encodes deliveries as frames. An event has `order`, `at`, `channel`, `type` and `data`. A signal has no order,
 //! because it is not part of the history.
 
-use super::{ApiEncoder, data, name, push};
+use super::{ApiEncoder, data, name, push, settings};
 use crate::dialect::Frame;
 use crate::dialect::aicore::phrase;
 use crate::locale::Locale;
@@ -111,6 +111,10 @@ pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec
         Signal::Backups(list) => {
             let channel = list.agent.map_or(Channel::Chat, Channel::Agent);
             passing("snapshots", channel, data::snapshots(list))
+        }
+        Signal::Settings(note) => json!({"type": "settings", "data": settings::data(note)}),
+        Signal::SettingsRefused { refused, request } => {
+            settings::refused(locale, refused, request.as_ref())
         }
         Signal::State { agent, note } => {
             let data = json!({"state": note.state.name(), "run": note.run.map(|run| run.0)});

@@ -1,7 +1,7 @@
 //! The types of frames that clients send after their hello.
 
 /// The names of all of them.
-pub fn client_types() -> [&'static str; 16] {
+pub fn client_types() -> [&'static str; 18] {
     Kind::NAMES.map(|(name, _)| name)
 }
 
@@ -20,6 +20,8 @@ pub(super) enum Kind {
     Discard,
     Restore,
     Snapshots,
+    Settings,
+    Set,
     StopPlayback,
     Played,
     TalkKey,
@@ -27,7 +29,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// A type that is not listed here cannot be read.
-    const NAMES: [(&'static str, Self); 16] = [
+    const NAMES: [(&'static str, Self); 18] = [
         ("send", Self::Send),
         ("cancel", Self::Cancel),
         ("answer", Self::Answer),
@@ -41,6 +43,8 @@ impl Kind {
         ("discard", Self::Discard),
         ("restore", Self::Restore),
         ("snapshots", Self::Snapshots),
+        ("settings", Self::Settings),
+        ("set", Self::Set),
         ("stop_playback", Self::StopPlayback),
         ("played", Self::Played),
         ("talk_key", Self::TalkKey),

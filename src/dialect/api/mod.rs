@@ -8,6 +8,7 @@ mod error;
 mod hello;
 mod kind;
 mod name;
+mod settings;
 
 pub use error::ApiError;
 pub use hello::{Hello, SessionWish, read_hello};

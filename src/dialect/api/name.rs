@@ -1,6 +1,6 @@
 //! Names of channels, receivers and lists in the session API.
 
-use crate::message::{AgentSlot, Channel, ListKind};
+use crate::message::{AgentSlot, Channel, ListKind, Setting};
 
 pub(super) fn channel(channel: Channel) -> &'static str {
     match channel {
@@ -37,4 +37,20 @@ pub(super) fn list(kind: ListKind) -> &'static str {
 
 pub(super) fn read_list(name: &str) -> Option<ListKind> {
     [ListKind::Backup, ListKind::Temp].into_iter().find(|kind| list(*kind) == name)
+}
+
+/// Where a setting stands in a `settings` or `set` frame.
+pub(super) fn setting(setting: &Setting) -> String {
+    match setting {
+        Setting::Chat => "chat".to_owned(),
+        Setting::ChatModel(row) => format!("chat_models.{row}"),
+        Setting::ChatAssistant => "assistant".to_owned(),
+        Setting::Live => "live".to_owned(),
+        Setting::LiveModel(row) => format!("live_models.{row}"),
+        Setting::LiveVoice(row) => format!("voices.{row}"),
+        Setting::Agent(slot) => format!("agents.{}.name", agent(*slot)),
+        Setting::AgentModel(slot) => format!("agents.{}.model", agent(*slot)),
+        Setting::Workplace(slot) => format!("agents.{}.workplace", agent(*slot)),
+        Setting::Project => "project".to_owned(),
+    }
 }

@@ -95,9 +95,14 @@ impl Desk {
 
     /// Commands behind a text for a live model wait until the text is in the log. Returns a number for the text.
     pub(in crate::session) fn hold_for_text(&mut self) -> u64 {
-        self.gate = Some(Gate { starts_work_on: Vec::new() });
+        self.hold();
         self.held_texts += 1;
         self.held_texts
+    }
+
+    /// Commands behind a change of the project wait until the project is open.
+    pub(in crate::session) fn hold(&mut self) {
+        self.gate = Some(Gate { starts_work_on: Vec::new() });
     }
 
     pub(in crate::session) fn release_text(&mut self) {
@@ -160,6 +165,8 @@ fn targets(command: &Command) -> Vec<Channel> {
         | Command::ListBackups { .. }
         | Command::Choose { .. }
         | Command::ListFiles { .. }
+        | Command::ShowSettings
+        | Command::ChangeSettings(_)
         | Command::WatchFiles { .. } => Vec::new(),
     }
 }
@@ -184,7 +191,11 @@ impl Session {
         while let Some(submitted) = self.desk.backlog.pop_front() {
             let needs_disk = matches!(
                 submitted.inbound.command,
-                Command::SendFile { .. } | Command::ShowImage { .. } | Command::Choose { .. }
+                Command::SendFile { .. }
+                    | Command::ShowImage { .. }
+                    | Command::Choose { .. }
+                    | Command::ShowSettings
+                    | Command::ChangeSettings(_)
             );
             let needs_disk = needs_disk || self.is_plain_choice(&submitted.inbound.command);
             if submitted.inbound.request.is_none() && !needs_disk && !self.journal.is_full() {
@@ -293,6 +304,11 @@ impl Session {
             JobDone::LookedForRepositories { watch, moved } => {
                 self.on_looked_for_repositories(watch, moved);
             }
+            JobDone::Offered { asker, offer } => self.on_offer(asker, offer),
+            JobDone::ProjectOpened { asker, changes, files } => {
+                self.desk.gate = None;
+                self.on_project_opened(asker, changes, files);
+            }
             JobDone::Kept { agent, files } => self.on_kept(agent, files),
             JobDone::Chosen { inquirer, agent, kind, carried } => {
                 self.on_chosen(inquirer, agent, kind, carried);
@@ -400,6 +416,8 @@ impl Session {
                 self.list_files(asker, Wanted { kind, scope, answer_on }, known);
             }
             Command::WatchFiles { target, wish } => self.watch_files(asker, target, wish),
+            Command::ShowSettings => self.show_settings(asker),
+            Command::ChangeSettings(changes) => self.change_settings(asker, changes),
         }
     }
 

@@ -88,6 +88,8 @@ impl Session {
                     | JobDone::Diffed { .. }
                     | JobDone::BackupsListed { .. }
                     | JobDone::Judged(_)
+                    | JobDone::Offered { .. }
+                    | JobDone::ProjectOpened { .. }
                     | JobDone::Kept { .. }
                     | JobDone::LookedForRepositories { .. }
                     | JobDone::Chosen { .. },

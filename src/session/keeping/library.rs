@@ -146,7 +146,11 @@ impl Registry {
         let around = around.max_by_key(|path| path.components().count());
         let open = |path: &Path| {
             let is_own = path == own.project();
-            if is_own { Some(own.clone()) } else { self.files_of(Some(path.to_str()?)).ok() }
+            if is_own {
+                Some(own.clone())
+            } else {
+                self.env.projects.open(Some(path.to_str()?)).ok()
+            }
         };
         let found = if own.is_backup(shown) {
             known.filter_map(open).find(|files| files.has_backup(shown))
@@ -208,7 +212,7 @@ impl Registry {
         let listed = self.env.config.projects.iter().find(|(_, listed)| listed == path);
         let path = listed.and_then(|(_, listed)| listed.to_str());
         let path = path.ok_or(LibraryError::UnknownProject)?;
-        self.files_of(Some(path)).map_err(|_| FileError::ProjectMissing.into())
+        self.env.projects.open(Some(path)).map_err(|_| FileError::ProjectMissing.into())
     }
 }
 

@@ -144,8 +144,7 @@ impl Registry {
         let mut ticks = interval(INDEX_SWEEP);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while self.stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            let others: Vec<_> = self.projects.iter().map(|files| files.value().clone()).collect();
-            for files in others.into_iter().chain([self.env.files.clone()]) {
+            for files in self.env.projects.opened() {
                 if files.has_unused() {
                     // A failed join means that the gateway stops.
                     let _ = tokio::task::spawn_blocking(move || files.forget_unused()).await;

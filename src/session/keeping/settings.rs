@@ -2,10 +2,12 @@
 //! stored, and takes effect at once, also after a restart.
 
 use crate::assistant;
-use crate::config;
+use crate::config::{self, Config};
 use crate::files::Files;
 use crate::locale::Locale;
-use crate::message::{AgentSlot, Channel, SessionSettings, Setting, SettingChange, SettingProblem};
+use crate::message::{
+    AgentSlot, Channel, RefusedSetting, SessionSettings, Setting, SettingChange, SettingProblem,
+};
 use crate::process::Place;
 use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
@@ -15,7 +17,6 @@ use crate::session::run::lanes::LaneId;
 use crate::session::workplace::results::project_name;
 use crate::session::{Registry, SessionClosed, SessionHandle, Urgent};
 use crate::store::Change;
-use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use tracing::warn;
@@ -25,13 +26,10 @@ use tracing::warn;
 pub enum SettingsError {
     /// Each refused setting with the reason.
     #[error("{}", shown(.0))]
-    Refused(Vec<Refusal>),
+    Refused(Vec<RefusedSetting>),
     #[error(transparent)]
     Closed(#[from] SessionClosed),
 }
-
-/// A setting that cannot have the value that was asked for.
-pub type Refusal = (Setting, SettingProblem);
 
 /// Checked changes for a session to apply.
 #[derive(Debug, Default)]
@@ -70,14 +68,12 @@ impl Registry {
         asked: Vec<SettingChange>,
     ) -> Result<Arc<SessionSettings>, SettingsError> {
         let in_force = session.settings().await?;
-        let (changes, refused) = self.check_changes(&in_force, asked);
+        let (changes, refused) = check_changes(&self.env.config, &in_force, asked);
         if !refused.is_empty() {
             return Err(SettingsError::Refused(refused));
         }
-        let project = changes.iter().find_map(|change| {
-            if let SettingChange::Project(path) = change { Some(path.as_deref()) } else { None }
-        });
-        let files = project.map(|path| self.files_of(path)).transpose();
+        let project = chosen_project(&changes);
+        let files = project.map(|path| self.env.projects.open(path)).transpose();
         let files = files.map_err(|reason| refused_project(SettingProblem::Unusable { reason }))?;
         session.note_use();
         session.change(NewSettings { changes, files }).await
@@ -88,28 +84,9 @@ impl Registry {
         &self,
         session: &SessionHandle,
         asked: Vec<SettingChange>,
-    ) -> Result<Vec<Refusal>, SettingsError> {
+    ) -> Result<Vec<RefusedSetting>, SettingsError> {
         let in_force = session.settings().await?;
-        Ok(self.check_changes(&in_force, asked).1)
-    }
-
-    /// Existing clients send all settings back, however few have changed. Unchanged ones are left out: they need no
-    /// check, and naming the current project again must not fail because agents work in it.
-    fn check_changes(
-        &self,
-        in_force: &SessionSettings,
-        asked: Vec<SettingChange>,
-    ) -> (Vec<SettingChange>, Vec<Refusal>) {
-        let (mut changes, mut refused) = (Vec::new(), Vec::new());
-        for change in asked.into_iter().filter(|change| !in_force.has(change)) {
-            let setting = change.setting();
-            match config::check_setting(&self.env.config, change) {
-                Ok(change) if in_force.has(&change) => {}
-                Ok(change) => changes.push(change),
-                Err(problem) => refused.push((setting, problem)),
-            }
-        }
-        (changes, refused)
+        Ok(check_changes(&self.env.config, &in_force, asked).1)
     }
 
     /// Applies stored settings on top of the configuration. Settings that it does not allow any more are left out.
@@ -130,24 +107,13 @@ impl Registry {
                 }
             }
         }
-        let files = self.files_of(settings.project.as_deref()).unwrap_or_else(|reason| {
+        let files = self.env.projects.open(settings.project.as_deref()).unwrap_or_else(|reason| {
             let path = settings.project.take();
             warn!(path, reason, "a session's project cannot be used; it gets the gateway's own");
             lost_project = path;
             self.env.files.clone()
         });
         Settled { settings: Arc::new(settings), files, lost_project }
-    }
-
-    /// Files of an allowed project. Sessions on the same project share its indexes.
-    pub(super) fn files_of(&self, path: Option<&str>) -> Result<Files, String> {
-        let Some(path) = path else { return Ok(self.env.files.clone()) };
-        let known = self.projects.get(path).map(|files| files.clone());
-        if let Some(files) = known {
-            return Ok(files);
-        }
-        let files = self.env.files.for_project(Path::new(path)).map_err(|err| err.to_string())?;
-        Ok(self.projects.entry(path.to_owned()).or_insert(files).clone())
     }
 }
 
@@ -179,11 +145,23 @@ impl Session {
             let _ = done.send(());
             return Ok(self.taken(written));
         }
-        if let Some(files) = new.files {
+        let (changes, effects) = self.apply_settings(new.changes, new.files)?;
+        let effects = effects.into_iter().chain([Effect::Settled(done)]).collect();
+        self.journal.record(Step { changes, effects });
+        Ok(self.taken(written))
+    }
+
+    /// Returns what has to be stored, and what happens after that.
+    pub(super) fn apply_settings(
+        &mut self,
+        changes: Vec<SettingChange>,
+        files: Option<Files>,
+    ) -> Result<(Vec<Change>, Vec<Effect>), SettingProblem> {
+        if let Some(files) = files {
             self.move_to(files)?;
         }
         let mut settings = SessionSettings::clone(&self.settings);
-        new.changes.into_iter().for_each(|change| settings.apply(change));
+        changes.into_iter().for_each(|change| settings.apply(change));
         let before = std::mem::replace(&mut self.settings, Arc::new(settings));
         self.mention_kept_since(&before);
         // The next question goes to the model that is chosen now; one that is being answered is not touched.
@@ -196,9 +174,7 @@ impl Session {
             self.warm_up(slot);
         }
         let stored = self.settings.differences(&self.env.config.settings);
-        let (changes, effects) = (vec![Change::Settings(stored)], vec![Effect::Settled(done)]);
-        self.journal.record(Step { changes, effects });
-        Ok(self.taken(written))
+        Ok((vec![Change::Settings(stored)], vec![Effect::ShowSettings]))
     }
 
     /// Changes the language. A live model that is open goes on as it was told at its start.
@@ -249,7 +225,34 @@ fn refused_project(problem: SettingProblem) -> SettingsError {
     SettingsError::Refused(vec![(Setting::Project, problem)])
 }
 
-fn shown(refused: &[Refusal]) -> String {
+fn shown(refused: &[RefusedSetting]) -> String {
     let lines: Vec<_> = refused.iter().map(|(name, why)| format!("{name:?}: {why}")).collect();
     lines.join("; ")
+}
+
+/// Splits changes into those that would change something and those that are refused. Existing clients send all settings
+/// back, however few have changed. Unchanged ones need no check, and naming the current project again must not fail
+/// because agents work in it.
+pub(super) fn check_changes(
+    config: &Config,
+    in_force: &SessionSettings,
+    asked: Vec<SettingChange>,
+) -> (Vec<SettingChange>, Vec<RefusedSetting>) {
+    let (mut changes, mut refused) = (Vec::new(), Vec::new());
+    for change in asked.into_iter().filter(|change| !in_force.has(change)) {
+        let setting = change.setting();
+        match config::check_setting(config, change) {
+            Ok(change) if in_force.has(&change) => {}
+            Ok(change) => changes.push(change),
+            Err(problem) => refused.push((setting, problem)),
+        }
+    }
+    (changes, refused)
+}
+
+/// The project among the changes; `Some(None)` is the gateway's own.
+pub(super) fn chosen_project(changes: &[SettingChange]) -> Option<Option<&str>> {
+    changes.iter().find_map(|change| {
+        if let SettingChange::Project(path) = change { Some(path.as_deref()) } else { None }
+    })
 }

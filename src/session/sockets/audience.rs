@@ -347,6 +347,11 @@ impl Audience {
         self.send_where(|peer| peer.view.contains(channel), signal);
     }
 
+    /// Signals every socket with this view.
+    pub(in crate::session) fn signal_view(&mut self, view: View, signal: &Signal) {
+        self.send_where(|peer| peer.view == view, signal);
+    }
+
     pub(in crate::session) fn signal_everyone(&mut self, signal: &Signal) {
         self.send_where(|_| true, signal);
     }
