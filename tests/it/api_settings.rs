@@ -36,7 +36,7 @@ async fn settings_are_read_changed_and_remembered() {
     let home = Arc::new(Home::new());
     let gateway = Gateway::start_at(Arc::clone(&home), |_| ()).await;
     let mut client = ApiClient::open(gateway.addr, json!({})).await;
-    let session = client.session();
+    let session = client.session().to_owned();
     let mut other = ApiClient::open(gateway.addr, json!({"session": session})).await;
     other.until("ready").await;
     let before = settings(&mut client).await;

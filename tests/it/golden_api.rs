@@ -16,11 +16,12 @@ use kakehashi::message::{
     AgentReport, AgentSet, AgentSlot, AgentState, AudioChunk, Branch, CancelScope, Channel,
     CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome, Command, ComparisonRow, ConfirmId,
     Confirmed, Conflict, DecidedBy, Delivery, Epoch, Event, Features, FileList, Generation,
-    Greeting, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope, ListedFile, Notice,
-    Order, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded, ReportStage, RequestNo,
-    RestorePoint, Route, RunId, RunOutcome, SampleRate, SessionId, SessionName, Signal, Speaker,
-    StateNote, StopReason, SystemNotice, TalkKey, ToolState, TurnTimes, Typed, View, WatchTarget,
-    WatchWish,
+    Greeting, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope, ListedFile,
+    ModelOffer, Notice, Offered, Order, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded,
+    ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SampleRate, SessionId,
+    SessionName, Setting, SettingChange, SettingProblem, SettingsNote, Signal, Speaker, StateNote,
+    StopReason, SystemNotice, TalkKey, ToolState, TurnTimes, Typed, View, WatchTarget, WatchWish,
+    WorkplaceChoice,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,6 +131,8 @@ fn signals() -> Vec<(&'static str, Signal)> {
         Signal::Compared { .. } => "comparison", Signal::Compared { rows: vec![comparison_row(AGENT), not_compared()].into() };
         Signal::Diff(_) => "diff", Signal::Diff(Arc::new(diff_note(AGENT)));
         Signal::Backups(_) => "snapshots", Signal::Backups(Arc::new(backups(AGENT)));
+        Signal::Settings(_) => "settings", Signal::Settings(Arc::new(settings()));
+        Signal::SettingsRefused { .. } => "error_settings", refused_settings();
         Signal::State { .. } => "agent_state", Signal::State { agent: AGENT, note: StateNote { state: AgentState::ExecutingTool, run: Some(RunId(3)) } };
         Signal::Usage { .. } => "usage", Signal::Usage { agent: AGENT, run: RunId(3), usage: usage() };
     });
@@ -165,6 +168,33 @@ fn others() -> Vec<(&'static str, String)> {
         ["hello", "ready", "error_refused"].into_iter().zip(frames.iter().map(text)).collect();
     rows.push(("error_at_the_door", refusal("unauthorized", "You are not logged in")));
     rows
+}
+
+/// Settings of a session, with what can be chosen.
+fn settings() -> SettingsNote {
+    let offered = |name: &str, id: &str| Offered {
+        name: name.to_owned(),
+        models: vec![(id.to_owned(), "A model".to_owned())],
+    };
+    let offer = ModelOffer {
+        chat: vec![offered("openai", "gpt-x")],
+        live: vec![offered("scripted", "auto")],
+        voices: Vec::new(),
+        code: vec![offered("goose", "auto")],
+        projects: vec![(String::new(), "own".to_owned()), ("/p".to_owned(), "p".to_owned())],
+    };
+    SettingsNote { settings: Arc::default(), offer: Some(offer) }
+}
+
+fn refused_settings() -> Signal {
+    let problem = SettingProblem::UnknownModel { value: "x".into(), known: "openai".into() };
+    let refused = vec![(Setting::Chat, problem)].into();
+    Signal::SettingsRefused { refused, request: Some(RequestNo::Number(7)) }
+}
+
+fn changes() -> Vec<SettingChange> {
+    let workplace = SettingChange::Workplace { slot: AGENT, choice: WorkplaceChoice::Worktree };
+    vec![Setting::Chat.with("openai").unwrap(), workplace, Setting::Project.with("").unwrap()]
 }
 
 /// Every frame that a client may send after its hello.
@@ -226,6 +256,8 @@ fn commands() -> Vec<(&'static str, Inbound)> {
         ("restore_snapshot", restore(RestorePoint::Named(BACKUP.to_owned()), None)),
         ("snapshots", Command::ListBackups { agent: None }),
         ("snapshots_agent", Command::ListBackups { agent: Some(AGENT) }),
+        ("settings", Command::ShowSettings),
+        ("set", Command::ChangeSettings(changes())),
         ("stop_playback", Command::StopPlayback),
         ("played", Command::AckPlayback(ack)),
         ("talk_key", Command::PressTalkKey(TalkKey::Pressed)),

@@ -533,10 +533,10 @@ async fn files_that_cannot_be_removed_do_not_keep_a_session() {
     let process = Process::start(&home, "");
     let session = Client::open(process.addr, "0", None).await.session().to_owned();
     process.kill();
+    // The directory around them is none, so nothing can be looked for in it, whatever our rights are.
     let temporary = home.data.path().join("agent-temp");
-    std::fs::create_dir_all(&temporary).unwrap();
-    // No directory, so it cannot be removed as one, whatever our rights are.
-    std::fs::write(temporary.join(&session), "x").unwrap();
+    let _ = std::fs::remove_dir_all(&temporary);
+    std::fs::write(&temporary, "x").unwrap();
     let deleted = kakehashi(&home, &["delete", &session, "--yes"]);
     said(&deleted, 0, "files of its agents are left");
     said(&deleted, 0, "deleted");

@@ -143,6 +143,8 @@ const AS_IT_IS: &[(&str, &str, &str)] = &[
     ("workplace/index.rs", "Ignoring path ", "looked for in what git says"),
     ("workplace/private.rs", "* -text", "attributes of git"),
     ("talk/line.rs", "retry in", "looked for in what the gateway says"),
+    ("policy/shell/code.rs", "file delete", "looked for in code"),
+    ("policy/shell/code.rs", "with administrator privileges", "looked for in code"),
     ("workplace/accept.rs", "already exists", "looked for in what git says"),
     ("workplace/accept.rs", "create refs", "said to git"),
     ("workplace/accept.rs", "exists; cannot", "looked for in what git says"),
