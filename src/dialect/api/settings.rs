@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn what_is_shown_can_be_sent_back() {
-        let mut settings = SessionSettings::default();
-        settings.chat = "openai".to_owned();
+        let mut settings =
+            SessionSettings { chat: "openai".to_owned(), ..SessionSettings::default() };
         settings.chat_models.insert("openai".to_owned(), "large".to_owned());
         settings.live_voices.insert("own".to_owned(), "low".to_owned());
         settings.agents[AgentSlot::ALL[1]].workplace = WorkplaceChoice::Shared;

@@ -4,7 +4,7 @@
 use crate::files::{FileError, Listed};
 use crate::message::{
     CancelScope, Channel, Command, ConnectionId, ControlValue, Controls, Event, Inbound, KnownList,
-    ListKind, Problem, RequestNo, Route, Signal, Typed,
+    ListKind, Problem, Recorded, RequestNo, Route, Signal, Typed,
 };
 use crate::session::Submitted;
 use crate::session::actor::Session;
@@ -379,13 +379,7 @@ impl Session {
                 let (env, principal) = (self.env.clone(), self.principal.clone());
                 self.jobs.spawn(job::store_image(env, principal, asker, bytes));
             }
-            Command::SendAudio(sound) => {
-                if self.hear(asker.connection, sound) {
-                    self.record_for(asker, Step::default());
-                } else {
-                    self.refuse(asker, Problem::NotHolder);
-                }
-            }
+            Command::SendAudio(sound) => self.take_sound(asker, sound),
             Command::StopPlayback => {
                 self.voice.interrupt(asker.connection);
                 self.record_for(asker, Step::default());
@@ -418,6 +412,14 @@ impl Session {
             Command::WatchFiles { target, wish } => self.watch_files(asker, target, wish),
             Command::ShowSettings => self.show_settings(asker),
             Command::ChangeSettings(changes) => self.change_settings(asker, changes),
+        }
+    }
+
+    fn take_sound(&mut self, asker: Asker, sound: Recorded) {
+        if self.hear(asker.connection, sound) {
+            self.record_for(asker, Step::default());
+        } else {
+            self.refuse(asker, Problem::NotHolder);
         }
     }
 
