@@ -289,6 +289,14 @@ mod tests {
     }
 
     #[test]
+    fn sound_of_existing_clients_needs_no_fft() {
+        for (from, to) in [(16_000, 24_000), (8_000, 24_000), (8_000, 16_000)] {
+            let work = Resampler::new(from, to).unwrap().work;
+            assert!(matches!(work, Some(Work::Samples(_))), "{from} to {to}: {work:?}");
+        }
+    }
+
+    #[test]
     fn sine_stays_a_sine_at_every_pair_of_rates() {
         for (from, to) in [(16_000, 24_000), (24_000, 16_000), (8_000, 48_000), (48_000, 8_000)] {
             check(from, to, 1_024);

@@ -81,4 +81,19 @@ mod tests {
             assert_eq!(fixture.files.describe(path).thumbnail, None, "{path}");
         }
     }
+
+    #[test]
+    fn a_picture_below_a_git_directory_is_not_shown() {
+        let fixture = Fixture::new();
+        let png = picture(640, 480, ImageFormat::Png);
+        for path in [".git/own.png", "sub/.GiT/own.png", "x.git/own.png"] {
+            fixture.add(path, "");
+            std::fs::write(fixture.project().join(path), &png).unwrap();
+        }
+        std::os::unix::fs::symlink(".git", fixture.project().join("door")).unwrap();
+        for path in [".git/own.png", "sub/.GiT/own.png", "door/own.png"] {
+            assert_eq!(fixture.files.describe(path).thumbnail, None, "{path}");
+        }
+        assert!(fixture.files.describe("x.git/own.png").thumbnail.is_some());
+    }
 }

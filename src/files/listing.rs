@@ -202,6 +202,15 @@ mod tests {
     }
 
     #[test]
+    fn nothing_of_git_is_listed_however_it_is_written() {
+        let fixture = Fixture::new();
+        for path in [".git/config", "sub/.GIT/config", "linked/.git", "x.git/file", ".gitignore"] {
+            fixture.add(path, "");
+        }
+        check(&fixture, &[".gitignore", "x.git/file"]);
+    }
+
+    #[test]
     fn links_are_not_followed_and_odd_names_are_shown() {
         let fixture = Fixture::new();
         symlink("/etc", fixture.project().join("etc")).unwrap();

@@ -37,13 +37,14 @@ pub(super) struct Guard {
 impl Guard {
     pub(super) fn new(port: u16, config: &Config, metrics: &Metrics) -> Self {
         let listen = config.listen.ip().to_canonical();
+        let file = config.setup_hint().file;
         Self {
             port,
             own: Some(listen).filter(|listen| !listen.is_unspecified()),
             hosts: config.allowed_hosts.clone(),
             origins: config.allowed_origins.clone(),
-            refused_hosts: Refusals::new("allowed_hosts", &config.allowed_hosts),
-            refused_origins: Refusals::new("allowed_origins", &config.allowed_origins),
+            refused_hosts: Refusals::new("allowed_hosts", &config.allowed_hosts, &file),
+            refused_origins: Refusals::new("allowed_origins", &config.allowed_origins, &file),
             locale: config.language,
             metrics: metrics.clone(),
         }

@@ -15,6 +15,8 @@ const LONGEST: usize = 300;
 pub(super) struct Refusals {
     setting: &'static str,
     listed: Vec<String>,
+    /// The configuration file, which does not have to exist.
+    file: String,
     told: Mutex<BTreeSet<String>>,
 }
 
@@ -31,20 +33,21 @@ enum Remark {
 }
 
 impl Refusals {
-    pub(super) fn new(setting: &'static str, listed: &[String]) -> Self {
-        Self { setting, listed: listed.to_vec(), told: Mutex::default() }
+    pub(super) fn new(setting: &'static str, listed: &[String], file: &str) -> Self {
+        let (listed, file) = (listed.to_vec(), file.to_owned());
+        Self { setting, listed, file, told: Mutex::default() }
     }
 
     /// `may_be_listed`: whether the setting accepts this name.
     pub(super) fn note(&self, name: &str, may_be_listed: bool) {
-        let setting = self.setting;
+        let Self { setting, file, .. } = self;
         match self.remark(name, may_be_listed) {
             Remark::None => {}
             Remark::Line(line) => warn!(
                 name,
                 line,
                 "refused: {name:?} is not in {setting}; if it is yours, put this line at the top of the \
-                 configuration file, in place of another {setting}, and start the gateway again: {line}"
+                 configuration file {file}, in place of another {setting}, and start the gateway again: {line}"
             ),
             Remark::Never => warn!(name, "refused: {name:?} cannot be in {setting}"),
             Remark::Full => {
@@ -77,7 +80,7 @@ mod tests {
 
     #[test]
     fn each_refusal_is_remarked_once_with_the_setting_to_add() {
-        let refusals = Refusals::new("allowed_origins", &["http://a".to_owned()]);
+        let refusals = Refusals::new("allowed_origins", &["http://a".to_owned()], "/a.toml");
         let line = r#"allowed_origins = ["http://a", "http://b:1"]"#.to_owned();
         assert_eq!(refusals.remark("http://b:1", true), Remark::Line(line));
         assert_eq!(refusals.remark("http://b:1", true), Remark::None);
@@ -87,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_strangers_say_fills_neither_memory_nor_log() {
-        let refusals = Refusals::new("allowed_hosts", &[]);
+        let refusals = Refusals::new("allowed_hosts", &[], "/a.toml");
         let long = "x".repeat(LONGEST + 1);
         assert_eq!(refusals.remark(&long, true), Remark::None);
         let told = (0..10_000).map(|number| refusals.remark(&format!("host-{number}"), true));

@@ -287,6 +287,29 @@ async fn an_agent_may_share_the_project_and_its_changes_can_be_taken_back() {
     scene.gateway.stop().await;
 }
 
+#[tokio::test]
+async fn whoever_lets_an_agent_work_in_the_project_is_told_the_risk() {
+    use kakehashi::locale::Locale;
+    for (language, risk) in [
+        (Locale::En, "scripts, build files and settings that you or your tools run later"),
+        (Locale::Ja, "あとであなたやツールが実行するスクリプト・ビルドファイル・設定"),
+    ] {
+        let mut scene = Scene::with(|config| config.language = language).await;
+        let session = scene.front.session().to_owned();
+        let welcome = async |agent: &str| {
+            let mut pane = Client::open(scene.gateway.addr, agent, Some(&session)).await;
+            pane.until("welcome_info").await
+        };
+        assert!(!says(&welcome("1").await, risk));
+        set(&scene, json!({"CODE_AI1_PLACE": "shared"})).await;
+        // At once to those who are there, and to everybody who comes later.
+        scene.panes[0].until_where(|packet| says(packet, risk)).await;
+        assert!(says(&welcome("1").await, risk));
+        assert!(!says(&welcome("2").await, risk));
+        scene.gateway.stop().await;
+    }
+}
+
 /// Where the first agent works.
 fn place_of_first(scene: &Scene) -> std::path::PathBuf {
     let places = scene.gateway.home.data.path().join("worktrees").join(scene.front.session());

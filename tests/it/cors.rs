@@ -115,6 +115,14 @@ async fn a_refused_page_is_told_why_and_its_line_is_in_the_log_once() {
     }
     let evil = get("/live").header("Origin", "null").send(process.addr).await;
     assert_eq!(evil.status, 403);
+    for _ in 0..2 {
+        let mut client = TcpStream::connect(process.addr).await.unwrap();
+        let request = "GET /live HTTP/1.1\r\nHost: my.example:8091\r\nConnection: close\r\n\r\n";
+        client.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        timeout(PATIENCE, client.read_to_string(&mut answer)).await.unwrap().unwrap();
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    }
     let line = r#"allowed_origins = ["http://localhost:8090", "http://localhost:5173"]"#;
     let lines = std::fs::read_to_string(&log).unwrap();
     let lines: Vec<serde_json::Value> =
@@ -122,7 +130,11 @@ async fn a_refused_page_is_told_why_and_its_line_is_in_the_log_once() {
     let told: Vec<_> = lines.iter().filter(|row| row["line"] == line).collect();
     assert_eq!(told.len(), 1, "{lines:?}");
     assert_eq!(told[0]["level"], "WARN");
-    assert!(told[0]["message"].as_str().unwrap().ends_with(line), "{told:?}");
+    let message = told[0]["message"].as_str().unwrap();
+    let file = home.data.path().join("settings.toml").display().to_string();
+    assert!(message.ends_with(line) && message.contains(&file), "{told:?}");
+    let hosts = r#"allowed_hosts = ["my.example:8091"]"#;
+    assert_eq!(lines.iter().filter(|row| row["line"] == hosts).count(), 1, "{lines:?}");
     let never = lines.iter().find(|row| row["name"] == "null").unwrap();
     assert_eq!(never["line"], serde_json::Value::Null);
     // The very line lets the page in.

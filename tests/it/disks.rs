@@ -2,7 +2,7 @@
 
 use crate::files::SmallDisk;
 use crate::http::{delete, get, post};
-use crate::support::{BODY, CODE, Client, Frontend, Gateway, Home, SESSION, TOKEN};
+use crate::support::{BODY, CODE, Client, Frontend, Gateway, Home, PATIENCE, SESSION, TOKEN};
 use kakehashi::locale::Locale;
 use kakehashi::message::SessionId;
 use kakehashi::server::control::{self, ControlError};
@@ -11,6 +11,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::process::{Command, Output};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
 
 const FILE: &str = "kakehashi.db";
 const PAGE: usize = 4096;
@@ -181,6 +183,30 @@ async fn a_damaged_database_is_refused_with_what_to_do() {
     // And a sound one is used.
     fs::write(&file, &sound).unwrap();
     Gateway::start_at(home, |_| ()).await.stop().await;
+}
+
+/// Too large to be checked before the start: it is checked while clients are served.
+#[tokio::test]
+async fn a_large_database_is_checked_while_the_gateway_runs() {
+    let (home, _) = used().await;
+    let file = home.data.path().join(FILE);
+    let sound = fs::read(&file).unwrap();
+    fs::write(&file, spoilt(&sound, sound.len() / PAGE / 2)).unwrap();
+    // A hole behind the last page is no part of the database, but counts for its size.
+    OpenOptions::new().write(true).open(&file).unwrap().set_len(257 << 20).unwrap();
+    let gateway = Gateway::start_at(home, |config| config.language = Locale::En).await;
+    let found = async {
+        loop {
+            let told = get("/ready").send(gateway.addr).await;
+            if told.status == 503 {
+                return told.body;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let told = timeout(PATIENCE, found).await.expect("nobody has noticed it");
+    assert!(told.contains("damaged"), "{told}");
+    gateway.stop().await;
 }
 
 #[tokio::test]

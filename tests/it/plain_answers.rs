@@ -80,6 +80,11 @@ async fn what_people_type_for_yes_and_no_is_understood() {
         "ＯＫ",
         "OK",
         "ok.",
+        "OKです",
+        "ｏｋです。",
+        "イエス！",
+        "実行してください",
+        "Sounds good, proceed.",
         "オッケー",
         "了解です",
         "許可します",
@@ -105,6 +110,9 @@ async fn what_people_type_for_yes_and_no_is_understood() {
         "No thanks",
         "no, thank you.",
         "NOPE",
+        "キャンセル",
+        "NGです",
+        "abort!",
         "いいえ、結構です",
     ];
     let texts = yes.map(|text| (text, true)).into_iter().chain(no.map(|text| (text, false)));

@@ -123,6 +123,37 @@ async fn a_refused_thread_or_process_is_told_and_ends_nothing() {
     assert_eq!(gateway.process.metric("kakehashi_panics_total"), 0);
 }
 
+/// In the project itself an agent needs no git, so its own process is the first one that is refused.
+#[tokio::test]
+async fn an_agent_whose_process_is_refused_says_why() {
+    let home = Home::new();
+    give_away(home.project.path());
+    give_away(home.data.path());
+    let (binary, script) = as_user("");
+    let process = Process::start_under(&home, &script, "");
+    let gateway = Limited { process, home, _binary: binary };
+    let mut input = Client::open(gateway.process.addr, "input", None).await;
+    let mut pane = Client::open(gateway.process.addr, "1", Some(input.session())).await;
+    gateway.limit(Some(1));
+    input.send(&json!({CHANNEL: "1", KIND: "input_text", BODY: "run echo never"})).await;
+    let told = answer(&mut pane, "プロセス数の上限").await;
+    assert!(told[BODY].as_str().unwrap().contains("起動できません"), "{told}");
+    gateway.limit(None);
+    input.send(&json!({CHANNEL: "1", KIND: "input_text", BODY: "run echo fine"})).await;
+    answer(&mut pane, "fine").await;
+}
+
+/// Whoever needs a thread when the system refuses them takes one of these.
+#[tokio::test]
+async fn threads_for_later_are_there_from_the_start() {
+    let home = Home::new();
+    let process = Process::start(&home, "");
+    let threads = || fs::read_dir(format!("/proc/{}/task", process.pid())).unwrap().count();
+    // The first one, one for each core, the one that writes, and eight for work that blocks.
+    let wanted = std::thread::available_parallelism().map_or(1, usize::from) + 10;
+    eventually(|| threads() >= wanted).await;
+}
+
 #[test]
 fn a_gateway_that_gets_no_threads_says_so_and_does_not_start() {
     let home = Home::new();

@@ -73,3 +73,24 @@ impl Turn {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    #[test]
+    fn many_projects_do_not_make_more_work_than_the_machine_takes() {
+        let work = PlaceWork::new(&Metrics::new());
+        let turn = |number: u128| {
+            let (session, project) = (SessionId::from_random(number), format!("/{number}"));
+            work.turn(&session, Path::new(&project)).now_or_never()
+        };
+        let turns: Vec<_> = (0..1_000).filter_map(turn).collect();
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let per_project = cores.clamp(*PER_PROJECT.start(), *PER_PROJECT.end());
+        assert_eq!(turns.len(), per_project * BUSY_PROJECTS);
+        drop(turns);
+        assert!(turn(1_000).is_some(), "they were given back");
+    }
+}
