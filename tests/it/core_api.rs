@@ -291,7 +291,9 @@ async fn ask_and_wait(addr: SocketAddr, name: &str) -> TcpStream {
     );
     stream.write_all(request.as_bytes()).await.unwrap();
     // It is answered, and the rest waits for us.
-    stream.read_u8().await.unwrap();
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200");
     stream
 }
 
@@ -299,7 +301,9 @@ async fn ask_and_wait(addr: SocketAddr, name: &str) -> TcpStream {
 async fn downloads_that_nobody_reads_are_limited() {
     // Nobody is given up before the last has asked.
     let hour = std::time::Duration::from_secs(3600);
-    let patient = |config: &mut kakehashi::config::Config| config.limits.write = hour;
+    let patient = |config: &mut kakehashi::config::Config| {
+        (config.limits.write, config.limits.handshake) = (hour, hour);
+    };
     let gateway = Gateway::start_with(patient).await;
     std::fs::write(gateway.project().join("large"), vec![0; 6 * 1024 * 1024]).unwrap();
     std::fs::write(gateway.project().join("small"), "x").unwrap();

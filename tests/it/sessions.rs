@@ -314,7 +314,6 @@ async fn nothing_of_a_deleted_session_is_written_afterwards() {
         }
         let path = format!("/api/sessions/{session}");
         assert_eq!(ask(gateway.addr, "DELETE", &path).await.0, 204);
-        assert_eq!(front.agents[0].closed().await.0, 3505);
         drop(front);
         for table in ["sessions", "events", "runs", "requests"] {
             assert_eq!(count(&gateway.home, table), 0, "{table}");

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::Message;
 /// What the whole gateway may need more while a socket does not read.
 const MEMORY_BOUND_KIB: u64 = 64 * 1024;
 /// Round trips of others take milliseconds; this only tells a loaded machine from a blocked gateway.
-const PROMPT: Duration = Duration::from_secs(1);
+const PROMPT: Duration = Duration::from_secs(10);
 
 /// The real binary, because its memory is not shared with other tests. Its patience is longer than the test, so
 /// the stalled socket is there from the first line to the last.
@@ -130,15 +130,15 @@ async fn a_pause_longer_than_two_pings_is_not_taken_for_death() {
     }
     let home = gateway.stop().await;
     let gateway = Gateway::start_at(home, |config| {
-        config.limits.write = Duration::from_secs(20);
-        config.limits.ping = Duration::from_secs(1);
+        config.limits.write = Duration::from_secs(3600);
+        config.limits.ping = Duration::from_secs(3);
     })
     .await;
     // The history is more than the network takes at once, so the gateway waits in the middle of it.
     let (_, mut pane) = attach(gateway.addr, "1", Some(&id), json!({})).await;
     let (_, mut other) = attach(gateway.addr, "0", Some(&id), json!({})).await;
     let mut pings = 0;
-    while pings < 4 {
+    while pings < 3 {
         let message = timeout(PATIENCE, other.next()).await.expect("no ping in time");
         pings += usize::from(matches!(message, Some(Ok(Message::Ping(_)))));
     }

@@ -197,7 +197,7 @@ async fn talk_uses_the_language_of_its_flag_or_of_the_environment() {
 fn a_gateway_that_was_killed_is_found_again_and_the_session_goes_on() {
     let home = Home::new();
     let first = Process::start(&home, "");
-    let (addr, spoken) = (first.addr, noise(24_000 * 7));
+    let (addr, spoken) = (first.addr, noise(24_000 * 12));
     let mut talk = Talk::new(&spoken);
     talk.start(addr, "3", &[]);
     talk.until_told("connected");
