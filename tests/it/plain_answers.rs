@@ -62,6 +62,7 @@ async fn with_several_questions_a_word_says_which_one_it_answers() {
 
 /// What the scripted agent was told, in the order of the texts that were typed.
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 async fn what_people_type_for_yes_and_no_is_understood() {
     let gateway = Gateway::start().await;
     let mut front = Frontend::open(gateway.addr, None).await;
