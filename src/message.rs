@@ -4,6 +4,7 @@
 
 mod activity;
 mod agent_set;
+mod answer;
 mod backup;
 mod caller;
 mod channel;
@@ -34,6 +35,7 @@ pub use activity::{
     AgentState, Cost, PlanStep, PlanStepState, StateNote, ToolNote, ToolState, Usage,
 };
 pub use agent_set::AgentSet;
+pub use answer::{AnswerNote, SourceNote};
 pub use backup::{BackupList, BackupNote, BackupReason, RestorePoint};
 pub use caller::{Caller, Callers};
 pub use channel::Channel;
@@ -41,7 +43,7 @@ pub use choice::{
     Branch, ChangeStatus, Check, Choice, ChoiceKind, Chosen, ChosenOutcome, ComparisonRow,
     Conflict, DiffNote, FileChange, MOST_LEFT_OUT, Overlap, PlaceKind, RunSummary, WorkVersion,
 };
-pub use command::{CancelScope, CheckWish, Command, ControlValue, Controls, Route};
+pub use command::{CancelScope, CheckWish, Command, ControlValue, Controls, Route, SecondYes};
 pub use confirmation::{AuditEntry, ConfirmId, Confirmation, Confirmed, DecidedBy, WarningLevel};
 pub use event::{AgentReport, Entry, Event, ReportStage, Speaker};
 pub use file::{

@@ -9,6 +9,8 @@ pub struct ToolNote {
     pub id: String,
     /// A title for people, such as "Write a.txt".
     pub name: String,
+    /// The tool's own name, such as `file:read`; `None` if the agent does not tell it.
+    pub tool: Option<String>,
     /// Kind of tool: `read`, `edit`, `execute` and so on.
     pub kind: String,
     pub state: ToolState,

@@ -54,8 +54,9 @@ pub enum Command {
         confirmed: Confirmed,
         /// Approve such calls of this agent without asking from now on; ignored for dangerous calls.
         always: bool,
-        /// The user confirmed twice, which a dangerous call requires.
-        twice: bool,
+        /// The caller's own id for the call, if the client names it; it must be the one that was asked about.
+        call: Option<String>,
+        second: SecondYes,
     },
     /// Compare the results of these agents.
     Compare {
@@ -85,6 +86,17 @@ pub enum Command {
         target: WatchTarget,
         wish: WatchWish,
     },
+}
+
+/// How a client gives the second confirmation that a dangerous call requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecondYes {
+    /// The user has not been asked twice; a dangerous call is not approved.
+    Missing,
+    /// The user was asked twice before this answer.
+    Given,
+    /// The client has no word for it. The first yes to a dangerous call is refused, and the next one counts.
+    ByRepeating,
 }
 
 /// Who answers a text, and where the text is shown.

@@ -41,6 +41,8 @@ pub struct Confirmation {
     /// The caller's own id for the call; empty if it has none.
     pub call: String,
     pub tool: String,
+    /// The tool's own name, such as `file:read`; `None` if the caller does not tell it.
+    pub name: Option<String>,
     /// As the caller sent it, mostly JSON; long inputs are cut off at the end.
     pub input: String,
     /// The file changes as a unified diff, if the caller provides them.

@@ -1,7 +1,7 @@
 //! What a channel remembers. Each event is numbered, stored and replayed.
 
 use super::{
-    AgentSlot, Channel, Chosen, ConfirmId, Confirmation, Confirmed, DecidedBy, EventTime, FileList,
+    AgentSlot, AnswerNote, Channel, Chosen, ConfirmId, Confirmation, Confirmed, DecidedBy, EventTime, FileList,
     FileNote, Interruption, ListKind, Notice, Order, PlanStep, RunId, RunOutcome, RunSummary, Seq,
     ToolNote,
 };
@@ -34,6 +34,7 @@ pub enum Event {
         text: String,
         /// The run that gave the answer; `None` for a live model.
         run: Option<RunId>,
+        note: AnswerNote,
     },
     RunStarted(RunId),
     RunLine(String),

@@ -71,6 +71,12 @@ pub enum Notice {
         agent: AgentSlot,
         paths: Vec<String>,
     },
+    /// Too many tool calls of the chat failed. No text is answered until the user sends `/reset`.
+    Locked {
+        failures: usize,
+    },
+    /// The user sent `/reset`: the chat is unlocked, and the model is not told what was said before.
+    Reset,
     /// The answer was cut off at the model's output limit.
     AnswerCut {
         run: RunId,

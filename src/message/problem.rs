@@ -23,6 +23,8 @@ pub enum Problem {
     NothingToConfirm,
     #[error("this call is dangerous and was not allowed yet: it takes a second confirmation")]
     ConfirmTwice,
+    #[error("too many tool calls failed, so the chat is locked; send /reset to go on")]
+    Locked,
     #[error("this is not possible with this agent's work: {reason}")]
     NoChoice { reason: String },
     #[error("the command was not carried out ({reason}); send it again")]
@@ -48,6 +50,7 @@ impl Problem {
             Self::StoreStalled { .. } => "store_stalled",
             Self::NothingToConfirm => "nothing_to_confirm",
             Self::ConfirmTwice => "confirm_twice",
+            Self::Locked => "locked",
             Self::NoChoice { .. } => "no_choice",
             Self::NotCarriedOut { .. } => "not_carried_out",
             Self::SessionDeleted => "session_deleted",

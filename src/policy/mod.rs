@@ -4,6 +4,7 @@
 mod breaker;
 mod command;
 mod glob;
+mod look;
 mod mention;
 mod pattern;
 mod placement;
@@ -14,6 +15,7 @@ mod seal;
 mod shell;
 
 pub use breaker::{Breaker, Limits, Tripped};
+pub use look::is_plain_look;
 pub use mention::as_path;
 pub use rules::{Rules, RulesError};
 pub use scope::Scope;

@@ -199,7 +199,7 @@ fn stream_of(state: &AppState, entered: Entered, locale: Locale) -> Response {
     let counted = state.metrics.view_opened();
     let dialect = Arc::new(ApiDialect::new(session.id().clone(), locale, None));
     let encoder = dialect.encoder();
-    let (transport, events) = EventStream::new(greeting.epoch);
+    let (transport, events) = EventStream::new();
     let client = Attached { transport, dialect, encoder, session, greeting, reader, terms };
     events.answer(client, (place, counted))
 }

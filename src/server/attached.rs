@@ -2,9 +2,9 @@
 //! either side ends. What a frame looks like is the dialect's business, how it travels the transport's.
 
 use super::connection::Heard;
-use crate::dialect::{Dialect, Encoder, Frame, FrameError, Received, Refusal};
+use crate::dialect::{Decoded, Dialect, Encoder, Frame, FrameError, Received, Refusal};
 use crate::message::{
-    ConnectionId, Delivery, Greeting, Inbound, Order, Problem, Signal, SystemNotice,
+    ConnectionId, Delivery, Greeting, Inbound, Problem, Signal, SystemNotice,
 };
 use crate::metrics::Metrics;
 use crate::session::{Reader, ReaderEnd, Role, SessionHandle, Step};
@@ -14,7 +14,6 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::select;
 use std::future::poll_fn;
-use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -37,8 +36,6 @@ const NOTICE_PATIENCE: Duration = Duration::from_millis(200);
 
 /// How frames travel between a client and its connection. A transport knows no dialect and no session.
 pub(super) trait FrameTransport: Send {
-    /// Whether frames carry the order of their event apart from the frame itself.
-    const NAMES_ORDER: bool;
     /// Whether a client that lives answers pings.
     const ANSWERS_PINGS: bool;
 
@@ -46,7 +43,7 @@ pub(super) trait FrameTransport: Send {
     fn receive(&mut self) -> impl Future<Output = Result<Incoming, End>> + Send;
 
     /// Sends all frames and leaves none. Fails if the client does not take them in time.
-    fn send(&mut self, frames: &mut Outgoing) -> impl Future<Output = Result<(), End>> + Send;
+    fn send(&mut self, frames: &mut Vec<Frame>) -> impl Future<Output = Result<(), End>> + Send;
 
     /// Sends something that keeps the connection alive.
     fn ping(&mut self) -> impl Future<Output = Result<(), End>> + Send;
@@ -62,24 +59,6 @@ pub(super) enum Incoming {
     Binary(Bytes),
     /// A sign of life without content.
     Pulse,
-}
-
-/// Frames to be sent.
-#[derive(Debug, Default)]
-pub(super) struct Outgoing {
-    pub(super) frames: Vec<Frame>,
-    /// Which frames belong to which event, for transports that name its order.
-    orders: Vec<(Range<usize>, Order)>,
-}
-
-impl Outgoing {
-    /// Takes all frames, each with the order of its event.
-    pub(super) fn take_ordered(&mut self) -> Vec<(Option<Order>, Frame)> {
-        let orders = std::mem::take(&mut self.orders);
-        let order = |at: usize| orders.iter().find(|(frames, _)| frames.contains(&at));
-        let frames = std::mem::take(&mut self.frames).into_iter().enumerate();
-        frames.map(|(at, frame)| (order(at).map(|(_, order)| *order), frame)).collect()
-    }
 }
 
 /// What applies to one connection: its limits, its role, and what ends it.
@@ -162,8 +141,8 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
             if matches!(end, End::Damaged) {
                 let problem = Problem::StorageDamaged;
                 let told = Delivery::Passing(Signal::Failed { problem, request: None });
-                let mut out = Outgoing::default();
-                self.encoder.encode(&told, &mut out.frames);
+                let mut out = Vec::new();
+                self.encoder.encode(&told, &mut out);
                 let _ = self.write(&mut out).await;
             }
             // Dropping the reader frees the place in the session before the slow close.
@@ -174,8 +153,8 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
     }
 
     async fn talk(&mut self) -> Result<std::convert::Infallible, End> {
-        let mut out = Outgoing::default();
-        self.encoder.greet(&self.greeting, &mut out.frames);
+        let mut out = Vec::new();
+        self.encoder.greet(&self.greeting, &mut out);
         self.write(&mut out).await?;
         let mut pings = interval_at(Instant::now() + self.terms.ping, self.terms.ping);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -206,7 +185,7 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
                 turn = next_turn(&mut self.transport, &mut self.reader, last) => match turn {
                     Turn::Peer(frame) => {
                         last = Side::Peer;
-                        self.on_frame(frame?, &mut out.frames).await?;
+                        self.on_frame(frame?, &mut out).await?;
                         // While the session was busy, this loop read nothing; that does not count as the peer's
                         // silence.
                         self.terms.heard.touch();
@@ -226,7 +205,17 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
         let Some(received) = frame.received() else { return Ok(()) };
         self.terms.metrics.frame_in(size(received));
         match self.decode(frame).await {
-            Ok(inbound) => self.submit(inbound, frames).await,
+            Ok(Decoded::One(inbound)) => self.submit(inbound, frames).await,
+            Ok(Decoded::Several(all)) => {
+                for inbound in all {
+                    self.submit(inbound, frames).await?;
+                }
+                Ok(())
+            }
+            Ok(Decoded::Ping) => {
+                self.encoder.pong(frames);
+                Ok(())
+            }
             Err(refusal) => {
                 self.terms.metrics.frame_refused(refusal.error.code());
                 self.encoder.refuse(&refusal, frames);
@@ -235,7 +224,7 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
         }
     }
 
-    async fn decode(&mut self, frame: Incoming) -> Result<Inbound, Refusal<D::Error>> {
+    async fn decode(&mut self, frame: Incoming) -> Result<Decoded, Refusal<D::Error>> {
         let Some(received) = frame.received() else { return Err(D::Error::unreadable().into()) };
         let size = size(received);
         let limit = match received {
@@ -275,49 +264,43 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
         }
     }
 
-    fn on_step(&mut self, step: Step, out: &mut Outgoing) {
+    fn on_step(&mut self, step: Step, frames: &mut Vec<Frame>) {
         match step {
             Step::Deliver(delivery) => {
-                let before = out.frames.len();
-                deliver(&mut self.encoder, &delivery, &mut out.frames, LONGEST_PACKET);
-                if T::NAMES_ORDER
-                    && let Delivery::Logged(entry) = &delivery
-                {
-                    out.orders.push((before..out.frames.len(), entry.order));
-                }
+                deliver(&mut self.encoder, &delivery, frames, LONGEST_PACKET);
             }
-            Step::CaughtUp => self.encoder.settle(&self.greeting, &mut out.frames),
+            Step::CaughtUp => self.encoder.settle(&self.greeting, frames),
         }
     }
 
     /// Adds deliveries that are already waiting, so that a burst costs one write instead of many.
-    fn gather(&mut self, out: &mut Outgoing) {
+    fn gather(&mut self, frames: &mut Vec<Frame>) {
         let mut counted = 0;
         let mut bytes = 0;
         loop {
-            bytes += out.frames[counted..].iter().map(Frame::size).sum::<usize>();
-            counted = out.frames.len();
+            bytes += frames[counted..].iter().map(Frame::size).sum::<usize>();
+            counted = frames.len();
             if counted >= WRITE_BATCH || bytes >= WRITE_BYTES {
                 return;
             }
             match self.reader.ready() {
-                Some(step) => self.on_step(step, out),
+                Some(step) => self.on_step(step, frames),
                 None => return,
             }
         }
     }
 
-    async fn write(&mut self, out: &mut Outgoing) -> Result<(), End> {
-        if out.frames.is_empty() {
+    async fn write(&mut self, frames: &mut Vec<Frame>) -> Result<(), End> {
+        if frames.is_empty() {
             return Ok(());
         }
-        out.frames.iter().for_each(|frame| self.terms.metrics.frame_out(frame.size()));
-        self.transport.send(out).await
+        frames.iter().for_each(|frame| self.terms.metrics.frame_out(frame.size()));
+        self.transport.send(frames).await
     }
 
     /// The shutdown notice is in the queue when sockets are stopped; it should arrive before the close frame.
     async fn last_words(&mut self) {
-        let mut out = Outgoing::default();
+        let mut out = Vec::new();
         let notice = async {
             while let Ok(step) = self.reader.next().await {
                 let last = matches!(
@@ -325,7 +308,7 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
                     Step::Deliver(Delivery::Passing(Signal::System(SystemNotice::ShuttingDown)))
                 );
                 match step {
-                    Step::Deliver(delivery) => self.encoder.encode(&delivery, &mut out.frames),
+                    Step::Deliver(delivery) => self.encoder.encode(&delivery, &mut out),
                     Step::CaughtUp => {}
                 }
                 if last {

@@ -2,7 +2,7 @@
 //! JSON objects; errors in them are explained to the user.
 
 use super::AppState;
-use super::language;
+use super::{caller, core_ui, language};
 use crate::dialect::{BodyError, Fields};
 use crate::locale::Locale;
 use axum::Json;
@@ -31,10 +31,21 @@ pub(super) async fn collect(
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
-    match timeout(state.config.limits.header, to_bytes(body, LIMIT)).await {
+    let limit = limit(&state, &parts);
+    match timeout(state.config.limits.header, to_bytes(body, limit)).await {
         Ok(Ok(bytes)) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
         Ok(Err(_)) => refuse(StatusCode::PAYLOAD_TOO_LARGE, "body_too_long"),
         Err(_) => refuse(StatusCode::REQUEST_TIMEOUT, "body_too_late"),
+    }
+}
+
+/// Only users may send long bodies, and only where these may hold pictures.
+fn limit(state: &AppState, parts: &Parts) -> usize {
+    let is_command = parts.uri.path() == core_ui::COMMANDS_PATH;
+    if is_command && caller::identify(&parts.headers, state).is_ok() {
+        state.config.limits.input_frame
+    } else {
+        LIMIT
     }
 }
 
@@ -77,7 +88,7 @@ impl Object {
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))

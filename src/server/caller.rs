@@ -69,7 +69,7 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// A bearer header takes precedence over the cookie, because it was set on purpose.
-fn identify(headers: &HeaderMap, state: &AppState) -> Result<Grant, Unauthorized> {
+pub(super) fn identify(headers: &HeaderMap, state: &AppState) -> Result<Grant, Unauthorized> {
     let secret = match bearer(headers) {
         Some(secret) => secret,
         None => state.cookie.read(headers).ok_or(Unauthorized::NoSecret)?,

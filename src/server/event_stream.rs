@@ -1,9 +1,8 @@
 //! The transport of server-sent events: an HTTP answer that never ends. The loop of the client runs within the answer's
 //! body, so it ends when the client leaves.
 
-use super::attached::{Attached, End, FrameTransport, Incoming, Outgoing};
+use super::attached::{Attached, End, FrameTransport, Incoming};
 use crate::dialect::{Dialect, Frame};
-use crate::message::{Epoch, Order};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -19,7 +18,6 @@ const EVENT_CAPACITY: usize = 1;
 #[derive(Debug)]
 pub(super) struct EventStream {
     events: mpsc::Sender<Event>,
-    epoch: Epoch,
 }
 
 /// The other end of an [`EventStream`].
@@ -27,34 +25,28 @@ pub(super) struct EventStream {
 pub(super) struct Events(mpsc::Receiver<Event>);
 
 impl EventStream {
-    pub(super) fn new(epoch: Epoch) -> (Self, Events) {
+    pub(super) fn new() -> (Self, Events) {
         let (events, taken) = mpsc::channel(EVENT_CAPACITY);
-        (Self { events, epoch }, Events(taken))
-    }
-
-    /// The id with which a browser's `EventSource` resumes; see `read_id` in `api.rs`.
-    fn event(&self, order: Option<Order>) -> Event {
-        match order {
-            Some(order) => Event::default().id(format!("{:016x}-{}", self.epoch.0, order.0)),
-            None => Event::default(),
-        }
+        (Self { events }, Events(taken))
     }
 }
 
 impl FrameTransport for EventStream {
-    const NAMES_ORDER: bool = true;
     const ANSWERS_PINGS: bool = false;
 
     async fn receive(&mut self) -> Result<Incoming, End> {
         std::future::pending().await
     }
 
-    async fn send(&mut self, out: &mut Outgoing) -> Result<(), End> {
-        for (order, frame) in out.take_ordered() {
-            if let Frame::Text(text) = frame {
-                let event = self.event(order).data(text);
-                self.events.send(event).await.map_err(|_| End::Peer)?;
-            }
+    /// A browser's `EventSource` resumes with the id of the last frame that had one.
+    async fn send(&mut self, frames: &mut Vec<Frame>) -> Result<(), End> {
+        for frame in frames.drain(..) {
+            let event = match frame {
+                Frame::Event(id, text) => Event::default().id(id.to_string()).data(text),
+                Frame::Text(text) => Event::default().data(text),
+                Frame::Binary(_) => continue,
+            };
+            self.events.send(event).await.map_err(|_| End::Peer)?;
         }
         Ok(())
     }

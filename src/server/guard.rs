@@ -2,7 +2,7 @@
 //! names that point at this machine.
 
 use super::core_api::respond;
-use super::language;
+use super::{core_ui, language};
 use super::refusals::Refusals;
 use super::transport::Transport;
 use crate::config::{self, Config};
@@ -50,14 +50,19 @@ impl Guard {
         }
     }
 
-    /// Counts the refusal, logs it if it is new, and answers the client.
-    fn refuse(&self, refusal: &Refusal, uri: &Uri) -> Response {
+    /// Counts the refusal, and logs it if it is new.
+    fn note(&self, refusal: &Refusal) {
         self.metrics.request_refused(refusal.reason());
         match refusal {
             Refusal::Host(name) => self.refused_hosts.note(name, config::may_be_host(name)),
             Refusal::Origin(name) => self.refused_origins.note(name, config::may_be_origin(name)),
             Refusal::NoHost | Refusal::Origins => {}
         }
+    }
+
+    /// Counts and logs the refusal, and answers the client.
+    fn refuse(&self, refusal: &Refusal, uri: &Uri) -> Response {
+        self.note(refusal);
         let text = refusal.text(language::preferred_or(self.locale));
         // Existing clients show the text of an AIcore envelope. Behind a development server the request is same-origin
         // for the browser, so the client can read it.
@@ -68,15 +73,31 @@ impl Guard {
     }
 }
 
+/// Marks the request of a page of another site. Only the WebSocket of `agent_event` clients gets such requests; it
+/// closes them with a code of its own.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ForeignOrigin;
+
 /// Middleware before every route.
 pub(super) async fn check(
     State(guard): State<Arc<Guard>>,
     Extension(transport): Extension<Transport>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
-    match guard.judge(request.headers(), request.uri(), &transport) {
+    let judged = guard.judge(request.headers(), request.uri(), &transport);
+    let is_page = || {
+        request.uri().path() == core_ui::SOCKET_PATH
+            && core_ui::wants_agent_events(request.uri(), request.headers())
+    };
+    match judged {
         Ok(()) => next.run(request).await,
+        // Its pages expect to be let in and closed.
+        Err(refusal @ (Refusal::Origin(_) | Refusal::Origins)) if is_page() => {
+            guard.note(&refusal);
+            request.extensions_mut().insert(ForeignOrigin);
+            next.run(request).await
+        }
         Err(refusal) => guard.refuse(&refusal, request.uri()),
     }
 }

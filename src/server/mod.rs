@@ -14,6 +14,7 @@ mod connection;
 pub mod control;
 mod cookie;
 mod core_api;
+mod core_ui;
 mod cors;
 mod door;
 mod event_stream;
@@ -165,6 +166,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .merge(assets::routes())
         .merge(aicore::routes())
         .merge(api::routes())
+        .merge(core_ui::routes())
         .merge(core_api::routes())
         .merge(agents::routes())
         .merge(backups::routes())

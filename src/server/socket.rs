@@ -1,7 +1,7 @@
 //! The WebSocket transport: one task for each, with the codes that tell a client why it ends.
 
 use super::AppState;
-use super::attached::{End, FrameTransport, Incoming, LONGEST_PACKET, Outgoing};
+use super::attached::{End, FrameTransport, Incoming, LONGEST_PACKET};
 use crate::dialect::Frame;
 use crate::message::Problem;
 use crate::session::ReaderEnd;
@@ -42,7 +42,6 @@ impl WebSocketTransport {
 }
 
 impl FrameTransport for WebSocketTransport {
-    const NAMES_ORDER: bool = false;
     const ANSWERS_PINGS: bool = true;
 
     async fn receive(&mut self) -> Result<Incoming, End> {
@@ -57,10 +56,10 @@ impl FrameTransport for WebSocketTransport {
     }
 
     /// `connection.rs` has a write deadline.
-    async fn send(&mut self, out: &mut Outgoing) -> Result<(), End> {
-        for frame in out.frames.drain(..) {
+    async fn send(&mut self, frames: &mut Vec<Frame>) -> Result<(), End> {
+        for frame in frames.drain(..) {
             let message = match frame {
-                Frame::Text(text) => Message::Text(text.into()),
+                Frame::Text(text) | Frame::Event(_, text) => Message::Text(text.into()),
                 Frame::Binary(bytes) => Message::Binary(bytes),
             };
             self.socket.feed(message).await?;

@@ -150,7 +150,7 @@ pub(super) fn agent(
 /// Tokens that agents use on a chat model count like those of the chat.
 fn asking(env: &Env, principal: &Principal) -> Asking {
     let (env, principal) = (env.clone(), principal.clone());
-    Asking::new(move |config, request| turn::ask_for_agent(&env, &principal, config, request))
+    Asking::new(move |config, request| turn::ask_once(&env, &principal, config, request))
 }
 
 /// Below the data directory; it has a directory for each session.

@@ -4,9 +4,9 @@
 use super::kind::EventKind;
 use super::work_record;
 use crate::message::{
-    AgentReport, AgentSlot, Caller, Channel, ConfirmId, Confirmation, Confirmed, ControlValue,
+    AgentReport, AgentSlot, AnswerNote, Caller, Channel, ConfirmId, Confirmation, Confirmed, ControlValue,
     Controls, DecidedBy, Event, FileNote, Interruption, ListKind, Notice, ReportStage, Run, RunId,
-    RunOrigin, Speaker, WarningLevel,
+    RunOrigin, SourceNote, Speaker, WarningLevel,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -30,9 +30,7 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
             plain(EventKind::UserRequest, json!({"text": text, "files": attachments}))
         }
         Event::UserFile(note) => file_row(EventKind::UserFile, note),
-        Event::Text { text, run } => {
-            plain(EventKind::Text, json!({"text": text, "run": run.map(|run| run.0)}))
-        }
+        Event::Text { text, run, note } => plain(EventKind::Text, answer_body(text, *run, note)),
         Event::RunStarted(run) => plain(EventKind::RunStarted, json!(run.0)),
         Event::RunLine(line) => plain(EventKind::RunLine, json!(line)),
         Event::Tool(note) => plain(EventKind::Tool, work_record::tool_body(note)),
@@ -44,7 +42,7 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         Event::ConfirmAsked(asked) => plain(
             EventKind::ConfirmAsked,
             json!({
-                "id": asked.id.as_str(), "caller": asked.caller.name(), "channel": channel_number(asked.channel), "number": asked.number, "call": asked.call, "tool": asked.tool,
+                "id": asked.id.as_str(), "caller": asked.caller.name(), "channel": channel_number(asked.channel), "number": asked.number, "call": asked.call, "tool": asked.tool, "name": asked.name,
                 "input": asked.input, "diff": asked.diff, "level": asked.level.name(), "reason": asked.reason,
                 "seconds": asked.seconds,
             }),
@@ -95,7 +93,7 @@ pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Optio
         EventKind::UserFile => Event::UserFile(note(blob)?),
         EventKind::Text => {
             let answer: AnswerBody = serde_json::from_str(body).ok()?;
-            Event::Text { text: answer.text, run: answer.run.map(RunId) }
+            answer.into_event()
         }
         EventKind::RunStarted => Event::RunStarted(RunId(serde_json::from_str(body).ok()?)),
         EventKind::RunLine => Event::RunLine(text()?),
@@ -136,6 +134,36 @@ struct SaidBody {
 struct AnswerBody {
     text: String,
     run: Option<u64>,
+    #[serde(default)]
+    sources: Vec<SourceBody>,
+    latency: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct SourceBody {
+    path: String,
+    lines: Option<(u32, u32)>,
+}
+
+impl AnswerBody {
+    fn into_event(self) -> Event {
+        let source = |row: SourceBody| SourceNote { path: row.path, lines: row.lines };
+        let sources = self.sources.into_iter().map(source).collect();
+        let note = AnswerNote { sources, latency: self.latency.map(Duration::from_millis) };
+        Event::Text { text: self.text, run: self.run.map(RunId), note }
+    }
+}
+
+fn answer_body(text: &str, run: Option<RunId>, note: &AnswerNote) -> Value {
+    let mut body = json!({"text": text, "run": run.map(|run| run.0)});
+    if !note.sources.is_empty() {
+        let source = |source: &SourceNote| json!({"path": source.path, "lines": source.lines});
+        body["sources"] = note.sources.iter().map(source).collect();
+    }
+    if let Some(latency) = note.latency {
+        body["latency"] = json!(u64::try_from(latency.as_millis()).unwrap_or(u64::MAX));
+    }
+    body
 }
 
 #[derive(Serialize, Deserialize)]
@@ -193,6 +221,7 @@ struct AskedBody {
     #[serde(default)]
     call: String,
     tool: String,
+    name: Option<String>,
     input: String,
     diff: Option<String>,
     level: String,
@@ -209,6 +238,7 @@ fn read_asked(body: &str) -> Option<Confirmation> {
         number: body.number,
         call: body.call,
         tool: body.tool,
+        name: body.name,
         input: body.input,
         diff: body.diff,
         level: WarningLevel::ALL.into_iter().find(|level| level.name() == body.level)?,
@@ -335,6 +365,8 @@ fn notice_body(notice: &Notice) -> Value {
         Notice::CopyLacks { agent, paths } => {
             json!({"name": "copy_lacks", "agent": agent.number(), "paths": paths})
         }
+        Notice::Locked { failures } => json!({"name": "locked", "place": failures}),
+        Notice::Reset => json!({"name": "reset"}),
         Notice::AnswerCut { run } => json!({"name": "answer_cut", "run": run.0}),
     }
 }
@@ -381,6 +413,8 @@ fn read_notice(body: &str) -> Option<Notice> {
         }
         "work_kept" => Notice::WorkKept { agent: AgentSlot::new(body.agent)?, files: body.files },
         "copy_lacks" => Notice::CopyLacks { agent: AgentSlot::new(body.agent)?, paths: body.paths },
+        "locked" => Notice::Locked { failures: body.place },
+        "reset" => Notice::Reset,
         "answer_cut" => Notice::AnswerCut { run: RunId(body.run) },
         _ => return None,
     })
@@ -471,8 +505,16 @@ mod tests {
         check(Event::UserText { text: "hi \"there\"\n".into(), attachments: vec!["a".into()] });
         check(Event::UserRequest { text: "do".into(), attachments: vec![] });
         check(Event::UserFile(note.clone()));
-        check(Event::Text { text: "answer".into(), run: Some(RunId(4)) });
-        check(Event::Text { text: "spoken".into(), run: None });
+        check(Event::Text { text: "answer".into(), run: Some(RunId(4)), note: AnswerNote::default() });
+        let sources = vec![
+            SourceNote { path: "a.txt".into(), lines: None },
+            SourceNote { path: "b.txt".into(), lines: Some((2, 9)) },
+        ];
+        let note = AnswerNote { sources, latency: Some(Duration::from_millis(1200)) };
+        check(Event::Text { text: "read".into(), run: Some(RunId(5)), note });
+        check(Event::Notice(Notice::Locked { failures: 8 }));
+        check(Event::Notice(Notice::Reset));
+        check(Event::Text { text: "spoken".into(), run: None, note: AnswerNote::default() });
         check(Event::RunStarted(RunId(7)));
         check(Event::RunLine("\u{1f980} line".into()));
         for outcome in RunOutcome::ALL {
@@ -576,6 +618,7 @@ mod tests {
             check(Event::Tool(ToolNote {
                 id,
                 name,
+                tool: Some("file:write".into()),
                 kind,
                 state,
                 input,

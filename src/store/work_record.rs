@@ -14,7 +14,7 @@ pub(super) fn read_outcome(name: &str) -> Option<RunOutcome> {
 
 pub(super) fn tool_body(note: &ToolNote) -> Value {
     json!({
-        "id": note.id, "name": note.name, "kind": note.kind, "state": note.state.name(),
+        "id": note.id, "name": note.name, "tool": note.tool, "kind": note.kind, "state": note.state.name(),
         "input": note.input, "output": note.output, "error": note.error, "paths": note.paths,
         "ungated": note.ungated,
     })
@@ -24,6 +24,7 @@ pub(super) fn tool_body(note: &ToolNote) -> Value {
 struct ToolBody {
     id: String,
     name: String,
+    tool: Option<String>,
     kind: String,
     state: String,
     input: Option<String>,
@@ -40,6 +41,7 @@ pub(super) fn read_tool(body: &str) -> Option<ToolNote> {
     Some(ToolNote {
         id: body.id,
         name: body.name,
+        tool: body.tool,
         kind: body.kind,
         state: ToolState::ALL.into_iter().find(|state| state.name() == body.state)?,
         input: body.input,

@@ -83,7 +83,17 @@ pub enum Interrupted {
     Shutdown,
 }
 
+/// A longer value is cut in a title; the whole of it is in the call's input.
+const LONGEST_VALUE: usize = 120;
+
 impl Call {
+    /// A title on one line. `say` puts the values into the text that belongs to the tool's name.
+    pub fn title(&self, say: impl FnOnce(&str, &[(&str, &str)]) -> String) -> String {
+        let values: Vec<_> = self.subject.iter().map(|(name, value)| (*name, short(value))).collect();
+        let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        say(self.tool.name, &values)
+    }
+
     /// The change that the call would make to a file.
     pub fn change(&self) -> Option<&Change> {
         match &self.work {
@@ -136,4 +146,24 @@ pub(super) fn shown(path: &str) -> String {
 async fn blocking(work: impl FnOnce() -> Outcome + Send + 'static) -> Result<Outcome, Interrupted> {
     // A failed join means that the runtime is ending.
     tokio::task::spawn_blocking(work).await.map_err(|_| Interrupted::Shutdown)
+}
+
+/// The first line, or its beginning.
+fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let short: String = line.chars().take(LONGEST_VALUE).collect();
+    if short.len() < text.trim_end().len() { format!("{short}...") } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_shows_one_short_line_of_each_value() {
+        assert_eq!(short("ls"), "ls");
+        assert_eq!(short("ls\nrm x"), "ls...");
+        assert_eq!(short(&"x".repeat(LONGEST_VALUE + 1)), format!("{}...", "x".repeat(LONGEST_VALUE)));
+        assert_eq!(short(""), "");
+    }
 }

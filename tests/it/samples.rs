@@ -30,6 +30,7 @@ pub(crate) fn confirmation(agent: AgentSlot) -> Confirmation {
         number: 3,
         call: "call-1".into(),
         tool: "Write src/main.rs".into(),
+        name: Some("file:write".into()),
         input: r#"{"path":"src/main.rs"}"#.into(),
         diff: Some("-old\n+new\n".into()),
         level: WarningLevel::Warn,
@@ -42,6 +43,7 @@ pub(crate) fn tool_note(state: ToolState) -> ToolNote {
     ToolNote {
         id: "call-1".into(),
         name: "Write src/main.rs".into(),
+        tool: Some("file:write".into()),
         kind: "edit".into(),
         state,
         input: Some(r#"{"path":"src/main.rs"}"#.into()),

@@ -9,7 +9,7 @@ use crate::dialect::Refusal;
 use crate::message::{
     AgentSet, AgentSlot, CancelScope, Channel, Command, ConfirmId, Confirmed, ControlValue,
     Controls, Inbound, KnownList, ListKind, ListScope, Recorded, RequestNo, Route, RunId,
-    SampleRate, Typed, WatchTarget, WatchWish,
+    SampleRate, SecondYes, Typed, WatchTarget, WatchWish,
 };
 use bytes::Bytes;
 use serde::Deserialize;
@@ -482,7 +482,8 @@ fn read_confirm(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     let body: wire::ConfirmBody = packet.body.and_then(value::object).ok_or(expected)?;
     let confirmed = if body.approved { Confirmed::Approved } else { Confirmed::Refused };
     let wire::ConfirmBody { id, always, twice, .. } = body;
-    Ok(Command::Confirm { id: ConfirmId::new(&id), confirmed, always, twice })
+    let second = if twice { SecondYes::Given } else { SecondYes::Missing };
+    Ok(Command::Confirm { id: ConfirmId::new(&id), confirmed, always, call: None, second })
 }
 
 /// Existing clients send an empty text where an object is optional, so texts, numbers and null count as absent. An

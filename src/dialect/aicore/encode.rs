@@ -34,8 +34,11 @@ fn is_told_elsewhere(dialect: &AicoreDialect, entry: &Entry) -> bool {
     let in_chat = entry.channel == Channel::Chat;
     let is_question = matches!(entry.event, Event::ConfirmAsked(_) | Event::ConfirmSettled { .. });
     let is_chosen = matches!(entry.event, Event::Chosen(_));
+    // The chat has no marks around its answers.
+    let is_mark = matches!(entry.event, Event::RunStarted(_) | Event::RunEnded(_));
     let is_place = matches!(entry.event, Event::Notice(Notice::InCopy { .. }));
-    (in_chat && confirm && is_question) || (in_chat && agents && is_chosen) || (agents && is_place)
+    (in_chat && is_mark)
+        || (in_chat && confirm && is_question) || (in_chat && agents && is_chosen) || (agents && is_place)
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm for each")]
@@ -56,7 +59,7 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
         Event::FileMade(note) => {
             file(packet("output_file", Body::Owned(phrase::file_made(locale, note))), note)
         }
-        Event::Text { text, run } => {
+        Event::Text { text, run, .. } => {
             Packet { run: run.map(|run| run.0), ..packet("output_text", Body::Text(text)) }
         }
         Event::RunStarted(run) => {
@@ -225,6 +228,8 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         | Notice::ConfirmAgain { .. }
         | Notice::StillOpen { .. }
         | Notice::WorkKept { .. }
+        | Notice::Locked { .. }
+        | Notice::Reset
         | Notice::CopyLacks { .. } => packet,
     }
 }

@@ -23,7 +23,7 @@ pub use error::DecodeError;
 pub use reject::Rejection;
 pub use wire::{SOCKET_PATH, UNSTATED_RATE};
 
-use super::{Dialect, Encoder, Frame, FrameError, Received, Refusal};
+use super::{Decoded, Dialect, Encoder, Frame, FrameError, Received, Refusal};
 use crate::locale::Locale;
 use crate::message::{
     Channel, ControlValue, Delivery, Features, Greeting, Inbound, SessionId, View,
@@ -96,9 +96,9 @@ impl Dialect for AicoreDialect {
     type Error = DecodeError;
     type Encoder = Self;
 
-    fn decode(&self, frame: Received<'_>) -> Result<Inbound, Refusal<DecodeError>> {
+    fn decode(&self, frame: Received<'_>) -> Result<Decoded, Refusal<DecodeError>> {
         match frame {
-            Received::Text(text) => decode::read(self.channel, text),
+            Received::Text(text) => decode::read(self.channel, text).map(Decoded::One),
             Received::Binary(_) => Err(DecodeError::Binary.into()),
         }
     }

@@ -52,6 +52,8 @@ pub(in crate::dialect) fn notice(locale: Locale, notice: &Notice) -> String {
             let agent = agent.number().to_string();
             say("copy_lacks", &[("agent", &agent), ("paths", &paths.join(", "))])
         }
+        Notice::Locked { failures } => say("locked", &[("failures", &failures.to_string())]),
+        Notice::Reset => say("reset", &[]),
         Notice::AnswerCut { .. } => say("answer_cut", &[]),
         Notice::WhichQuestion { open } => {
             let first = open.first().map_or_else(String::new, u32::to_string);
@@ -103,6 +105,7 @@ pub(in crate::dialect) fn problem(locale: Locale, problem: &Problem) -> String {
         | Problem::NotHolder
         | Problem::NothingToConfirm
         | Problem::ConfirmTwice
+        | Problem::Locked
         | Problem::SessionDeleted
         | Problem::StorageDamaged => say(&[]),
     }

@@ -3,9 +3,9 @@
 use super::name;
 use crate::locale::Locale;
 use crate::message::{
-    AgentReport, AgentSet, AgentSlot, BackupList, BackupNote, BackupReason, Check, Chosen,
+    AgentReport, AgentSet, AgentSlot, AnswerNote, BackupList, BackupNote, BackupReason, Check, Chosen,
     ChosenOutcome, ComparisonRow, Confirmation, Cost, DiffNote, FileChange, FileList, FileNote,
-    ListKind, ListRoots, Overlap, PlanStep, ReportStage, RunSummary, ToolNote, TurnTimes, Usage,
+    ListKind, ListRoots, Overlap, PlanStep, ReportStage, RunId, RunSummary, SourceNote, ToolNote, TurnTimes, Usage,
     WorkVersion,
 };
 use base64_simd::STANDARD;
@@ -17,9 +17,21 @@ pub(super) fn file(note: &FileNote) -> Value {
     json!({"name": note.name, "path": note.path, "thumbnail": thumbnail})
 }
 
+pub(super) fn reply(text: &str, run: Option<RunId>, note: &AnswerNote) -> Value {
+    let mut data = json!({"text": text, "run": run.map(|run| run.0)});
+    if !note.sources.is_empty() {
+        let source = |source: &SourceNote| json!({"path": source.path, "lines": source.lines});
+        data["sources"] = note.sources.iter().map(source).collect();
+    }
+    if let Some(latency) = note.latency {
+        data["latency_ms"] = json!(millis(latency));
+    }
+    data
+}
+
 pub(super) fn tool(note: &ToolNote) -> Value {
     json!({
-        "id": note.id, "name": note.name, "kind": note.kind, "state": note.state.name(), "input": note.input,
+        "id": note.id, "name": note.name, "tool": note.tool, "kind": note.kind, "state": note.state.name(), "input": note.input,
         "output": note.output, "error": note.error, "paths": note.paths, "ungated": note.ungated,
     })
 }
@@ -31,7 +43,7 @@ pub(super) fn plan(steps: &[PlanStep]) -> Value {
 
 pub(super) fn question(locale: Locale, asked: &Confirmation) -> Value {
     json!({
-        "id": asked.id.as_str(), "caller": asked.caller.name(), "agent": name::agent_of(asked.channel), "number": asked.number, "tool": asked.tool,
+        "id": asked.id.as_str(), "caller": asked.caller.name(), "agent": name::agent_of(asked.channel), "number": asked.number, "tool": asked.tool, "name": asked.name,
         "input": asked.input, "diff": asked.diff, "level": asked.level.name(),
         "reason": locale.word(&asked.reason), "seconds": asked.seconds,
     })

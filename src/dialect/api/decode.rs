@@ -7,7 +7,7 @@ use crate::dialect::{Fields, Refusal};
 use crate::message::{
     AgentSet, AgentSlot, Branch, CancelScope, Channel, CheckWish, Choice, Command, ConfirmId,
     Confirmed, Generation, Inbound, KnownList, ListKind, ListScope, PlaybackAck, Recorded,
-    RequestNo, RestorePoint, Route, RunId, SampleRate, TalkKey, Typed, WatchTarget, WatchWish,
+    RequestNo, RestorePoint, Route, RunId, SampleRate, SecondYes, TalkKey, Typed, WatchTarget, WatchWish,
     WorkVersion,
 };
 use bytes::Bytes;
@@ -150,7 +150,8 @@ fn answer(fields: &mut Fields) -> Result<Command, ApiError> {
     let always = flag(fields, "always")?.unwrap_or(false);
     let confirmed = if approved { Confirmed::Approved } else { Confirmed::Refused };
     let twice = flag(fields, "twice")?.unwrap_or(false);
-    Ok(Command::Confirm { id, confirmed, always, twice })
+    let second = if twice { SecondYes::Given } else { SecondYes::Missing };
+    Ok(Command::Confirm { id, confirmed, always, call: None, second })
 }
 
 fn upload(fields: &mut Fields) -> Result<Command, ApiError> {
@@ -342,7 +343,7 @@ mod tests {
         let id = ConfirmId::new("q");
         let confirmed = Confirmed::Approved;
         let frame = r#"{"type":"answer","id":"q","approved":true}"#;
-        check(frame, Command::Confirm { id, confirmed, always: false, twice: false });
+        check(frame, Command::Confirm { id, confirmed, always: false, call: None, second: SecondYes::Missing });
         refused(r#"{"type":"answer","id":"q"}"#, "bad_field");
         refused(r#"{"type":"answer","id":"q","approved":"yes"}"#, "bad_field");
         refused(r#"{"type":"answer","id":7,"approved":true}"#, "bad_field");

@@ -29,7 +29,7 @@ fn event(locale: Locale, event: &Event) -> (&'static str, Value) {
             ("user_request", json!({"text": text, "files": attachments}))
         }
         Event::UserFile(note) => ("user_file", data::file(note)),
-        Event::Text { text, run } => ("reply", json!({"text": text, "run": run.map(|run| run.0)})),
+        Event::Text { text, run, note } => ("reply", data::reply(text, *run, note)),
         Event::RunStarted(run) => ("run_started", json!({"run": run.0})),
         Event::RunLine(text) => ("run_line", json!({"text": text})),
         Event::Tool(note) => ("tool", data::tool(note)),
@@ -179,6 +179,8 @@ fn notice_data(locale: Locale, notice: &Notice) -> Value {
         | Notice::ConfirmAgain { .. }
         | Notice::StillOpen { .. }
         | Notice::WorkKept { .. }
+        | Notice::Locked { .. }
+        | Notice::Reset
         | Notice::CopyLacks { .. } => json!({"text": text}),
     }
 }

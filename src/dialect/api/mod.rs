@@ -14,9 +14,9 @@ pub use error::ApiError;
 pub use hello::{Hello, SessionWish, read_hello};
 pub use kind::client_types;
 
-use super::{Dialect, Encoder, Frame, FrameError, Received, Refusal};
+use super::{Decoded, Dialect, Encoder, Frame, FrameError, FrameId, Received, Refusal};
 use crate::locale::Locale;
-use crate::message::{Delivery, Generation, Greeting, Inbound, SessionId};
+use crate::message::{Delivery, Epoch, Generation, Greeting, SessionId};
 use serde_json::{Value, json};
 
 /// Names the dialect among the outside ids of sessions.
@@ -41,15 +41,21 @@ impl Dialect for ApiDialect {
     type Error = ApiError;
     type Encoder = ApiEncoder;
 
-    fn decode(&self, frame: Received<'_>) -> Result<Inbound, Refusal<ApiError>> {
-        match frame {
-            Received::Text(text) => decode::read(text),
-            Received::Binary(pcm) => decode::read_sound(self.rate, pcm),
-        }
+    fn decode(&self, frame: Received<'_>) -> Result<Decoded, Refusal<ApiError>> {
+        let inbound = match frame {
+            Received::Text(text) => decode::read(text)?,
+            Received::Binary(pcm) => decode::read_sound(self.rate, pcm)?,
+        };
+        Ok(inbound.into())
     }
 
     fn encoder(&self) -> ApiEncoder {
-        ApiEncoder { session: self.session.clone(), locale: self.locale, playing: None }
+        ApiEncoder {
+            session: self.session.clone(),
+            locale: self.locale,
+            epoch: Epoch(0),
+            playing: None,
+        }
     }
 }
 
@@ -58,6 +64,8 @@ impl Dialect for ApiDialect {
 pub struct ApiEncoder {
     session: SessionId,
     locale: Locale,
+    /// As the greeting told it.
+    epoch: Epoch,
     playing: Option<Generation>,
 }
 
@@ -65,6 +73,7 @@ impl Encoder for ApiEncoder {
     type Error = ApiError;
 
     fn greet(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>) {
+        self.epoch = greeting.epoch;
         push(
             frames,
             &json!({
@@ -84,7 +93,10 @@ impl Encoder for ApiEncoder {
 
     fn encode(&mut self, delivery: &Delivery, frames: &mut Vec<Frame>) {
         match delivery {
-            Delivery::Logged(entry) => push(frames, &encode::entry(self.locale, entry)),
+            Delivery::Logged(entry) => {
+                let id = FrameId::Order(self.epoch, entry.order);
+                frames.push(Frame::Event(id, encode::entry(self.locale, entry).to_string()));
+            }
             Delivery::Passing(signal) => encode::signal(self, signal, frames),
         }
     }

@@ -1,7 +1,11 @@
 //! A chat model without a model: echoes the text word by word. `fail REASON` fails and `sleep SECONDS` waits
-//! first, so that failures and cancels can be tried offline.
+//! first, so that failures and cancels can be tried offline. Each line `use TOOL JSON` calls a tool, in order; the
+//! answer is the text of the results.
 
-use super::{CHAT_OUTPUT_CAPACITY, ChatError, ChatOutput, ChatRequest, ChatTurn, DoneReason};
+use super::{
+    CHAT_OUTPUT_CAPACITY, ChatError, ChatMessage, ChatOutput, ChatRequest, ChatTurn, DoneReason,
+    ToolCall, ToolResult,
+};
 use crate::task;
 use std::path::Path;
 use std::time::Duration;
@@ -22,21 +26,69 @@ pub(super) fn ask(request: ChatRequest) -> ChatTurn {
 }
 
 async fn answer(request: &ChatRequest, pieces: &mpsc::Sender<ChatOutput>) {
-    if let Some(reason) = request.text.strip_prefix("fail ") {
+    let (text, results) = asked(request);
+    if !results.is_empty() {
+        emit(pieces, ChatOutput::Delta(results.join("\n"))).await;
+        emit(pieces, DONE).await;
+        return;
+    }
+    let calls = calls(text);
+    if !calls.is_empty() {
+        for call in calls {
+            emit(pieces, ChatOutput::ToolCall(call)).await;
+        }
+        emit(pieces, ChatOutput::Done { reason: DoneReason::Tools }).await;
+        return;
+    }
+    if let Some(reason) = text.strip_prefix("fail ") {
         emit(pieces, ChatOutput::Failed(ChatError::Scripted(reason.to_owned()))).await;
         return;
     }
-    if let Some(pause) = request.text.strip_prefix("sleep ").and_then(seconds) {
+    if let Some(pause) = text.strip_prefix("sleep ").and_then(seconds) {
         tokio::time::sleep(pause).await;
     }
     emit(pieces, ChatOutput::Delta("echo: ".to_owned())).await;
-    for word in request.text.split_inclusive(char::is_whitespace) {
+    for word in text.split_inclusive(char::is_whitespace) {
         emit(pieces, ChatOutput::Delta(word.to_owned())).await;
     }
     for path in &request.attachments {
         emit(pieces, ChatOutput::Delta(format!(" [file {}]", file_name(path)))).await;
     }
     emit(pieces, DONE).await;
+}
+
+/// What the user asked, and what the tools that were called for it said.
+fn asked(request: &ChatRequest) -> (&str, Vec<&str>) {
+    if !request.text.is_empty() {
+        return (&request.text, Vec::new());
+    }
+    let is_user = |message: &ChatMessage| matches!(message, ChatMessage::User { .. });
+    let Some(at) = request.history.iter().rposition(is_user) else { return ("", Vec::new()) };
+    let text = match &request.history[at] {
+        ChatMessage::User { text, .. } => text.as_str(),
+        ChatMessage::Assistant { .. } | ChatMessage::Tool(_) => "",
+    };
+    let results = request.history[at..].iter().filter_map(|message| match message {
+        ChatMessage::Tool(ToolResult { outcome: Ok(said) | Err(said), .. }) => Some(said.as_str()),
+        ChatMessage::User { .. } | ChatMessage::Assistant { .. } => None,
+    });
+    (text, results.collect())
+}
+
+/// The lines `use TOOL JSON`. A name has a colon, so that a sentence which begins with "use" is none.
+fn calls(text: &str) -> Vec<ToolCall> {
+    let call = |(number, line): (usize, &str)| {
+        let rest = line.trim().strip_prefix("use ")?.trim_start();
+        let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let arguments = arguments.trim();
+        name.contains(':').then(|| ToolCall {
+            id: format!("use-{}", number + 1),
+            name: name.to_owned(),
+            arguments: if arguments.is_empty() { "{}".to_owned() } else { arguments.to_owned() },
+            signature: None,
+        })
+    };
+    text.lines().enumerate().filter_map(call).collect()
 }
 
 /// A closed queue is seen by the select around the whole answer.
@@ -95,10 +147,54 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn lines_that_use_tools_are_calls_and_the_results_are_the_answer() {
+        let text = "use file:read {\"path\": \"a.txt\"}\nplease\nuse file:list";
+        let pieces = collect(text, &[]).await;
+        let call = |id: &str, name: &str, arguments: &str| ToolCall {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+            signature: None,
+        };
+        let read = call("use-1", "file:read", "{\"path\": \"a.txt\"}");
+        let list = call("use-3", "file:list", "{}");
+        let done = ChatOutput::Done { reason: DoneReason::Tools };
+        let expected =
+            [ChatOutput::ToolCall(read.clone()), ChatOutput::ToolCall(list.clone()), done];
+        assert_eq!(pieces, expected);
+        let result = |id: &str, outcome| {
+            ChatMessage::Tool(ToolResult { id: id.to_owned(), name: String::new(), outcome })
+        };
+        let history = vec![
+            ChatMessage::User { text: text.to_owned(), images: Vec::new() },
+            ChatMessage::Assistant { text: String::new(), calls: vec![read, list] },
+            result("use-1", Ok("1: hi".to_owned())),
+            result("use-3", Err("refused".to_owned())),
+        ];
+        let pieces = collected(ChatRequest { history, ..ChatRequest::default() }).await;
+        assert_eq!(pieces, [ChatOutput::Delta("1: hi\nrefused".to_owned()), DONE]);
+    }
+
+    #[tokio::test]
+    async fn a_sentence_that_begins_with_use_is_echoed() {
+        assert_eq!(collect("use the force", &[]).await.first(), Some(&echo()));
+        assert_eq!(collect("using file:read", &[]).await.first(), Some(&echo()));
+    }
+
+    fn echo() -> ChatOutput {
+        ChatOutput::Delta("echo: ".to_owned())
+    }
+
     async fn collect(text: &str, attachments: &[&str]) -> Vec<ChatOutput> {
         let attachments = attachments.iter().map(Into::into).collect();
-        let mut turn =
-            ask(ChatRequest { text: text.to_owned(), attachments, ..ChatRequest::default() });
+        let request =
+            ChatRequest { text: text.to_owned(), attachments, ..ChatRequest::default() };
+        collected(request).await
+    }
+
+    async fn collected(request: ChatRequest) -> Vec<ChatOutput> {
+        let mut turn = ask(request);
         let mut pieces = Vec::new();
         while let Some(piece) = turn.output.recv().await {
             pieces.push(piece);

@@ -1,6 +1,6 @@
 //! What was said in the session so far, by voice and in the chat. Models are told as much of it as they have room for.
 
-use crate::message::{Channel, Event, Position, Seq, Speaker, View};
+use crate::message::{Channel, Event, Notice, Position, Seq, Speaker, View};
 use crate::provider::live::Said;
 use crate::store::{SessionKey, Store, StoreError};
 use tracing::warn;
@@ -39,7 +39,13 @@ pub(super) async fn recent<T>(
     let mut found = Vec::new();
     while after < upto {
         let page = store.page(key, view, after, upto).await?;
-        found.extend(page.entries.iter().filter_map(|entry| wanted(&entry.event)));
+        for entry in &page.entries {
+            // The user wants to begin anew.
+            if matches!(entry.event, Event::Notice(Notice::Reset)) {
+                found.clear();
+            }
+            found.extend(wanted(&entry.event));
+        }
         after = page.reached;
     }
     Ok(found)

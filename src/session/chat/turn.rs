@@ -1,20 +1,22 @@
-//! One turn with a chat model. It is told as much of the past as fits, and its tokens are counted. Runs beside the
-//! actor, which sees only the parts of the answer.
+//! One turn of the chat: its assistant works with a chat model and with tools until the user's text is answered. Runs
+//! beside the actor, which sees the parts of the answer and carries out the tool calls.
 
 use super::cost::{BYTES_PER_TOKEN, Tally};
 use super::past;
-use crate::assistant::Assistant;
+use crate::assistant::{self, Assistant, Brief, Conversation, End, Halt, Host};
 use crate::message::{Event, Principal, Seq, Speaker};
 use crate::provider::chat::{
     self, CHAT_OUTPUT_CAPACITY, ChatConfig, ChatError, ChatMessage, ChatOutput, ChatRequest,
-    ChatTurn,
+    ChatTurn, ToolCall, ToolSpec, Usage,
 };
-use crate::provider::row::ChatModel;
 use crate::session::Env;
 use crate::store::{SessionKey, StoreError};
 use crate::task;
+use crate::tool::Outcome;
+use bytes::Bytes;
 use std::collections::VecDeque;
-use tokio::sync::mpsc;
+use std::path::{Path, PathBuf};
+use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 
 /// Tokens that a model is assumed to read if the configuration does not say.
@@ -31,25 +33,69 @@ pub(in crate::session) struct Place {
     pub(in crate::session) upto: Seq,
 }
 
-/// Asks the model. Dropping the turn ends it.
-pub(in crate::session) fn ask(
+/// What the user asks, and what the model may use.
+#[derive(Debug)]
+pub(in crate::session) struct Question {
+    pub(in crate::session) text: String,
+    /// Files the user sent shortly before, where they are stored.
+    pub(in crate::session) attachments: Vec<PathBuf>,
+    pub(in crate::session) tools: Vec<ToolSpec>,
+}
+
+/// What a turn tells the session.
+#[derive(Debug)]
+pub(in crate::session) enum TurnOutput {
+    /// The next piece of the answer.
+    Piece(String),
+    /// A picture that the model made.
+    Picture(Bytes),
+    /// The model calls a tool. The turn waits for the outcome; without one it ends.
+    Call(TurnCall),
+    /// The answer is complete, or as long as the model may write.
+    Done {
+        cut_off: bool,
+    },
+    Failed(String),
+}
+
+/// A tool call of the model.
+#[derive(Debug)]
+pub(in crate::session) struct TurnCall {
+    pub(in crate::session) name: String,
+    pub(in crate::session) arguments: String,
+    pub(in crate::session) reply: oneshot::Sender<Outcome>,
+}
+
+/// A turn under way. Dropping it ends the turn.
+#[derive(Debug)]
+pub(in crate::session) struct TurnLink {
+    pub(in crate::session) output: mpsc::Receiver<TurnOutput>,
+}
+
+/// Begins a turn.
+pub(in crate::session) fn begin(
     env: &Env,
     place: Place,
     assistant: &'static Assistant,
     config: &ChatConfig,
-    request: ChatRequest,
-) -> ChatTurn {
-    let ChatConfig::Remote { model, .. } = config else { return chat::ask(config, request) };
+    question: Question,
+) -> TurnLink {
     let (output, incoming) = mpsc::channel(CHAT_OUTPUT_CAPACITY);
-    let purse = Purse { env: env.clone(), principal: place.principal.clone() };
-    let turn = Turn { purse, place, assistant, model: model.clone(), output };
-    let config = config.clone();
-    task::spawn("chat", async move { turn.run(&config, request).await });
-    ChatTurn { output: incoming }
+    let turn = Turn {
+        purse: Purse { env: env.clone(), principal: place.principal.clone() },
+        place,
+        assistant,
+        config: config.clone(),
+        attachments: Vec::new(),
+        tokens: 0,
+        output,
+    };
+    task::spawn("chat", turn.run(question));
+    TurnLink { output: incoming }
 }
 
-/// Asks the model for an agent, which brings its own conversation along.
-pub(in crate::session) fn ask_for_agent(
+/// Asks the model once, for an assistant that brings its own conversation along.
+pub(in crate::session) fn ask_once(
     env: &Env,
     principal: &Principal,
     config: &ChatConfig,
@@ -143,41 +189,139 @@ struct Turn {
     purse: Purse,
     place: Place,
     assistant: &'static Assistant,
-    model: std::sync::Arc<ChatModel>,
-    output: mpsc::Sender<ChatOutput>,
+    config: ChatConfig,
+    /// For a model that is not told about files in words.
+    attachments: Vec<PathBuf>,
+    /// Tokens of this turn so far.
+    tokens: u64,
+    output: mpsc::Sender<TurnOutput>,
 }
 
 impl Turn {
-    async fn run(self, config: &ChatConfig, mut request: ChatRequest) {
-        match self.prepare(&mut request).await {
-            Ok(()) => self.purse.converse(config, request, &self.output).await,
-            Err(error) => {
-                // Fails only if nobody waits for the answer any more.
-                let _ = self.output.send(ChatOutput::Failed(error)).await;
+    async fn run(mut self, question: Question) {
+        let end = match self.work(question).await {
+            Ok(End::Complete) => TurnOutput::Done { cut_off: false },
+            Ok(End::Length) => TurnOutput::Done { cut_off: true },
+            Ok(End::Steps) => {
+                TurnOutput::Failed("the model was asked too often for one text".to_owned())
             }
+            Err(Halt::Failed(reason)) => TurnOutput::Failed(reason),
+            // Nobody waits for the answer any more.
+            Err(Halt::Cancelled | Halt::Unheard) => return,
+        };
+        // Fails only if nobody waits for the answer any more.
+        let _ = self.output.send(end).await;
+    }
+
+    async fn work(&mut self, question: Question) -> Result<End, Halt> {
+        let Question { text, attachments, tools } = question;
+        let system = self.assistant.prompt(self.purse.env.language.get()).to_owned();
+        let mut conversation = Conversation::new(Path::new(""));
+        // Without a model there is nobody who would read the past.
+        if let ChatConfig::Remote { .. } = &self.config {
+            let said = self.said().await.map_err(failed)?;
+            let room = self.room(system.len() + text.len());
+            let past = fitting(without(said, &text), room);
+            past.into_iter().for_each(|message| conversation.push(message));
+        }
+        conversation.push(self.asked(text, attachments).await?);
+        let brief = Brief { system, tools, context: self.context() };
+        assistant::work(self, &brief, &mut conversation).await
+    }
+
+    /// The user's text, with its files.
+    async fn asked(&mut self, text: String, attachments: Vec<PathBuf>) -> Result<ChatMessage, Halt> {
+        if let ChatConfig::Scripted = self.config {
+            self.attachments = attachments;
+            return Ok(ChatMessage::User { text, images: Vec::new() });
+        }
+        let sees = chat::capabilities(&self.config).images_in;
+        let read = move || chat::with_files(text, &attachments, sees);
+        let read = tokio::task::spawn_blocking(read).await;
+        let (text, images) =
+            read.map_err(|_| Halt::Failed("the gateway is shutting down".to_owned()))?;
+        Ok(ChatMessage::User { text, images })
+    }
+
+    /// Tokens that the model reads.
+    fn context(&self) -> u32 {
+        match &self.config {
+            ChatConfig::Scripted => USUAL_CONTEXT,
+            ChatConfig::Remote { model, .. } => model.context_tokens.unwrap_or(USUAL_CONTEXT),
         }
     }
 
-    async fn prepare(&self, request: &mut ChatRequest) -> Result<(), ChatError> {
-        request.system = Some(self.assistant.prompt(self.purse.env.language.get()).to_owned());
-        let said = self.said().await.map_err(unavailable)?;
-        request.history = fitting(without(said, &request.text), self.room(request));
-        Ok(())
-    }
-
-    /// Bytes of history that the model can read besides the request.
-    fn room(&self, request: &ChatRequest) -> usize {
-        let context = self.model.context_tokens.unwrap_or(USUAL_CONTEXT);
-        let answer = self.model.max_output_tokens.unwrap_or(USUAL_ANSWER).min(context / 2);
+    /// Bytes of history that the model can read besides this many bytes.
+    fn room(&self, others: usize) -> usize {
+        let context = self.context();
+        let most = match &self.config {
+            ChatConfig::Scripted => None,
+            ChatConfig::Remote { model, .. } => model.max_output_tokens,
+        };
+        let answer = most.unwrap_or(USUAL_ANSWER).min(context / 2);
         let tokens = usize::try_from(context - answer).unwrap_or(usize::MAX);
-        let prompt = request.system.as_ref().map_or(0, String::len);
-        tokens.saturating_mul(BYTES_PER_TOKEN).saturating_sub(request.text.len() + prompt)
+        tokens.saturating_mul(BYTES_PER_TOKEN).saturating_sub(others)
     }
 
     /// What the user and the models have said, oldest first.
     async fn said(&self) -> Result<Vec<ChatMessage>, StoreError> {
         let Place { key, upto, .. } = self.place;
         past::recent(&self.purse.env.store, key, upto, message).await
+    }
+}
+
+fn failed(err: StoreError) -> Halt {
+    Halt::Failed(unavailable(err).to_string())
+}
+
+impl Host for Turn {
+    fn ask(&self, mut request: ChatRequest) -> ChatTurn {
+        request.attachments.clone_from(&self.attachments);
+        let Purse { env, principal } = &self.purse;
+        match &self.config {
+            ChatConfig::Scripted => chat::ask(&self.config, request),
+            ChatConfig::Remote { .. } => ask_once(env, principal, &self.config, request),
+        }
+    }
+
+    async fn stopped(&self) {
+        self.output.closed().await;
+    }
+
+    async fn say(&mut self, piece: &str) -> Result<(), Halt> {
+        self.tell(TurnOutput::Piece(piece.to_owned())).await
+    }
+
+    async fn show(&mut self, _: String, bytes: Bytes) -> Result<(), Halt> {
+        self.tell(TurnOutput::Picture(bytes)).await
+    }
+
+    async fn count(&mut self, usage: Usage) -> Result<(), Halt> {
+        self.tokens = self.tokens.saturating_add(usage.input).saturating_add(usage.output);
+        let limit = self.purse.env.rules.breakers.tokens;
+        if self.tokens > limit {
+            return Err(Halt::Failed(format!("the answer has cost more than {limit} tokens")));
+        }
+        Ok(())
+    }
+
+    async fn call(&mut self, call: &ToolCall) -> Result<Outcome, Halt> {
+        let (reply, outcome) = oneshot::channel();
+        let (name, arguments) = (call.name.clone(), call.arguments.clone());
+        self.tell(TurnOutput::Call(TurnCall { name, arguments, reply })).await?;
+        tokio::select! {
+            outcome = outcome => outcome.map_err(|_| Halt::Unheard),
+            () = self.output.closed() => Err(Halt::Cancelled),
+        }
+    }
+
+    /// The session's history is in the store.
+    async fn keep(&mut self, _: &Conversation) {}
+}
+
+impl Turn {
+    async fn tell(&self, output: TurnOutput) -> Result<(), Halt> {
+        self.output.send(output).await.map_err(|_| Halt::Unheard)
     }
 }
 
