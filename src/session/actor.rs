@@ -6,7 +6,7 @@ use super::approval::gate::Gate;
 use super::command::desk::Desk;
 use super::command::recent_files::RecentFiles;
 use super::idle::Idleness;
-use super::job::{Asker, JobDone};
+use super::job::Asker;
 use super::journal::{Diverged, Effect, Journal, Step};
 use super::keeping::erase::Doom;
 use super::keeping::settings::Settled;
@@ -16,6 +16,7 @@ use super::run::conversations::Conversations;
 use super::run::lane::Lane;
 use super::run::lanes::Lanes;
 use super::run::warm::Warming;
+use super::shared::Shared;
 use super::sockets::audience::Audience;
 use super::sockets::presence::Presence;
 use super::voice::hearing::Hearing;
@@ -25,13 +26,11 @@ use super::workplace::results::{Results, project_name};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::assistant;
 use crate::files::Files;
-use crate::message::{
-    Channel, Entry, Epoch, Event, EventTime, Principal, Problem, SessionId, SessionSettings, Signal,
-};
+use crate::message::{Problem, SessionId, Signal};
 use crate::metrics::Held;
 use crate::process::Place;
 use crate::provider::live::{LIVE_OUTPUT_CAPACITY, Speaker};
-use crate::store::{Change, SessionKey, SessionRecord};
+use crate::store::SessionRecord;
 use crate::task::Doorbell;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
@@ -49,23 +48,16 @@ const LAST_WORDS: Duration = Duration::from_millis(2500);
 
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) env: Env,
-    pub(super) id: SessionId,
-    pub(super) key: SessionKey,
-    pub(super) principal: Principal,
-    pub(super) settings: Arc<SessionSettings>,
+    pub(super) shared: Shared,
     /// Tells handles and readers which project the session works on; the same files as in `env`.
     pub(super) workplace: watch::Sender<Files>,
-    pub(super) epoch: Epoch,
     pub(super) commands: mpsc::Receiver<Submitted>,
     urgent: mpsc::Receiver<Urgent>,
-    pub(super) journal: Journal,
     pub(super) audience: Audience,
     pub(super) presence: Presence,
     pub(super) desk: Desk,
     pub(super) gate: Gate,
     pub(super) conversations: Conversations,
-    pub(super) jobs: JoinSet<JobDone>,
     pub(super) lanes: Lanes,
     pub(super) last_run: u64,
     pub(super) voice: Voice,
@@ -146,28 +138,34 @@ impl Session {
             ),
             voice: Voice::new(providers.live, microphone, speaker),
             hearing,
-            journal: Journal::new(env.store.writer(record.key)),
             presence: Presence::new(&id),
             desk: Desk::new(record.controls),
             gate: Gate::new(Arc::clone(&env.rules), &record.last_questions),
             conversations: Conversations::restored(record.conversations),
             _counted: env.metrics.session_loaded(),
-            id,
-            key: record.key,
-            principal: record.principal,
-            settings: settled.settings,
             workplace,
-            epoch: record.epoch,
             commands,
             urgent,
             last_run: record.last_run,
             recent: RecentFiles::restored(record.recent_files),
             results: Results::restored(project_name(&env.files), record.summaries),
             warming: Warming::default(),
-            jobs: JoinSet::new(),
             idleness: Idleness::new(&env.idle),
             doom: None,
-            env,
+            shared: Shared {
+                journal: Journal::new(
+                    env.store.writer(record.key),
+                    record.tops,
+                    record.last_order,
+                ),
+                id,
+                key: record.key,
+                principal: record.principal,
+                settings: settled.settings,
+                epoch: record.epoch,
+                jobs: JoinSet::new(),
+                env,
+            },
         };
         session.settle_left(record.questions, &record.running);
         session.end_left(record.left);
@@ -180,7 +178,7 @@ impl Session {
         // Kept from turn to turn: all sessions wait for these two, and registering anew in every turn would cost more
         // than most turns do.
         let mut stopped = pin!(stop.cancelled());
-        let mut trouble = pin!(news(self.env.store.watch_trouble()));
+        let mut trouble = pin!(news(self.shared.env.store.watch_trouble()));
         let seldom = Doorbell::default();
         loop {
             let told = poll_fn(|cx| {
@@ -190,9 +188,9 @@ impl Session {
                 })
             });
             let alarm = self.next_alarm();
-            let (flowing, is_attended) = (!self.journal.is_full(), !self.audience.is_empty());
+            let (flowing, is_attended) = (!self.shared.journal.is_full(), !self.audience.is_empty());
             tokio::select! {
-                () = self.journal.progress() => match self.take_effect() {
+                () = self.shared.journal.progress() => match self.take_effect() {
                     Ok(()) => {}
                     Err(Diverged) => return Ended::Diverged,
                 },
@@ -222,7 +220,7 @@ impl Session {
                     }
                     Wake::Room => self.voice.feed(),
                 },
-                Some(done) = self.jobs.join_next() => match done {
+                Some(done) = self.shared.jobs.join_next() => match done {
                     Ok(done) => self.on_job(done),
                     Err(err) => self.on_lost_job(&err),
                 },
@@ -277,7 +275,7 @@ impl Session {
     /// Handles all output of the live model that is ready, until the journal is full.
     fn take_live(&mut self) {
         for _ in 0..LIVE_OUTPUT_CAPACITY {
-            if self.journal.is_full() {
+            if self.shared.journal.is_full() {
                 return;
             }
             let Some(output) = self.voice.more_output() else { return };
@@ -294,9 +292,9 @@ impl Session {
         self.finish_choices().await;
         let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
         let _ = timeout(LAST_WORDS, futures_util::future::join_all(ends)).await;
-        while !self.journal.is_empty() {
-            self.journal.progress().await;
-            let Ok(effects) = self.journal.take_effects() else { return };
+        while !self.shared.journal.is_empty() {
+            self.shared.journal.progress().await;
+            let Ok(effects) = self.shared.journal.take_effects() else { return };
             // Sockets still learn what was stored; nothing new is begun.
             for effect in effects {
                 match effect {
@@ -315,8 +313,8 @@ impl Session {
     }
 
     fn take_effect(&mut self) -> Result<(), Diverged> {
-        let effects = self.journal.take_effects().inspect_err(|_| {
-            error!(session = %self.id, "the session ends: a change of it could not be stored");
+        let effects = self.shared.journal.take_effects().inspect_err(|_| {
+            error!(session = %self.shared.id, "the session ends: a change of it could not be stored");
         })?;
         effects.into_iter().for_each(|effect| self.apply(effect));
         Ok(())
@@ -336,7 +334,7 @@ impl Session {
                 self.lanes[lane].answer(ask, decision);
             }
             Effect::Call(call) => {
-                if let Some(webhook) = &self.env.webhook {
+                if let Some(webhook) = &self.shared.env.webhook {
                     webhook.call(*call);
                 }
             }
@@ -348,35 +346,15 @@ impl Session {
     /// Records a step. If it has nothing to store, its effects only wait for the steps before it.
     pub(super) fn record(&mut self, step: Step) {
         if !step.changes.is_empty() {
-            return self.journal.record(step);
+            return self.shared.journal.record(step);
         }
-        for effect in self.journal.follow(step) {
+        for effect in self.shared.journal.follow(step) {
             self.apply(effect);
         }
     }
 
-    /// Adds an event to a step; it is published once the step is committed.
-    pub(super) fn append(&mut self, step: &mut Step, channel: Channel, event: Event) {
-        let (seq, order) = self.audience.assign(channel);
-        let entry = Arc::new(Entry { channel, seq, order, at: EventTime::now(), event });
-        step.changes.push(Change::Append(Arc::clone(&entry)));
-        step.effects.push(Effect::Publish(entry));
-    }
-
-    /// Records a step as the outcome of a command: stores its request number, then acknowledges it.
-    pub(super) fn record_for(&mut self, asker: Asker, mut step: Step) {
-        if let Some(request) = asker.request {
-            step.changes.push(Change::Request(request.clone()));
-            let connection = asker.connection;
-            step.effects.push(Effect::Ack { connection, request, repeated: false });
-        }
-        if !step.changes.is_empty() || !step.effects.is_empty() {
-            self.journal.record(step);
-        }
-    }
-
     pub(super) fn refuse(&mut self, asker: Asker, problem: Problem) {
-        self.env.metrics.frame_refused(problem.code());
+        self.shared.env.metrics.frame_refused(problem.code());
         let signal = Signal::Failed { problem, request: asker.request };
         self.audience.signal(asker.connection, signal);
     }

@@ -139,8 +139,8 @@ impl Session {
     /// When an idle session is unloaded; `None` while it is in use.
     pub(super) fn idle_end(&mut self) -> Option<Instant> {
         let busy = !self.audience.is_empty()
-            || !self.journal.is_empty()
-            || !self.jobs.is_empty()
+            || !self.shared.journal.is_empty()
+            || !self.shared.jobs.is_empty()
             || !self.desk.is_empty()
             || self.lanes.iter().any(|lane| !lane.is_idle());
         if busy {
@@ -148,7 +148,7 @@ impl Session {
             return None;
         }
         let held = || OWN_BYTES + self.recent.bytes() + self.results.bytes();
-        Some(self.idleness.end(self.env.config.limits.unload, held))
+        Some(self.idleness.end(self.shared.env.config.limits.unload, held))
     }
 }
 

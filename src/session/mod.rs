@@ -13,6 +13,7 @@ mod language;
 mod models;
 mod registry;
 mod run;
+mod shared;
 mod sockets;
 mod voice;
 mod workplace;

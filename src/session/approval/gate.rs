@@ -238,7 +238,7 @@ impl Session {
         level: Level,
         reason: String,
     ) {
-        let patience = self.env.config.limits.confirm;
+        let patience = self.shared.env.config.limits.confirm;
         let id = ConfirmId::random();
         let last = &mut self.gate.last_number[lane];
         *last += 1;
@@ -256,7 +256,7 @@ impl Session {
             reason,
             seconds: patience.as_secs(),
         };
-        if self.env.webhook.is_some() {
+        if self.shared.env.webhook.is_some() {
             let call = self.webhook_call(&confirmation, patience);
             step.effects.push(Effect::Call(Box::new(call)));
         }
@@ -275,7 +275,7 @@ impl Session {
             in_chat,
         });
         for channel in shown_on(lane.channel(), in_chat) {
-            self.append(step, channel, Event::ConfirmAsked(confirmation.clone()));
+            self.shared.append(step, channel, Event::ConfirmAsked(confirmation.clone()));
         }
     }
 
@@ -294,13 +294,13 @@ impl Session {
             return shown.to_owned();
         }
         let missing = missing.to_string();
-        let mark = self.env.language.get().say("confirm", "shortened", &[("bytes", &missing)]);
+        let mark = self.shared.env.language.get().say("confirm", "shortened", &[("bytes", &missing)]);
         format!("{shown}\n{mark}")
     }
 
     fn webhook_call(&self, asked: &Confirmation, patience: Duration) -> WebhookCall {
         WebhookCall {
-            session: self.id.as_str().to_owned(),
+            session: self.shared.id.as_str().to_owned(),
             channel: webhook_channel(asked.channel),
             tool: asked.tool.clone(),
             level: asked.level.name(),
@@ -336,7 +336,7 @@ impl Session {
 
     /// Tells the user that "always" is not kept for a dangerous call: it is asked about every time.
     fn tell_not_remembered(&mut self, step: &mut Step, open: &Open) {
-        let locale = self.env.language.get();
+        let locale = self.shared.env.language.get();
         let reason = locale.say("confirm", "not_remembered", &[]);
         let values = [("tool", open.call.tool.as_str()), ("reason", &reason)];
         let line = locale.say("tool_line", "denied", &values);
@@ -355,9 +355,7 @@ impl Session {
                 "nobody answered in time",
             );
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 
     /// A run is over or to be: whatever its agent still waited for is void.
@@ -379,9 +377,7 @@ impl Session {
         for lane_id in LaneId::ALL {
             self.close_tools(&mut step, lane_id);
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 
     pub(in crate::session) fn settle(
@@ -403,7 +399,7 @@ impl Session {
         for shown in shown_on(channel, in_chat) {
             let id = id.clone();
             let settled = Event::ConfirmSettled { id, channel, number, confirmed, by };
-            self.append(step, shown, settled);
+            self.shared.append(step, shown, settled);
         }
     }
 

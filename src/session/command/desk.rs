@@ -9,7 +9,7 @@ use crate::message::{
 use crate::session::Submitted;
 use crate::session::actor::Session;
 use crate::session::job::{self, Asker, JobDone, Wanted, Way};
-use crate::session::journal::{Effect, Step};
+use crate::session::journal::Step;
 use crate::session::run::lanes::LaneId;
 use crate::session::sockets::file_watch::Watchers;
 use crate::session::workplace::choice::Inquirer;
@@ -175,7 +175,7 @@ impl Session {
     /// Carries out waiting commands until the gate closes or the journal is full.
     pub(in crate::session) fn work_off(&mut self) {
         while self.desk.gate.is_none()
-            && !self.journal.is_full()
+            && !self.shared.journal.is_full()
             && let Some(submitted) = self.desk.backlog.pop_front()
         {
             self.on_submitted(submitted);
@@ -198,7 +198,7 @@ impl Session {
                     | Command::ChangeSettings(_)
             );
             let needs_disk = needs_disk || self.is_plain_choice(&submitted.inbound.command);
-            if submitted.inbound.request.is_none() && !needs_disk && !self.journal.is_full() {
+            if submitted.inbound.request.is_none() && !needs_disk && !self.shared.journal.is_full() {
                 self.carry_out(submitted);
             }
         }
@@ -209,8 +209,8 @@ impl Session {
         let Some(request) = submitted.inbound.request.clone() else {
             return self.carry_out(submitted);
         };
-        if self.journal.is_fresh(&request) {
-            return self.acknowledge_again(Asker::of(submitted));
+        if self.shared.journal.is_fresh(&request) {
+            return self.shared.acknowledge_again(Asker::of(submitted));
         }
         // A choice is stored only when it is done, so the store does not know the repeat; it must not be done twice.
         if let Some(again) = self.desk.choosing.get_mut(&request) {
@@ -218,7 +218,7 @@ impl Session {
             return;
         }
         self.desk.close_gate(&submitted.inbound.command);
-        self.jobs.spawn(job::look_up(self.env.clone(), self.key, request, submitted, Way::InOrder));
+        self.shared.jobs.spawn(job::look_up(self.shared.env.clone(), self.shared.key, request, submitted, Way::InOrder));
     }
 
     /// A cancel overtakes waiting commands, unless it is meant for one of them.
@@ -229,8 +229,8 @@ impl Session {
             self.desk.put(earlier);
         }
         match submitted.inbound.request.clone() {
-            Some(request) if self.journal.is_fresh(&request) => {
-                self.acknowledge_again(Asker::of(submitted));
+            Some(request) if self.shared.journal.is_fresh(&request) => {
+                self.shared.acknowledge_again(Asker::of(submitted));
             }
             Some(request) => {
                 // A repeat of a cancel that is being looked up is handled after it.
@@ -239,8 +239,8 @@ impl Session {
                     return;
                 }
                 self.desk.overtaking.insert(request.clone(), Vec::new());
-                let (env, way) = (self.env.clone(), Way::Overtaking);
-                self.jobs.spawn(job::look_up(env, self.key, request, submitted, way));
+                let (env, way) = (self.shared.env.clone(), Way::Overtaking);
+                self.shared.jobs.spawn(job::look_up(env, self.shared.key, request, submitted, way));
             }
             None => self.cancel_early(submitted),
         }
@@ -257,7 +257,7 @@ impl Session {
             self.desk.last_order = self.desk.last_order.max(submitted.order);
         }
         let asker = Asker::of(submitted);
-        if self.journal.is_stuck() {
+        if self.shared.journal.is_stuck() {
             let reason = "storage does not take it".to_owned();
             return self.refuse(asker, Problem::NotCarriedOut { reason });
         }
@@ -337,7 +337,7 @@ impl Session {
         };
         match (known, way) {
             (Ok(true), _) if submitted.inbound.request.is_some() => {
-                self.acknowledge_again(Asker::of(submitted));
+                self.shared.acknowledge_again(Asker::of(submitted));
             }
             (Ok(_), Way::InOrder) => self.carry_out(submitted),
             (Ok(_), Way::Overtaking) => self.cancel_early(submitted),
@@ -347,13 +347,6 @@ impl Session {
             }
         }
         repeated.into_iter().flatten().for_each(|again| self.desk.put_in_order(again));
-    }
-
-    /// Goes through the journal, so that a repeated command is acknowledged after the original is committed.
-    pub(in crate::session) fn acknowledge_again(&mut self, asker: Asker) {
-        let Asker { connection, request: Some(request), .. } = asker else { return };
-        let effects = vec![Effect::Ack { connection, request, repeated: true }];
-        self.journal.record(Step { changes: Vec::new(), effects });
     }
 
     fn carry_out(&mut self, submitted: Submitted) {
@@ -372,17 +365,17 @@ impl Session {
             Command::SendText { route, text } => self.send_text(asker, route, text),
             Command::RequestRun { agents, text } => self.request_runs(asker, agents, &text),
             Command::SendFile { channel, name, bytes } => {
-                let (env, principal) = (self.env.clone(), self.principal.clone());
-                self.jobs.spawn(job::store_file(env, principal, asker, channel, name, bytes));
+                let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
+                self.shared.jobs.spawn(job::store_file(env, principal, asker, channel, name, bytes));
             }
             Command::ShowImage { bytes } => {
-                let (env, principal) = (self.env.clone(), self.principal.clone());
-                self.jobs.spawn(job::store_image(env, principal, asker, bytes));
+                let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
+                self.shared.jobs.spawn(job::store_image(env, principal, asker, bytes));
             }
             Command::SendAudio(sound) => self.take_sound(asker, sound),
             Command::StopPlayback => {
                 self.voice.interrupt(asker.connection);
-                self.record_for(asker, Step::default());
+                self.shared.record_for(asker, Step::default());
             }
             Command::AckPlayback(ack) => self.on_playback_ack(asker, ack),
             Command::PressTalkKey(key) => self.on_talk_key(asker, key),
@@ -390,7 +383,7 @@ impl Session {
             Command::Confirm { id, confirmed, always, twice } => {
                 let mut step = Step::default();
                 match self.on_confirm(&mut step, &id, confirmed, always, twice) {
-                    Ok(()) => self.record_for(asker, step),
+                    Ok(()) => self.shared.record_for(asker, step),
                     Err(problem) => self.refuse(asker, problem),
                 }
             }
@@ -417,7 +410,7 @@ impl Session {
 
     fn take_sound(&mut self, asker: Asker, sound: Recorded) {
         if self.hear(asker.connection, sound) {
-            self.record_for(asker, Step::default());
+            self.shared.record_for(asker, Step::default());
         } else {
             self.refuse(asker, Problem::NotHolder);
         }
@@ -433,7 +426,7 @@ impl Session {
         }
         self.desk.controls = merged;
         let changes = vec![Change::Controls(self.desk.controls.clone())];
-        self.record_for(asker, Step { changes, effects: Vec::new() });
+        self.shared.record_for(asker, Step { changes, effects: Vec::new() });
     }
 
     fn send_text(&mut self, asker: Asker, route: Route, text: Typed) {
@@ -467,8 +460,8 @@ impl Session {
     }
 
     fn make_list(&mut self, wanted: Wanted) {
-        let (env, principal) = (self.env.clone(), self.principal.clone());
-        self.jobs.spawn(job::list(env, principal, wanted));
+        let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
+        self.shared.jobs.spawn(job::list(env, principal, wanted));
     }
 
     /// One list answers all askers. If all of them already have it, a signal says that nothing changed.
@@ -485,10 +478,10 @@ impl Session {
                 KnownList { newest: listed.list.newest.clone(), count: listed.list.files.len() };
             self.audience.signal_channel(channel, &Signal::FilesUnchanged { kind, channel, list });
         } else {
-            self.append(&mut step, channel, Event::Files { kind, list: Some(listed.list) });
+            self.shared.append(&mut step, channel, Event::Files { kind, list: Some(listed.list) });
         }
         for (asker, _) in askers {
-            self.record_for(asker, std::mem::take(&mut step));
+            self.shared.record_for(asker, std::mem::take(&mut step));
         }
     }
 

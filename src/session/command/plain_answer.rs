@@ -66,9 +66,9 @@ impl Session {
     ) {
         let mut step = Step::default();
         let shown = Event::UserText { text: text.into_text(), attachments: Vec::new() };
-        self.append(&mut step, pane, shown);
+        self.shared.append(&mut step, pane, shown);
         self.confirm_by_text(&mut step, pane, slot, answer);
-        self.record_for(asker, step);
+        self.shared.record_for(asker, step);
     }
 
     /// An answer that matches no open question decides nothing; the user is told which questions are open.
@@ -81,13 +81,13 @@ impl Session {
     ) {
         let open = self.gate.open_numbers(slot);
         let Some(number) = answer.meant(&open) else {
-            return self.append(step, pane, Event::Notice(Notice::WhichQuestion { open }));
+            return self.shared.append(step, pane, Event::Notice(Notice::WhichQuestion { open }));
         };
         if answer.confirmed == Confirmed::Approved
             && self.gate.once_more(slot, number, answer.number.is_some()) == Again::Needed
         {
             let told = Event::Notice(Notice::ConfirmAgain { number });
-            return self.append(step, pane, told);
+            return self.shared.append(step, pane, told);
         }
         if let Some(mut question) = self.gate.take_number(slot, number) {
             question.in_chat |= pane == Channel::Chat;
@@ -100,7 +100,7 @@ impl Session {
     pub(in crate::session) fn remind(&mut self, step: &mut Step, pane: Channel, agent: AgentSlot) {
         let open = self.gate.open_numbers(agent);
         if !open.is_empty() {
-            self.append(step, pane, Event::Notice(Notice::StillOpen { agent, open }));
+            self.shared.append(step, pane, Event::Notice(Notice::StillOpen { agent, open }));
         }
     }
 }

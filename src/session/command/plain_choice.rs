@@ -45,8 +45,8 @@ impl Session {
         let PlainChoice { agent, choice, pane } = chosen;
         let mut step = Step::default();
         let shown = Event::UserText { text: text.into_text(), attachments: Vec::new() };
-        self.append(&mut step, pane, shown);
-        self.journal.record(step);
+        self.shared.append(&mut step, pane, shown);
+        self.shared.journal.record(step);
         self.choose(Inquirer::Typed { asker, pane }, agent, choice);
     }
 }

@@ -42,24 +42,24 @@ impl Session {
     pub(in crate::session) async fn erase(&mut self, doom: Doom) {
         self.audience.dismiss();
         let working = self.lanes.iter().filter(|lane| lane.current.is_some()).count();
-        (0..working).for_each(|_| self.env.metrics.run_ended(RunOutcome::Cancelled));
+        (0..working).for_each(|_| self.shared.env.metrics.run_ended(RunOutcome::Cancelled));
         let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
         if timeout(WORKERS_PATIENCE, futures_util::future::join_all(ends)).await.is_err() {
-            warn!(session = %self.id, "agents of a deleted session did not end in time");
+            warn!(session = %self.shared.id, "agents of a deleted session did not end in time");
         }
         let mut stored = Vec::new();
         if timeout(JOBS_PATIENCE, self.last_files(&mut stored)).await.is_err() {
-            warn!(session = %self.id, "a deleted session was still storing files; they may be left behind");
+            warn!(session = %self.shared.id, "a deleted session was still storing files; they may be left behind");
         }
-        while !self.journal.is_empty() {
-            self.journal.progress().await;
-            if self.journal.take_effects().is_err() {
+        while !self.shared.journal.is_empty() {
+            self.shared.journal.progress().await;
+            if self.shared.journal.take_effects().is_err() {
                 break;
             }
         }
-        let removed = remove(&self.env, &self.id, self.key, &self.principal, stored).await;
+        let removed = remove(&self.shared.env, &self.shared.id, self.shared.key, &self.shared.principal, stored).await;
         if removed.is_ok() {
-            info!(session = %self.id, "session deleted");
+            info!(session = %self.shared.id, "session deleted");
         }
         // The requester may have stopped waiting.
         let _ = doom.send(removed);
@@ -69,7 +69,7 @@ impl Session {
     async fn last_files(&mut self, stored: &mut Vec<String>) {
         self.desk.followed.drain().for_each(|(_, following)| following.abort());
         self.lanes.iter_mut().for_each(Lane::stop_preparing);
-        while let Some(done) = self.jobs.join_next().await {
+        while let Some(done) = self.shared.jobs.join_next().await {
             match done {
                 Ok(JobDone::Stored { saved, .. } | JobDone::ImageStored { saved, .. }) => {
                     stored.extend(path(saved));
@@ -98,7 +98,7 @@ impl Session {
             }
         }
         // A preparation that nobody waits for may still be making a workplace.
-        self.env.place_work.is_over(&self.id).await;
+        self.shared.env.place_work.is_over(&self.shared.id).await;
     }
 }
 

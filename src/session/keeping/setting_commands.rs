@@ -16,26 +16,26 @@ const REFUSED: &str = "settings_refused";
 impl Session {
     /// What can be chosen is looked up first, which may take a moment.
     pub(in crate::session) fn show_settings(&mut self, asker: Asker) {
-        self.jobs.spawn(job::offer(self.env.clone(), asker));
+        self.shared.jobs.spawn(job::offer(self.shared.env.clone(), asker));
     }
 
     pub(in crate::session) fn on_offer(&mut self, asker: Asker, offer: ModelOffer) {
-        let note = SettingsNote { settings: Arc::clone(&self.settings), offer: Some(offer) };
+        let note = SettingsNote { settings: Arc::clone(&self.shared.settings), offer: Some(offer) };
         self.audience.signal(asker.connection, Signal::Settings(Arc::new(note)));
-        self.record_for(asker, Step::default());
+        self.shared.record_for(asker, Step::default());
     }
 
     /// Changes all of them or none. Opening a project takes the disk; commands behind this one wait for it.
     pub(in crate::session) fn change_settings(&mut self, asker: Asker, asked: Vec<SettingChange>) {
-        let (changes, refused) = check_changes(&self.env.config, &self.settings, asked);
+        let (changes, refused) = check_changes(&self.shared.env.config, &self.shared.settings, asked);
         if !refused.is_empty() {
             return self.refuse_settings(asker, refused);
         }
         match chosen_project(&changes).map(|path| path.map(str::to_owned)) {
             Some(path) => {
                 self.desk.hold();
-                let projects = self.env.projects.clone();
-                self.jobs.spawn(job::open_project(projects, path, asker, changes));
+                let projects = self.shared.env.projects.clone();
+                self.shared.jobs.spawn(job::open_project(projects, path, asker, changes));
             }
             None => self.finish_change(asker, changes, None),
         }
@@ -58,23 +58,23 @@ impl Session {
 
     fn finish_change(&mut self, asker: Asker, changes: Vec<SettingChange>, files: Option<Files>) {
         if changes.is_empty() {
-            return self.record_for(asker, Step::default());
+            return self.shared.record_for(asker, Step::default());
         }
         match self.apply_settings(changes, files) {
-            Ok((changes, effects)) => self.record_for(asker, Step { changes, effects }),
+            Ok((changes, effects)) => self.shared.record_for(asker, Step { changes, effects }),
             Err(problem) => self.refuse_settings(asker, vec![(Setting::Project, problem)]),
         }
     }
 
     fn refuse_settings(&mut self, asker: Asker, refused: Vec<RefusedSetting>) {
-        self.env.metrics.frame_refused(REFUSED);
+        self.shared.env.metrics.frame_refused(REFUSED);
         let signal = Signal::SettingsRefused { refused: refused.into(), request: asker.request };
         self.audience.signal(asker.connection, signal);
     }
 
     /// Shows the settings to every client of the whole session, whoever has changed them.
     pub(in crate::session) fn tell_settings(&mut self) {
-        let note = SettingsNote { settings: Arc::clone(&self.settings), offer: None };
+        let note = SettingsNote { settings: Arc::clone(&self.shared.settings), offer: None };
         self.audience.signal_view(View::All, &Signal::Settings(Arc::new(note)));
     }
 }

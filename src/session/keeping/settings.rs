@@ -147,7 +147,7 @@ impl Session {
         }
         let (changes, effects) = self.apply_settings(new.changes, new.files)?;
         let effects = effects.into_iter().chain([Effect::Settled(done)]).collect();
-        self.journal.record(Step { changes, effects });
+        self.shared.journal.record(Step { changes, effects });
         Ok(self.taken(written))
     }
 
@@ -160,31 +160,31 @@ impl Session {
         if let Some(files) = files {
             self.move_to(files)?;
         }
-        let mut settings = SessionSettings::clone(&self.settings);
+        let mut settings = SessionSettings::clone(&self.shared.settings);
         changes.into_iter().for_each(|change| settings.apply(change));
-        let before = std::mem::replace(&mut self.settings, Arc::new(settings));
+        let before = std::mem::replace(&mut self.shared.settings, Arc::new(settings));
         self.mention_kept_since(&before);
         // The next question goes to the model that is chosen now; one that is being answered is not touched.
-        let chat = models::chat(&self.env, &self.settings);
-        let assistant = assistant::for_chat(&self.settings.chat_assistant);
+        let chat = models::chat(&self.shared.env, &self.shared.settings);
+        let assistant = assistant::for_chat(&self.shared.settings.chat_assistant);
         self.lanes[LaneId::Chat].choose_chat(assistant, chat);
-        self.voice.choose(models::live(&self.env, &self.settings));
+        self.voice.choose(models::live(&self.shared.env, &self.shared.settings));
         for slot in AgentSlot::ALL {
             self.choose_agent(slot);
             self.warm_up(slot);
         }
-        let stored = self.settings.differences(&self.env.config.settings);
+        let stored = self.shared.settings.differences(&self.shared.env.config.settings);
         Ok((vec![Change::Settings(stored)], vec![Effect::ShowSettings]))
     }
 
     /// Changes the language. A live model that is open goes on as it was told at its start.
     pub(in crate::session) fn speak(&mut self, locale: Locale) {
-        if self.env.language.get() == locale {
+        if self.shared.env.language.get() == locale {
             return;
         }
-        self.env.language.set(locale);
+        self.shared.env.language.set(locale);
         if !self.voice.is_open() {
-            self.voice.choose(models::live(&self.env, &self.settings));
+            self.voice.choose(models::live(&self.shared.env, &self.shared.settings));
         }
     }
 
@@ -192,14 +192,14 @@ impl Session {
     pub(in crate::session) fn choose_agent(&mut self, slot: AgentSlot) {
         let lane = &mut self.lanes[slot];
         if lane.current.is_none() {
-            let chosen = models::agent(&self.env, &self.settings, &self.id, &self.principal, slot);
+            let chosen = models::agent(&self.shared.env, &self.shared.settings, &self.shared.id, &self.shared.principal, slot);
             lane.give_to(chosen);
         }
         self.gate.recall(slot, lane);
     }
 
     fn taken(&self, written: oneshot::Receiver<()>) -> Taken {
-        Taken { settings: Arc::clone(&self.settings), written }
+        Taken { settings: Arc::clone(&self.shared.settings), written }
     }
 
     /// Changes the project. Refused while an agent works, because a run must end where it began.
@@ -214,7 +214,7 @@ impl Session {
         }
         self.results.move_to(project_name(&files));
         self.workplace.send_replace(files.clone());
-        self.env.files = files;
+        self.shared.env.files = files;
         self.warming.forget_lacks();
         self.follow_elsewhere();
         Ok(())

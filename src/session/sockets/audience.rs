@@ -175,18 +175,10 @@ impl Peer {
     }
 }
 
-/// Newest sequence numbers of one channel.
-#[derive(Debug, Default)]
-struct Tops {
-    assigned: Seq,
-    published: Seq,
-}
-
 #[derive(Debug)]
 pub(in crate::session) struct Audience {
-    channels: [Tops; Channel::COUNT],
-    /// Order of the newest event of all channels.
-    assigned: Order,
+    /// Newest published event of each channel, and of all channels.
+    tops: [Seq; Channel::COUNT],
     published: Order,
     /// In the order of their arrival.
     peers: Vec<Peer>,
@@ -202,25 +194,11 @@ impl Audience {
         microphone: Microphone,
         speaker: Speaker,
     ) -> Self {
-        let channels = tops.map(|top| Tops { assigned: top, published: top });
-        let peers = Vec::new();
-        Self { channels, assigned: last_order, published: last_order, peers, microphone, speaker }
-    }
-
-    /// Numbers for the next event of a channel: its place in the channel, and in the session.
-    pub(in crate::session) fn assign(&mut self, channel: Channel) -> (Seq, Order) {
-        let tops = &mut self.channels[channel.index()];
-        tops.assigned = Seq(tops.assigned.0 + 1);
-        self.assigned = Order(self.assigned.0 + 1);
-        (tops.assigned, self.assigned)
-    }
-
-    pub(in crate::session) fn assigned(&self, channel: Channel) -> Seq {
-        self.channels[channel.index()].assigned
+        Self { tops, published: last_order, peers: Vec::new(), microphone, speaker }
     }
 
     pub(in crate::session) fn published(&self, channel: Channel) -> Seq {
-        self.channels[channel.index()].published
+        self.tops[channel.index()]
     }
 
     /// All events of the view up to here are in the store.
@@ -309,7 +287,7 @@ impl Audience {
     /// Sends a committed event to every socket that sees its channel. A socket without room loses its lane and catches
     /// up from the store.
     pub(in crate::session) fn publish(&mut self, entry: &Arc<Entry>) {
-        self.channels[entry.channel.index()].published = entry.seq;
+        self.tops[entry.channel.index()] = entry.seq;
         debug_assert!(entry.order > self.published);
         self.published = entry.order;
         for peer in self.peers.iter_mut().filter(|peer| peer.view.shows(entry)) {

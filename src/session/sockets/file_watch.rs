@@ -53,7 +53,7 @@ impl Session {
                 WatchWish::Stop => self.stop_following_alone(),
             }
         }
-        self.record_for(asker, Step::default());
+        self.shared.record_for(asker, Step::default());
     }
 
     pub(in crate::session) fn on_followed(
@@ -74,12 +74,10 @@ impl Session {
             return;
         }
         // Storage does not keep up: the list is made again later instead of adding to the backlog.
-        if self.journal.is_full() {
+        if self.shared.journal.is_full() {
             return self.follow(kind, before, PAUSE);
         }
-        let mut step = Step::default();
-        self.append(&mut step, Channel::File, Event::Files { kind, list: Some(Arc::clone(&list)) });
-        self.journal.record(step);
+        self.shared.record_event( Channel::File, Event::Files { kind, list: Some(Arc::clone(&list)) });
         self.follow(kind, Some(list), PAUSE);
     }
 
@@ -120,15 +118,15 @@ impl Session {
     pub(in crate::session) fn is_elsewhere(&self, list: &FileList) -> bool {
         match &list.roots {
             ListRoots::Backup { project, .. } => {
-                *project != self.env.files.project().to_string_lossy()
+                *project != self.shared.env.files.project().to_string_lossy()
             }
             ListRoots::Temp => false,
         }
     }
 
     fn follow(&mut self, kind: ListKind, before: Option<Arc<FileList>>, pause: Duration) {
-        let (env, principal) = (self.env.clone(), self.principal.clone());
-        let job = self.jobs.spawn(job::follow(env, principal, kind, before, pause));
+        let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
+        let job = self.shared.jobs.spawn(job::follow(env, principal, kind, before, pause));
         self.desk.followed.insert(kind, job);
     }
 

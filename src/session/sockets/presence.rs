@@ -85,7 +85,7 @@ impl Session {
     }
 
     fn on_attach(&mut self, attach: &Attach) -> Result<Attached, AttachError> {
-        let limit = self.env.config.limits.sockets_per_channel;
+        let limit = self.shared.env.config.limits.sockets_per_channel;
         if self.audience.count_view(attach.view) >= limit {
             return Err(AttachError::TooMany { limit });
         }
@@ -105,14 +105,14 @@ impl Session {
             (None, None) => Start::Whole,
         };
         let greeting = Greeting {
-            session: self.id.clone(),
+            session: self.shared.id.clone(),
             view: attach.view,
-            epoch: self.epoch,
+            epoch: self.shared.epoch,
             resumed: resume.is_some(),
             first: self.presence.seen.insert(attach.view),
             controls: self.desk.controls.clone(),
-            settings: Arc::clone(&self.settings),
-            project: self.env.files.project().display().to_string().into(),
+            settings: Arc::clone(&self.shared.settings),
+            project: self.shared.env.files.project().display().to_string().into(),
             overview: None,
             setup: None,
         };
@@ -133,7 +133,7 @@ impl Session {
 
     /// A cursor without an epoch is taken as one of this session's history.
     fn trusts(&self, cursor: Cursor) -> bool {
-        cursor.epoch.is_none_or(|epoch| epoch == self.epoch)
+        cursor.epoch.is_none_or(|epoch| epoch == self.shared.epoch)
     }
 
     /// Tells the store that the session is in use, at most once in `USED_EVERY`.
@@ -143,9 +143,9 @@ impl Session {
 
     fn note_use_every(&mut self, period: Duration) {
         let recent = self.presence.used.is_some_and(|used| used.elapsed() < period);
-        if !recent && !self.journal.is_full() {
+        if !recent && !self.shared.journal.is_full() {
             self.presence.used = Some(Instant::now());
-            self.journal.record(Step { changes: vec![Change::Used], effects: Vec::new() });
+            self.shared.journal.record(Step { changes: vec![Change::Used], effects: Vec::new() });
         }
     }
 
@@ -171,7 +171,7 @@ impl Session {
 
     /// Tells a new socket why nothing happens while storage does not answer.
     fn tell_trouble(&mut self, connection: ConnectionId) {
-        if let Some(reason) = self.env.store.trouble() {
+        if let Some(reason) = self.shared.env.store.trouble() {
             let problem = Problem::StoreStalled { reason };
             let signal = Signal::Failed { problem, request: None };
             self.audience.signal(connection, signal);

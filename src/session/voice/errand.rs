@@ -41,13 +41,13 @@ impl Session {
             }
             Err(why) => answer(&mut step, id, Err(why)),
         }
-        self.journal.record(step);
+        self.shared.journal.record(step);
     }
 
     fn judge_wish(&mut self, step: &mut Step, wish: LiveWish, call: Call) {
         let slot = wish.agent;
         self.gate.recall(slot, &self.lanes[slot]);
-        let scope = Scope::new(self.env.files.project(), &[]);
+        let scope = Scope::new(self.shared.env.files.project(), &[]);
         let Judgement { confirmed, level, reason } = self.gate.judge(Caller::Live, &call, &scope);
         let Some(confirmed) = confirmed else {
             let (lane, answer_to) = (slot.into(), AnswerTo::Live(wish));
@@ -65,9 +65,7 @@ impl Session {
             let why = "the model does not want it any more";
             self.settle(&mut step, open, Confirmed::Refused, DecidedBy::End, why);
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 
     /// Carries out the decision about a live model's call.
@@ -93,7 +91,7 @@ impl Session {
         let LiveWish { id, agent: slot, request } = wish;
         let agent = slot.number();
         let waiting = self.lanes[slot].queue.len();
-        if waiting >= self.env.config.limits.queue_per_channel {
+        if waiting >= self.shared.env.config.limits.queue_per_channel {
             let why = format!("{waiting} requests wait for agent {agent} already");
             return answer(step, id, Err(why));
         }

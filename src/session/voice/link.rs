@@ -252,7 +252,7 @@ impl Voice {
 impl Session {
     /// The next model has to know the chat up to its newest event.
     pub(in crate::session) fn note_live_words(&mut self) {
-        self.voice.told_upto = self.audience.assigned(Channel::Chat);
+        self.voice.told_upto = self.shared.journal.assigned(Channel::Chat);
     }
 
     /// Opens a model if input waits for one and the chat that it has to know is stored.
@@ -260,7 +260,7 @@ impl Session {
         let upto = self.audience.published(Channel::Chat);
         if self.voice.is_wanted() && upto >= self.voice.told_upto {
             let asked = self.voice.microphone.unread();
-            let past = past::said(self.env.store.clone(), self.key, upto, asked);
+            let past = past::said(self.shared.env.store.clone(), self.shared.key, upto, asked);
             for picture in self.recent.take_unseen().into_iter().rev() {
                 self.voice.microphone.show_first(LiveInput::Image(picture));
             }

@@ -40,15 +40,15 @@ impl Session {
         let mut shown: Vec<_> = unseen.map(Effect::Show).collect();
         let Some(channel) = echo else {
             shown.push(Effect::Show(LiveInput::Text(text)));
-            return self.record_for(asker, Step { changes: Vec::new(), effects: shown });
+            return self.shared.record_for(asker, Step { changes: Vec::new(), effects: shown });
         };
         let attachments = self.recent.take(channel);
         let event = Event::UserText { text: text.clone(), attachments };
         if channel != Channel::Chat || !self.voice.is_open() {
             shown.push(Effect::Show(LiveInput::Text(text)));
             let mut step = Step { changes: Vec::new(), effects: shown };
-            self.append(&mut step, channel, event);
-            return self.record_for(asker, step);
+            self.shared.append(&mut step, channel, event);
+            return self.shared.record_for(asker, step);
         }
         let place = self.desk.hold_for_text();
         shown.extend([LiveInput::Place(place), LiveInput::Text(text)].map(Effect::Show));
@@ -71,8 +71,8 @@ impl Session {
         };
         self.desk.release_text();
         let mut step = Step::default();
-        self.append(&mut step, channel, event);
-        self.record_for(asker, step);
+        self.shared.append(&mut step, channel, event);
+        self.shared.record_for(asker, step);
     }
 
     /// A file was stored. An open live model sees a picture at once. A picture opens no model, because it may be meant
@@ -98,8 +98,8 @@ impl Session {
         if let Some(path) = note.path.clone() {
             self.recent.add(channel, path, picture);
         }
-        self.append(&mut step, channel, Event::UserFile(note));
-        self.record_for(asker, step);
+        self.shared.append(&mut step, channel, Event::UserFile(note));
+        self.shared.record_for(asker, step);
     }
 
     pub(in crate::session) fn on_image_stored(
@@ -115,6 +115,6 @@ impl Session {
             return self.refuse(asker, Problem::QueueFull { waiting: WORDS_CAPACITY });
         }
         let effects = vec![Effect::Show(LiveInput::Image(image))];
-        self.record_for(asker, Step { changes: Vec::new(), effects });
+        self.shared.record_for(asker, Step { changes: Vec::new(), effects });
     }
 }

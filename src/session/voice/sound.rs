@@ -30,7 +30,7 @@ impl Session {
         match heard {
             Heard::Taken => true,
             Heard::Waiting { dropped } => {
-                self.env.metrics.audio_dropped(dropped);
+                self.shared.env.metrics.audio_dropped(dropped);
                 true
             }
             Heard::NotHolder(_) => false,
@@ -39,7 +39,7 @@ impl Session {
 
     pub(in crate::session) fn on_playback_ack(&mut self, asker: Asker, ack: PlaybackAck) {
         self.voice.ack(asker.connection, ack);
-        self.record_for(asker, Step::default());
+        self.shared.record_for(asker, Step::default());
     }
 
     pub(in crate::session) fn on_talk_key(&mut self, asker: Asker, key: TalkKey) {
@@ -47,7 +47,7 @@ impl Session {
             self.hearing.forget();
         }
         self.voice.press(asker.connection, key);
-        self.record_for(asker, Step::default());
+        self.shared.record_for(asker, Step::default());
     }
 
     /// `None`: the model ended without a reason.
@@ -64,7 +64,7 @@ impl Session {
             Some(LiveOutput::ToolsCancelled { ids }) => self.drop_wishes(&ids),
             Some(LiveOutput::Turn(times)) => self.on_turn_times(times),
             Some(LiveOutput::Usage { input, output }) => {
-                self.env.metrics.live_tokens(input, output);
+                self.shared.env.metrics.live_tokens(input, output);
             }
             Some(LiveOutput::Replaced { model, reason }) => {
                 self.say_in_chat(Event::Notice(Notice::LiveReplaced { model, reason }));
@@ -76,7 +76,7 @@ impl Session {
     }
 
     fn on_live_down(&mut self, reason: String) {
-        info!(session = %self.id, reason, "the live model is gone");
+        info!(session = %self.shared.id, reason, "the live model is gone");
         self.write_text();
         if self.voice.on_failure(&reason) {
             self.say_in_chat(Event::Notice(Notice::LiveDown { reason }));
@@ -84,13 +84,11 @@ impl Session {
     }
 
     fn on_turn_times(&mut self, times: TurnTimes) {
-        self.env.metrics.turn_taken(&times);
+        self.shared.env.metrics.turn_taken(&times);
         self.audience.tell_playing(&Signal::TurnTimes(times));
     }
 
     fn say_in_chat(&mut self, event: Event) {
-        let mut step = Step::default();
-        self.append(&mut step, Channel::Chat, event);
-        self.journal.record(step);
+        self.shared.record_event( Channel::Chat, event);
     }
 }
