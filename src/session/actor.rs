@@ -3,8 +3,7 @@
 //! `sockets::presence`, `command::desk`, `run::work`, `voice::sound`.
 
 use super::approval::gate::Gate;
-use super::command::desk::Desk;
-use super::command::recent_files::RecentFiles;
+use super::command::Commands;
 use super::idle::Idleness;
 use super::job::Asker;
 use super::journal::{Diverged, Effect, Journal, Step};
@@ -17,8 +16,7 @@ use super::run::lane::Lane;
 use super::run::lanes::Lanes;
 use super::run::warm::Warming;
 use super::shared::Shared;
-use super::sockets::audience::Audience;
-use super::sockets::presence::Presence;
+use super::sockets::Sockets;
 use super::voice::hearing::Hearing;
 use super::voice::link::{Voice, Wake};
 use super::voice::microphone::Microphone;
@@ -26,7 +24,7 @@ use super::workplace::results::{Results, project_name};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::assistant;
 use crate::files::Files;
-use crate::message::{Problem, SessionId, Signal};
+use crate::message::{Problem, SessionId};
 use crate::metrics::Held;
 use crate::process::Place;
 use crate::provider::live::{LIVE_OUTPUT_CAPACITY, Speaker};
@@ -51,18 +49,15 @@ pub(super) struct Session {
     pub(super) shared: Shared,
     /// Tells handles and readers which project the session works on; the same files as in `env`.
     pub(super) workplace: watch::Sender<Files>,
-    pub(super) commands: mpsc::Receiver<Submitted>,
     urgent: mpsc::Receiver<Urgent>,
-    pub(super) audience: Audience,
-    pub(super) presence: Presence,
-    pub(super) desk: Desk,
+    pub(super) sockets: Sockets,
+    pub(super) commands: Commands,
     pub(super) gate: Gate,
     pub(super) conversations: Conversations,
     pub(super) lanes: Lanes,
     pub(super) last_run: u64,
     pub(super) voice: Voice,
     pub(super) hearing: Hearing,
-    pub(super) recent: RecentFiles,
     pub(super) results: Results,
     pub(super) warming: Warming,
     pub(super) idleness: Idleness,
@@ -130,34 +125,28 @@ impl Session {
         };
         let mut session = Self {
             lanes: Lanes::new(Lane::chat(chat_assistant, providers.chat), agent),
-            audience: Audience::new(
+            sockets: Sockets::new(
+                &id,
                 record.tops,
                 record.last_order,
                 microphone.clone(),
                 speaker.clone(),
             ),
+            commands: Commands::new(commands, record.controls, record.recent_files),
             voice: Voice::new(providers.live, microphone, speaker),
             hearing,
-            presence: Presence::new(&id),
-            desk: Desk::new(record.controls),
             gate: Gate::new(Arc::clone(&env.rules), &record.last_questions),
             conversations: Conversations::restored(record.conversations),
             _counted: env.metrics.session_loaded(),
             workplace,
-            commands,
             urgent,
             last_run: record.last_run,
-            recent: RecentFiles::restored(record.recent_files),
             results: Results::restored(project_name(&env.files), record.summaries),
             warming: Warming::default(),
             idleness: Idleness::new(&env.idle),
             doom: None,
             shared: Shared {
-                journal: Journal::new(
-                    env.store.writer(record.key),
-                    record.tops,
-                    record.last_order,
-                ),
+                journal: Journal::new(env.store.writer(record.key), record.tops, record.last_order),
                 id,
                 key: record.key,
                 principal: record.principal,
@@ -188,7 +177,7 @@ impl Session {
                 })
             });
             let alarm = self.next_alarm();
-            let (flowing, is_attended) = (!self.shared.journal.is_full(), !self.audience.is_empty());
+            let flowing = !self.shared.journal.is_full();
             tokio::select! {
                 () = self.shared.journal.progress() => match self.take_effect() {
                     Ok(()) => {}
@@ -201,12 +190,9 @@ impl Session {
                     }
                     None => return Ended::Unloaded,
                 },
-                submitted = self.commands.recv(), if self.desk.has_room() => match submitted {
-                    Some(submitted) => {
-                        self.desk.put(submitted);
-                        // A cancel sent before this command is in the urgent inbox by now, and goes first.
-                        self.take_urgent();
-                    }
+                received = self.commands.receive() => match received {
+                    // A cancel sent before this command is in the urgent inbox by now, and goes first.
+                    Some(()) => self.take_urgent(),
                     None => return Ended::Unloaded,
                 },
                 (lane_id, output) = self.lanes.next_output(), if flowing => {
@@ -224,12 +210,12 @@ impl Session {
                     Ok(done) => self.on_job(done),
                     Err(err) => self.on_lost_job(&err),
                 },
-                _ = self.presence.heartbeat.tick(), if is_attended => self.on_heartbeat(),
+                () = self.sockets.heartbeat_due() => self.sockets.on_heartbeat(&mut self.shared),
                 () = self.idleness.has_to_leave() => {}
                 told = told => {
                     let Some(mut told) = told else { return Ended::Stopped };
                     let reason = told.borrow_and_update().clone();
-                    self.on_trouble(reason);
+                    self.sockets.on_trouble(reason);
                     trouble.set(news(told));
                 }
                 alarm = ring(alarm) => match alarm {
@@ -237,7 +223,7 @@ impl Session {
                     Alarm::Confirm => self.on_confirm_deadline(),
                     Alarm::Write => self.write_text(),
                     Alarm::Rest => self.on_rest(),
-                    Alarm::Files => self.recent.forget_old(),
+                    Alarm::Files => self.commands.forget_old_files(),
                     Alarm::Unload => return Ended::Unloaded,
                 },
             }
@@ -257,7 +243,7 @@ impl Session {
             (self.gate.deadline(), Alarm::Confirm),
             (self.voice.unwritten.as_ref().map(|text| text.until), Alarm::Write),
             (self.next_rest(), Alarm::Rest),
-            (self.recent.end(), Alarm::Files),
+            (self.commands.files_expire(), Alarm::Files),
             (self.idle_end(), Alarm::Unload),
         ];
         let set = alarms.into_iter().filter_map(|(moment, alarm)| Some((moment?, alarm)));
@@ -320,29 +306,6 @@ impl Session {
         Ok(())
     }
 
-    fn apply(&mut self, effect: Effect) {
-        match effect {
-            Effect::Publish(entry) => self.audience.publish(&entry),
-            Effect::Pass(piece) => self.audience.pass(&piece),
-            Effect::Ack { connection, request, repeated } => {
-                self.audience.signal(connection, Signal::Ack { request, repeated });
-            }
-            // The one who waits for it may be gone.
-            Effect::Settled(done) => drop(done.send(())),
-            Effect::ShowSettings => self.tell_settings(),
-            Effect::Decide { lane, ask, decision } => {
-                self.lanes[lane].answer(ask, decision);
-            }
-            Effect::Call(call) => {
-                if let Some(webhook) = &self.shared.env.webhook {
-                    webhook.call(*call);
-                }
-            }
-            Effect::Show(input) => self.voice.show(input),
-            Effect::Begin { channel, run } => self.begin(channel, run),
-        }
-    }
-
     /// Records a step. If it has nothing to store, its effects only wait for the steps before it.
     pub(super) fn record(&mut self, step: Step) {
         if !step.changes.is_empty() {
@@ -354,9 +317,7 @@ impl Session {
     }
 
     pub(super) fn refuse(&mut self, asker: Asker, problem: Problem) {
-        self.shared.env.metrics.frame_refused(problem.code());
-        let signal = Signal::Failed { problem, request: asker.request };
-        self.audience.signal(asker.connection, signal);
+        self.sockets.refuse(&self.shared, asker, problem);
     }
 }
 

@@ -138,16 +138,16 @@ impl Idleness {
 impl Session {
     /// When an idle session is unloaded; `None` while it is in use.
     pub(super) fn idle_end(&mut self) -> Option<Instant> {
-        let busy = !self.audience.is_empty()
+        let busy = !self.sockets.is_empty()
             || !self.shared.journal.is_empty()
             || !self.shared.jobs.is_empty()
-            || !self.desk.is_empty()
+            || !self.commands.is_empty()
             || self.lanes.iter().any(|lane| !lane.is_idle());
         if busy {
             self.idleness.idle = None;
             return None;
         }
-        let held = || OWN_BYTES + self.recent.bytes() + self.results.bytes();
+        let held = || OWN_BYTES + self.commands.picture_bytes() + self.results.bytes();
         Some(self.idleness.end(self.shared.env.config.limits.unload, held))
     }
 }

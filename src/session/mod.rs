@@ -5,6 +5,7 @@ mod actor;
 mod approval;
 mod chat;
 mod command;
+mod dispatch;
 mod idle;
 mod job;
 mod journal;
@@ -48,7 +49,7 @@ use idle::IdleSessions;
 use keeping::erase::Doom;
 use keeping::projects::Projects;
 use keeping::settings::{NewSettings, Taken};
-use sockets::audience::{Lanes, LogLane};
+use sockets::audience::{LogQueue, SocketQueues};
 use sockets::reader::{Source, Start};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -171,7 +172,7 @@ impl SessionHandle {
             .send(Urgent::Attach { attach: Box::new(attach), reply })
             .await
             .map_err(|_| SessionClosed)?;
-        let Attached { greeting, start, lanes } = answer.await.map_err(|_| SessionClosed)??;
+        let Attached { greeting, start, queues } = answer.await.map_err(|_| SessionClosed)??;
         let source = Source {
             store: self.inner.env.store.clone(),
             workplace: self.inner.workplace.clone(),
@@ -179,7 +180,7 @@ impl SessionHandle {
             principal: self.inner.principal.clone(),
             view,
         };
-        Ok((greeting, Reader::new(source, self.clone(), connection, start, lanes)))
+        Ok((greeting, Reader::new(source, self.clone(), connection, start, queues)))
     }
 
     /// Hands a command over, waiting while the session is busy. Sound and cancels bypass the other commands.
@@ -296,7 +297,7 @@ impl SessionHandle {
         self.inner.urgent.try_send(Urgent::System(notice)).is_ok()
     }
 
-    async fn catch_up(&self, connection: ConnectionId) -> Option<LogLane> {
+    async fn catch_up(&self, connection: ConnectionId) -> Option<LogQueue> {
         let (reply, answer) = oneshot::channel();
         self.inner.urgent.send(Urgent::CatchUp { connection, reply }).await.ok()?;
         answer.await.ok()?
@@ -360,7 +361,7 @@ enum Urgent {
     },
     CatchUp {
         connection: ConnectionId,
-        reply: oneshot::Sender<Option<LogLane>>,
+        reply: oneshot::Sender<Option<LogQueue>>,
     },
     Detach {
         connection: ConnectionId,
@@ -379,5 +380,5 @@ enum Urgent {
 struct Attached {
     greeting: Greeting,
     start: Start,
-    lanes: Lanes,
+    queues: SocketQueues,
 }

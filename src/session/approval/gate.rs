@@ -294,7 +294,8 @@ impl Session {
             return shown.to_owned();
         }
         let missing = missing.to_string();
-        let mark = self.shared.env.language.get().say("confirm", "shortened", &[("bytes", &missing)]);
+        let mark =
+            self.shared.env.language.get().say("confirm", "shortened", &[("bytes", &missing)]);
         format!("{shown}\n{mark}")
     }
 

@@ -52,7 +52,8 @@ impl Session {
         if let LaneId::Agent(slot) = lane {
             self.gate.recall(slot, &self.lanes[lane]);
         }
-        let directory = self.lanes[lane].directory().unwrap_or(self.shared.env.files.project()).to_owned();
+        let directory =
+            self.lanes[lane].directory().unwrap_or(self.shared.env.files.project()).to_owned();
         let uploads = self.shared.env.files.uploads(&self.shared.principal);
         let (rules, remembered) = self.gate.law(lane.caller());
         let is_short = size(&ask) <= SHORT;

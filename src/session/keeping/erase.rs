@@ -40,7 +40,7 @@ impl SessionHandle {
 impl Session {
     /// Sockets that want to attach meanwhile wait in the inbox, and get a new session when this one is dropped.
     pub(in crate::session) async fn erase(&mut self, doom: Doom) {
-        self.audience.dismiss();
+        self.sockets.dismiss();
         let working = self.lanes.iter().filter(|lane| lane.current.is_some()).count();
         (0..working).for_each(|_| self.shared.env.metrics.run_ended(RunOutcome::Cancelled));
         let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
@@ -57,7 +57,14 @@ impl Session {
                 break;
             }
         }
-        let removed = remove(&self.shared.env, &self.shared.id, self.shared.key, &self.shared.principal, stored).await;
+        let removed = remove(
+            &self.shared.env,
+            &self.shared.id,
+            self.shared.key,
+            &self.shared.principal,
+            stored,
+        )
+        .await;
         if removed.is_ok() {
             info!(session = %self.shared.id, "session deleted");
         }
@@ -67,7 +74,7 @@ impl Session {
 
     /// Ends or awaits all jobs, and collects the files that they have stored, which no event will ever mention.
     async fn last_files(&mut self, stored: &mut Vec<String>) {
-        self.desk.followed.drain().for_each(|(_, following)| following.abort());
+        self.sockets.stop_all_watches();
         self.lanes.iter_mut().for_each(Lane::stop_preparing);
         while let Some(done) = self.shared.jobs.join_next().await {
             match done {

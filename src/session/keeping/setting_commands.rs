@@ -21,19 +21,20 @@ impl Session {
 
     pub(in crate::session) fn on_offer(&mut self, asker: Asker, offer: ModelOffer) {
         let note = SettingsNote { settings: Arc::clone(&self.shared.settings), offer: Some(offer) };
-        self.audience.signal(asker.connection, Signal::Settings(Arc::new(note)));
+        self.sockets.signal(asker.connection, Signal::Settings(Arc::new(note)));
         self.shared.record_for(asker, Step::default());
     }
 
     /// Changes all of them or none. Opening a project takes the disk; commands behind this one wait for it.
     pub(in crate::session) fn change_settings(&mut self, asker: Asker, asked: Vec<SettingChange>) {
-        let (changes, refused) = check_changes(&self.shared.env.config, &self.shared.settings, asked);
+        let (changes, refused) =
+            check_changes(&self.shared.env.config, &self.shared.settings, asked);
         if !refused.is_empty() {
             return self.refuse_settings(asker, refused);
         }
         match chosen_project(&changes).map(|path| path.map(str::to_owned)) {
             Some(path) => {
-                self.desk.hold();
+                self.commands.block();
                 let projects = self.shared.env.projects.clone();
                 self.shared.jobs.spawn(job::open_project(projects, path, asker, changes));
             }
@@ -69,12 +70,12 @@ impl Session {
     fn refuse_settings(&mut self, asker: Asker, refused: Vec<RefusedSetting>) {
         self.shared.env.metrics.frame_refused(REFUSED);
         let signal = Signal::SettingsRefused { refused: refused.into(), request: asker.request };
-        self.audience.signal(asker.connection, signal);
+        self.sockets.signal(asker.connection, signal);
     }
 
     /// Shows the settings to every client of the whole session, whoever has changed them.
     pub(in crate::session) fn tell_settings(&mut self) {
         let note = SettingsNote { settings: Arc::clone(&self.shared.settings), offer: None };
-        self.audience.signal_view(View::All, &Signal::Settings(Arc::new(note)));
+        self.sockets.signal_view(View::All, &Signal::Settings(Arc::new(note)));
     }
 }

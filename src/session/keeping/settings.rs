@@ -192,7 +192,13 @@ impl Session {
     pub(in crate::session) fn choose_agent(&mut self, slot: AgentSlot) {
         let lane = &mut self.lanes[slot];
         if lane.current.is_none() {
-            let chosen = models::agent(&self.shared.env, &self.shared.settings, &self.shared.id, &self.shared.principal, slot);
+            let chosen = models::agent(
+                &self.shared.env,
+                &self.shared.settings,
+                &self.shared.id,
+                &self.shared.principal,
+                slot,
+            );
             lane.give_to(chosen);
         }
         self.gate.recall(slot, lane);
@@ -216,7 +222,7 @@ impl Session {
         self.workplace.send_replace(files.clone());
         self.shared.env.files = files;
         self.warming.forget_lacks();
-        self.follow_elsewhere();
+        self.sockets.watch_other_project(&mut self.shared);
         Ok(())
     }
 }

@@ -112,7 +112,7 @@ impl Session {
     }
 
     fn is_watched(&self, slot: AgentSlot) -> bool {
-        self.audience.count_view(View::One(Channel::Agent(slot))) > 0
+        self.sockets.count_view(View::One(Channel::Agent(slot))) > 0
     }
 
     fn lane_of(&self, slot: AgentSlot) -> &Lane {

@@ -33,7 +33,7 @@ impl Session {
     ) {
         let Some(asker) = self.room_or_refuse(asker, channel) else { return };
         let mut step = Step::default();
-        let attachments = self.recent.take(channel);
+        let attachments = self.commands.take_recent_files(channel);
         let shown = Event::UserText { text: text.clone(), attachments: attachments.clone() };
         self.shared.append(&mut step, channel, shown);
         self.enqueue(&mut step, asker.order, channel, RunOrigin::Pane, text, attachments);
@@ -52,7 +52,7 @@ impl Session {
     ) {
         let Some(asker) = self.room_for_all(asker, agents) else { return };
         let mut step = Step::default();
-        let attachments = self.recent.take(Channel::Chat);
+        let attachments = self.commands.take_recent_files(Channel::Chat);
         self.request_each(&mut step, asker.order, agents, &text, &attachments);
         self.shared.append(&mut step, Channel::Chat, Event::UserText { text, attachments });
         agents.iter().for_each(|slot| self.remind(&mut step, Channel::Chat, slot));
@@ -77,7 +77,7 @@ impl Session {
     ) {
         for channel in agents.iter().map(Channel::Agent) {
             let mut attachments = shared.to_vec();
-            attachments.extend(self.recent.take(channel));
+            attachments.extend(self.commands.take_recent_files(channel));
             let shown = attachments.clone();
             let request = Event::UserRequest { text: text.to_owned(), attachments: shown };
             self.shared.append(step, channel, request);
@@ -114,7 +114,7 @@ impl Session {
         let Some(lane_id) = LaneId::of(channel) else { return };
         self.last_run += 1;
         let run = Run { id: RunId(self.last_run), channel, origin, text, attachments };
-        if self.desk.is_cancelled(channel, order) {
+        if self.commands.is_cancelled(channel, order) {
             return self.shared.append(
                 step,
                 channel,
@@ -172,10 +172,13 @@ impl Session {
             .current
             .as_ref()
             .map_or(&[][..], |current| &current.run.attachments);
-        let stored =
-            shown.iter().filter_map(|path| self.shared.env.files.stored(&self.shared.principal, path)).collect();
-        let upto = self.audience.published(Channel::Chat);
-        let place = turn::Place { key: self.shared.key, principal: self.shared.principal.clone(), upto };
+        let stored = shown
+            .iter()
+            .filter_map(|path| self.shared.env.files.stored(&self.shared.principal, path))
+            .collect();
+        let upto = self.sockets.published(Channel::Chat);
+        let place =
+            turn::Place { key: self.shared.key, principal: self.shared.principal.clone(), upto };
         let env = &self.shared.env;
         let ask = |assistant: &'static _, config: &_, request| {
             turn::ask(env, place, assistant, config, request)
@@ -293,7 +296,8 @@ impl Session {
         let channel = self.lanes[lane_id].channel;
         let Some(current) = &mut self.lanes[lane_id].current else { return };
         current.looking += 1;
-        let (env, principal, run) = (self.shared.env.clone(), self.shared.principal.clone(), current.run.id);
+        let (env, principal, run) =
+            (self.shared.env.clone(), self.shared.principal.clone(), current.run.id);
         self.shared.jobs.spawn(job::keep_picture(env, principal, channel, run, bytes));
     }
 
@@ -376,12 +380,18 @@ impl Session {
         }
         match &ending {
             Ending::Finished if done.cut_off => {
-                self.shared.append(step, run.channel, Event::Notice(Notice::AnswerCut { run: run.id }));
+                self.shared.append(
+                    step,
+                    run.channel,
+                    Event::Notice(Notice::AnswerCut { run: run.id }),
+                );
             }
             Ending::Finished => {}
-            Ending::Cancelled => {
-                self.shared.append(step, run.channel, Event::Notice(Notice::RunCancelled { run: run.id }))
-            }
+            Ending::Cancelled => self.shared.append(
+                step,
+                run.channel,
+                Event::Notice(Notice::RunCancelled { run: run.id }),
+            ),
             Ending::Failed(reason) => {
                 self.shared.append(
                     step,
@@ -492,7 +502,11 @@ impl Session {
         self.lanes[lane_id].queue = kept.into();
         for Waiting { run, .. } in &dropped {
             step.changes.push(Change::RunOver(run.id));
-            self.shared.append(step, run.channel, Event::Notice(Notice::QueuedCancelled { run: run.id }));
+            self.shared.append(
+                step,
+                run.channel,
+                Event::Notice(Notice::QueuedCancelled { run: run.id }),
+            );
         }
         dropped.len()
     }

@@ -97,7 +97,7 @@ impl Session {
         }
         let done = format!("agent {agent} has it; you will be told when it is done");
         answer(step, id, Ok(done));
-        self.request_each(step, self.desk.last_order(), AgentSet::from(slot), &request, &[]);
+        self.request_each(step, self.commands.last_order(), AgentSet::from(slot), &request, &[]);
     }
 }
 

@@ -257,11 +257,11 @@ impl Session {
 
     /// Opens a model if input waits for one and the chat that it has to know is stored.
     pub(in crate::session) fn open_voice(&mut self) {
-        let upto = self.audience.published(Channel::Chat);
+        let upto = self.sockets.published(Channel::Chat);
         if self.voice.is_wanted() && upto >= self.voice.told_upto {
             let asked = self.voice.microphone.unread();
             let past = past::said(self.shared.env.store.clone(), self.shared.key, upto, asked);
-            for picture in self.recent.take_unseen().into_iter().rev() {
+            for picture in self.commands.take_unseen_pictures().into_iter().rev() {
                 self.voice.microphone.show_first(LiveInput::Image(picture));
             }
             self.voice.open(past);

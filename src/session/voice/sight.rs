@@ -36,13 +36,13 @@ impl Session {
             return self.refuse(asker, Problem::QueueFull { waiting: WORDS_CAPACITY });
         }
         self.write_text();
-        let unseen = self.recent.take_unseen().into_iter().map(LiveInput::Image);
+        let unseen = self.commands.take_unseen_pictures().into_iter().map(LiveInput::Image);
         let mut shown: Vec<_> = unseen.map(Effect::Show).collect();
         let Some(channel) = echo else {
             shown.push(Effect::Show(LiveInput::Text(text)));
             return self.shared.record_for(asker, Step { changes: Vec::new(), effects: shown });
         };
-        let attachments = self.recent.take(channel);
+        let attachments = self.commands.take_recent_files(channel);
         let event = Event::UserText { text: text.clone(), attachments };
         if channel != Channel::Chat || !self.voice.is_open() {
             shown.push(Effect::Show(LiveInput::Text(text)));
@@ -50,7 +50,7 @@ impl Session {
             self.shared.append(&mut step, channel, event);
             return self.shared.record_for(asker, step);
         }
-        let place = self.desk.hold_for_text();
+        let place = self.commands.block_for_text();
         shown.extend([LiveInput::Place(place), LiveInput::Text(text)].map(Effect::Show));
         self.record(Step { changes: Vec::new(), effects: shown });
         let until = Instant::now() + LONGEST_UNWRITTEN;
@@ -69,7 +69,7 @@ impl Session {
         let Some(Unwritten { asker, channel, event, .. }) = self.voice.unwritten.take() else {
             return;
         };
-        self.desk.release_text();
+        self.commands.unblock();
         let mut step = Step::default();
         self.shared.append(&mut step, channel, event);
         self.shared.record_for(asker, step);
@@ -96,7 +96,7 @@ impl Session {
             step.effects.extend(seen.map(Effect::Show));
         }
         if let Some(path) = note.path.clone() {
-            self.recent.add(channel, path, picture);
+            self.commands.add_recent_file(channel, path, picture);
         }
         self.shared.append(&mut step, channel, Event::UserFile(note));
         self.shared.record_for(asker, step);

@@ -15,7 +15,7 @@ impl Session {
     /// Sound that a socket could not hand over by itself. If it does not hold the microphone now either, it is told so,
     /// once: a microphone sends many chunks a second.
     pub(in crate::session) fn on_not_holder(&mut self, connection: ConnectionId, sound: Recorded) {
-        if !self.hear(connection, sound) && self.audience.tell_not_holder(connection) {
+        if !self.hear(connection, sound) && self.sockets.tell_not_holder(connection) {
             self.refuse(Asker::new(connection), Problem::NotHolder);
         }
     }
@@ -85,10 +85,10 @@ impl Session {
 
     fn on_turn_times(&mut self, times: TurnTimes) {
         self.shared.env.metrics.turn_taken(&times);
-        self.audience.tell_playing(&Signal::TurnTimes(times));
+        self.sockets.tell_playing(&Signal::TurnTimes(times));
     }
 
     fn say_in_chat(&mut self, event: Event) {
-        self.shared.record_event( Channel::Chat, event);
+        self.shared.record_event(Channel::Chat, event);
     }
 }

@@ -194,7 +194,8 @@ fn named(row: Option<&AgentRow>) -> impl Iterator<Item = PathBuf> {
 
 impl Session {
     pub(in crate::session) fn quarters(&self) -> Quarters {
-        let (env, principal, session) = (self.shared.env.clone(), self.shared.principal.clone(), self.shared.id.clone());
+        let (env, principal, session) =
+            (self.shared.env.clone(), self.shared.principal.clone(), self.shared.id.clone());
         Quarters { env, principal, session }
     }
 

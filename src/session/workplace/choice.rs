@@ -187,7 +187,7 @@ impl Session {
         match inquirer {
             Inquirer::Caller(reply) => drop(reply.send(Ok(rows))),
             Inquirer::Socket(asker) | Inquirer::Typed { asker, .. } => {
-                self.audience.tell_knowing(Channel::Chat, &Signal::Compared { rows });
+                self.sockets.tell_knowing(Channel::Chat, &Signal::Compared { rows });
                 self.shared.record_for(asker, Step::default());
             }
         }
@@ -220,7 +220,7 @@ impl Session {
             (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Ok(diff)) => {
                 let channel = Channel::Agent(diff.agent);
                 let signal = Signal::Diff(Arc::new(inspect::shortened(diff, SHOWN_DIFF)));
-                self.audience.tell_knowing(channel, &signal);
+                self.sockets.tell_knowing(channel, &signal);
                 self.shared.record_for(asker, Step::default());
             }
             (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Err(problem)) => {
@@ -243,7 +243,7 @@ impl Session {
         }
         lane.hold();
         if let Some(request) = inquirer.request() {
-            self.desk.begin_choice(request.clone());
+            self.commands.begin_choice(request.clone());
         }
         let (wish, others) = (self.wish(agent), self.project_use());
         self.shared.jobs.spawn(async move {
@@ -342,7 +342,7 @@ impl Session {
     /// Ends the request, and returns who has sent it again meanwhile.
     fn sent_again(&mut self, inquirer: &Inquirer<Chosen>) -> Vec<Asker> {
         match inquirer.request() {
-            Some(request) => self.desk.end_choice(request),
+            Some(request) => self.commands.end_choice(request),
             None => Vec::new(),
         }
     }

@@ -50,9 +50,7 @@ impl Session {
         if files == 0 {
             return;
         }
-        self.shared.record_event(
-            Channel::Agent(agent),
-            Event::Notice(Notice::WorkKept { agent, files }),
-        );
+        self.shared
+            .record_event(Channel::Agent(agent), Event::Notice(Notice::WorkKept { agent, files }));
     }
 }

@@ -54,7 +54,8 @@ impl Session {
         for SetAside { path, place } in moved {
             let place = place.display().to_string();
             let values = [("path", path.as_str()), ("place", &place)];
-            let line = self.shared.env.language.get().say("notice", "repository_set_aside", &values);
+            let line =
+                self.shared.env.language.get().say("notice", "repository_set_aside", &values);
             self.shared.append(&mut step, channel, Event::RunLine(line));
         }
         self.shared.record_changes(step);

@@ -49,7 +49,7 @@ impl Session {
             (Inquirer::Caller(reply), list) => drop(reply.send(list)),
             (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Ok(list)) => {
                 let channel = list.agent.map_or(Channel::Chat, Channel::Agent);
-                self.audience.tell_knowing(channel, &Signal::Backups(list));
+                self.sockets.tell_knowing(channel, &Signal::Backups(list));
                 self.shared.record_for(asker, Step::default());
             }
             (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Err(problem)) => {

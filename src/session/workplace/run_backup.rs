@@ -27,7 +27,8 @@ impl Session {
             return;
         }
         let wish = SiteWish::new(&self.shared.env, &self.shared.id, slot, &self.shared.settings);
-        let preparation = safeguard::prepare(self.shared.env.clone(), Channel::Agent(slot), run, wish);
+        let preparation =
+            safeguard::prepare(self.shared.env.clone(), Channel::Agent(slot), run, wish);
         current.preparing = Some(self.shared.jobs.spawn(preparation));
     }
 
@@ -120,7 +121,11 @@ impl Session {
                 }
                 if !asks {
                     let mut step = Step::default();
-                    self.tell_line(&mut step, lane_id, self.shared.env.language.get().word(UNASKED));
+                    self.tell_line(
+                        &mut step,
+                        lane_id,
+                        self.shared.env.language.get().word(UNASKED),
+                    );
                     self.shared.journal.record(step);
                 }
                 self.tell_lacking(channel, lacks);
@@ -141,7 +146,7 @@ impl Session {
         let earlier = std::mem::take(self.warming.lacks(agent));
         let paths = if lacks.is_empty() { earlier } else { lacks };
         if !paths.is_empty() {
-            self.shared.record_event( channel, Event::Notice(Notice::CopyLacks { agent, paths }));
+            self.shared.record_event(channel, Event::Notice(Notice::CopyLacks { agent, paths }));
         }
     }
 
@@ -154,7 +159,8 @@ impl Session {
             current.looking += 1;
             let (run, told) = (current.run.id, std::mem::take(&mut current.changed));
             let Channel::Agent(slot) = channel else { return };
-            let wish = SiteWish::new(&self.shared.env, &self.shared.id, slot, &self.shared.settings);
+            let wish =
+                SiteWish::new(&self.shared.env, &self.shared.id, slot, &self.shared.settings);
             let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
             let look = safeguard::conclude(env, principal, channel, run, wish, before, told);
             self.shared.jobs.spawn(look);
