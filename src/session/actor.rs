@@ -4,10 +4,10 @@
 
 use super::approval::gate::Gate;
 use super::command::Commands;
-use super::idle::Idleness;
 use super::job::Asker;
 use super::journal::{Diverged, Effect, Journal, Step};
-use super::keeping::erase::Doom;
+use super::keeping::Lifetime;
+use super::keeping::erase::DeletionReply;
 use super::keeping::settings::Settled;
 use super::language::Language;
 use super::models::{self, Providers};
@@ -17,8 +17,9 @@ use super::run::lanes::Lanes;
 use super::run::warm::Warming;
 use super::shared::Shared;
 use super::sockets::Sockets;
+use super::voice::Voice;
 use super::voice::hearing::Hearing;
-use super::voice::link::{Voice, Wake};
+use super::voice::link::LinkReady;
 use super::voice::microphone::Microphone;
 use super::workplace::results::{Results, project_name};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
@@ -27,7 +28,7 @@ use crate::files::Files;
 use crate::message::{Problem, SessionId};
 use crate::metrics::Held;
 use crate::process::Place;
-use crate::provider::live::{LIVE_OUTPUT_CAPACITY, Speaker};
+use crate::provider::live::Speaker;
 use crate::store::SessionRecord;
 use crate::task::Doorbell;
 use std::future::{pending, poll_fn};
@@ -57,12 +58,9 @@ pub(super) struct Session {
     pub(super) lanes: Lanes,
     pub(super) last_run: u64,
     pub(super) voice: Voice,
-    pub(super) hearing: Hearing,
     pub(super) results: Results,
     pub(super) warming: Warming,
-    pub(super) idleness: Idleness,
-    /// Set when the session is to be deleted.
-    pub(super) doom: Option<Doom>,
+    pub(super) lifetime: Lifetime,
     _counted: Held,
 }
 
@@ -103,7 +101,7 @@ pub(super) enum Ended {
     /// A change could not be stored, so memory and store differ. The next actor starts from the store.
     Diverged,
     /// The session is to be deleted.
-    Deleted(Doom),
+    Deleted(DeletionReply),
 }
 
 impl Session {
@@ -133,8 +131,7 @@ impl Session {
                 speaker.clone(),
             ),
             commands: Commands::new(commands, record.controls, record.recent_files),
-            voice: Voice::new(providers.live, microphone, speaker),
-            hearing,
+            voice: Voice::new(providers.live, microphone, speaker, hearing),
             gate: Gate::new(Arc::clone(&env.rules), &record.last_questions),
             conversations: Conversations::restored(record.conversations),
             _counted: env.metrics.session_loaded(),
@@ -143,8 +140,7 @@ impl Session {
             last_run: record.last_run,
             results: Results::restored(project_name(&env.files), record.summaries),
             warming: Warming::default(),
-            idleness: Idleness::new(&env.idle),
-            doom: None,
+            lifetime: Lifetime::new(&env.idle),
             shared: Shared {
                 journal: Journal::new(env.store.writer(record.key), record.tops, record.last_order),
                 id,
@@ -198,20 +194,16 @@ impl Session {
                 (lane_id, output) = self.lanes.next_output(), if flowing => {
                     self.on_output(lane_id, output);
                 }
-                wake = self.voice.wake(flowing) => match wake {
-                    Wake::Output(output) => {
-                        self.on_live(output);
-                        self.take_live();
-                        self.note_live_words();
-                    }
-                    Wake::Room => self.voice.feed(),
+                ready = self.voice.ready(flowing) => match ready {
+                    LinkReady::Output(output) => self.on_live_output(output),
+                    LinkReady::Room => self.voice.feed(),
                 },
                 Some(done) = self.shared.jobs.join_next() => match done {
                     Ok(done) => self.on_job(done),
                     Err(err) => self.on_lost_job(&err),
                 },
                 () = self.sockets.heartbeat_due() => self.sockets.on_heartbeat(&mut self.shared),
-                () = self.idleness.has_to_leave() => {}
+                () = self.lifetime.has_to_leave() => {}
                 told = told => {
                     let Some(mut told) = told else { return Ended::Stopped };
                     let reason = told.borrow_and_update().clone();
@@ -221,14 +213,14 @@ impl Session {
                 alarm = ring(alarm) => match alarm {
                     Alarm::Stop => self.on_stop_deadline(),
                     Alarm::Confirm => self.on_confirm_deadline(),
-                    Alarm::Write => self.write_text(),
+                    Alarm::Write => self.store_text(),
                     Alarm::Rest => self.on_rest(),
                     Alarm::Files => self.commands.forget_old_files(),
                     Alarm::Unload => return Ended::Unloaded,
                 },
             }
-            if let Some(doom) = self.doom.take() {
-                return Ended::Deleted(doom);
+            if let Some(reply) = self.lifetime.take_deletion() {
+                return Ended::Deleted(reply);
             }
             self.work_off();
             self.open_voice();
@@ -241,10 +233,10 @@ impl Session {
         let alarms = [
             (stop, Alarm::Stop),
             (self.gate.deadline(), Alarm::Confirm),
-            (self.voice.unwritten.as_ref().map(|text| text.until), Alarm::Write),
+            (self.voice.text_deadline(), Alarm::Write),
             (self.next_rest(), Alarm::Rest),
             (self.commands.files_expire(), Alarm::Files),
-            (self.idle_end(), Alarm::Unload),
+            (self.unload_at(), Alarm::Unload),
         ];
         let set = alarms.into_iter().filter_map(|(moment, alarm)| Some((moment?, alarm)));
         set.min_by_key(|(moment, _)| *moment)
@@ -255,17 +247,6 @@ impl Session {
         for _ in 0..URGENT_CAPACITY {
             let Ok(urgent) = self.urgent.try_recv() else { return };
             self.on_urgent(urgent);
-        }
-    }
-
-    /// Handles all output of the live model that is ready, until the journal is full.
-    fn take_live(&mut self) {
-        for _ in 0..LIVE_OUTPUT_CAPACITY {
-            if self.shared.journal.is_full() {
-                return;
-            }
-            let Some(output) = self.voice.more_output() else { return };
-            self.on_live(Some(output));
         }
     }
 

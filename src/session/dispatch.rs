@@ -21,9 +21,7 @@ impl Session {
             Urgent::System(notice) => self.sockets.signal_everyone(&Signal::System(notice)),
             Urgent::Settings { new, reply } => drop(reply.send(self.on_settings(*new))),
             Urgent::Inquiry(inquiry) => self.on_inquiry(*inquiry),
-            // The actor ends after this message. A second deletion is dropped; its sender asks again when the first is
-            // done.
-            Urgent::Delete(doom) => drop(self.doom.get_or_insert(doom)),
+            Urgent::Delete(reply) => self.lifetime.delete(reply),
         }
     }
 

@@ -6,7 +6,6 @@ mod approval;
 mod chat;
 mod command;
 mod dispatch;
-mod idle;
 mod job;
 mod journal;
 mod keeping;
@@ -45,10 +44,10 @@ use crate::policy::Rules;
 use crate::provider::live::Speaker;
 use crate::provider::{chat as chat_model, live, webhook};
 use crate::store::{SessionKey, Store};
-use idle::IdleSessions;
-use keeping::erase::Doom;
+use keeping::erase::DeletionReply;
+use keeping::idle::IdleSessions;
 use keeping::projects::Projects;
-use keeping::settings::{NewSettings, Taken};
+use keeping::settings::{AppliedSettings, NewSettings};
 use sockets::audience::{LogQueue, SocketQueues};
 use sockets::reader::{Source, Start};
 use std::path::PathBuf;
@@ -369,11 +368,11 @@ enum Urgent {
     System(SystemNotice),
     Settings {
         new: Box<NewSettings>,
-        reply: oneshot::Sender<Result<Taken, SettingProblem>>,
+        reply: oneshot::Sender<Result<AppliedSettings, SettingProblem>>,
     },
     /// A question or choice about agents' work that came from outside of any socket.
     Inquiry(Box<Inquiry>),
-    Delete(Doom),
+    Delete(DeletionReply),
 }
 
 #[derive(Debug)]

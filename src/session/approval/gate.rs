@@ -15,7 +15,7 @@ use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
 use crate::session::run::lane::Lane;
 use crate::session::run::lanes::{LaneId, PerLane};
-use crate::session::voice::errand::LiveWish;
+use crate::session::voice::errand::LiveRequest;
 use crate::store::Change;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub(in crate::session) enum AnswerTo {
     /// The worker of the lane, in the middle of a run.
     Worker(Asked),
     /// A live model that wants to give the lane's agent work.
-    Live(LiveWish),
+    Live(LiveRequest),
 }
 
 /// A worker's question about one of its calls.
@@ -169,11 +169,11 @@ impl Gate {
         }
     }
 
-    pub(in crate::session) fn take_wish(
+    pub(in crate::session) fn take_live_request(
         &mut self,
-        wanted: impl Fn(&LiveWish) -> bool,
+        wanted: impl Fn(&LiveRequest) -> bool,
     ) -> Option<Open> {
-        self.take(|open| matches!(&open.answer_to, AnswerTo::Live(wish) if wanted(wish)))
+        self.take(|open| matches!(&open.answer_to, AnswerTo::Live(request) if wanted(request)))
     }
 
     /// Judges a call by the rules and by what the user always allows.
@@ -392,7 +392,7 @@ impl Session {
         let Open { id, caller, lane, number, answer_to, call, in_chat, .. } = open;
         match answer_to {
             AnswerTo::Worker(asked) => self.answer_worker(step, lane, asked, confirmed, by),
-            AnswerTo::Live(wish) => self.answer_wish(step, wish, confirmed, why),
+            AnswerTo::Live(request) => self.answer_live_request(step, request, confirmed, why),
         }
         let run = self.lanes[lane].current.as_ref().map_or(RunId(0), |current| current.run.id);
         self.audit(step, caller, run, &call, confirmed, by, why);

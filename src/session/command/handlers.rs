@@ -178,8 +178,14 @@ impl Session {
                 self.voice.interrupt(asker.connection);
                 self.shared.record_for(asker, Step::default());
             }
-            Command::AckPlayback(ack) => self.on_playback_ack(asker, ack),
-            Command::PressTalkKey(key) => self.on_talk_key(asker, key),
+            Command::AckPlayback(ack) => {
+                self.voice.ack(asker.connection, ack);
+                self.shared.record_for(asker, Step::default());
+            }
+            Command::PressTalkKey(key) => {
+                self.voice.press(asker.connection, key);
+                self.shared.record_for(asker, Step::default());
+            }
             Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),
             Command::Confirm { id, confirmed, always, twice } => {
                 let mut step = Step::default();
@@ -213,7 +219,7 @@ impl Session {
     }
 
     fn take_sound(&mut self, asker: Asker, sound: Recorded) {
-        if self.hear(asker.connection, sound) {
+        if self.voice.hear(&self.shared, asker.connection, sound) {
             self.shared.record_for(asker, Step::default());
         } else {
             self.refuse(asker, Problem::NotHolder);

@@ -37,7 +37,7 @@ impl Session {
             overview: None,
             setup: None,
         };
-        self.idleness.note_arrival();
+        self.lifetime.note_arrival();
         let queues = self.sockets.attach(attach);
         if attach.view.contains(Channel::Input) {
             self.sockets.tell_trouble(&self.shared, attach.connection);
