@@ -3,12 +3,11 @@
 //! `sockets::presence`, `command::desk`, `run::work`, `voice::sound`.
 
 use super::approval::gate::Gate;
-use super::command::desk::Desk;
-use super::command::recent_files::RecentFiles;
-use super::idle::Idleness;
-use super::job::{Asker, JobDone};
+use super::command::Commands;
+use super::job::Asker;
 use super::journal::{Diverged, Effect, Journal, Step};
-use super::keeping::erase::Doom;
+use super::keeping::Lifetime;
+use super::keeping::erase::DeletionReply;
 use super::keeping::settings::Settled;
 use super::language::Language;
 use super::models::{self, Providers};
@@ -16,22 +15,21 @@ use super::run::conversations::Conversations;
 use super::run::lane::Lane;
 use super::run::lanes::Lanes;
 use super::run::warm::Warming;
-use super::sockets::audience::Audience;
-use super::sockets::presence::Presence;
+use super::shared::Shared;
+use super::sockets::Sockets;
+use super::voice::Voice;
 use super::voice::hearing::Hearing;
-use super::voice::link::{Voice, Wake};
+use super::voice::link::LinkReady;
 use super::voice::microphone::Microphone;
 use super::workplace::results::{Results, project_name};
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::assistant;
 use crate::files::Files;
-use crate::message::{
-    Channel, Entry, Epoch, Event, EventTime, Principal, Problem, SessionId, SessionSettings, Signal,
-};
+use crate::message::{Problem, SessionId};
 use crate::metrics::Held;
 use crate::process::Place;
-use crate::provider::live::{LIVE_OUTPUT_CAPACITY, Speaker};
-use crate::store::{Change, SessionKey, SessionRecord};
+use crate::provider::live::Speaker;
+use crate::store::SessionRecord;
 use crate::task::Doorbell;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
@@ -49,33 +47,20 @@ const LAST_WORDS: Duration = Duration::from_millis(2500);
 
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) env: Env,
-    pub(super) id: SessionId,
-    pub(super) key: SessionKey,
-    pub(super) principal: Principal,
-    pub(super) settings: Arc<SessionSettings>,
+    pub(super) shared: Shared,
     /// Tells handles and readers which project the session works on; the same files as in `env`.
     pub(super) workplace: watch::Sender<Files>,
-    pub(super) epoch: Epoch,
-    pub(super) commands: mpsc::Receiver<Submitted>,
     urgent: mpsc::Receiver<Urgent>,
-    pub(super) journal: Journal,
-    pub(super) audience: Audience,
-    pub(super) presence: Presence,
-    pub(super) desk: Desk,
+    pub(super) sockets: Sockets,
+    pub(super) commands: Commands,
     pub(super) gate: Gate,
     pub(super) conversations: Conversations,
-    pub(super) jobs: JoinSet<JobDone>,
     pub(super) lanes: Lanes,
     pub(super) last_run: u64,
     pub(super) voice: Voice,
-    pub(super) hearing: Hearing,
-    pub(super) recent: RecentFiles,
     pub(super) results: Results,
     pub(super) warming: Warming,
-    pub(super) idleness: Idleness,
-    /// Set when the session is to be deleted.
-    pub(super) doom: Option<Doom>,
+    pub(super) lifetime: Lifetime,
     _counted: Held,
 }
 
@@ -116,7 +101,7 @@ pub(super) enum Ended {
     /// A change could not be stored, so memory and store differ. The next actor starts from the store.
     Diverged,
     /// The session is to be deleted.
-    Deleted(Doom),
+    Deleted(DeletionReply),
 }
 
 impl Session {
@@ -138,36 +123,34 @@ impl Session {
         };
         let mut session = Self {
             lanes: Lanes::new(Lane::chat(chat_assistant, providers.chat), agent),
-            audience: Audience::new(
+            sockets: Sockets::new(
+                &id,
                 record.tops,
                 record.last_order,
                 microphone.clone(),
                 speaker.clone(),
             ),
-            voice: Voice::new(providers.live, microphone, speaker),
-            hearing,
-            journal: Journal::new(env.store.writer(record.key)),
-            presence: Presence::new(&id),
-            desk: Desk::new(record.controls),
+            commands: Commands::new(commands, record.controls, record.recent_files),
+            voice: Voice::new(providers.live, microphone, speaker, hearing),
             gate: Gate::new(Arc::clone(&env.rules), &record.last_questions),
             conversations: Conversations::restored(record.conversations),
             _counted: env.metrics.session_loaded(),
-            id,
-            key: record.key,
-            principal: record.principal,
-            settings: settled.settings,
             workplace,
-            epoch: record.epoch,
-            commands,
             urgent,
             last_run: record.last_run,
-            recent: RecentFiles::restored(record.recent_files),
             results: Results::restored(project_name(&env.files), record.summaries),
             warming: Warming::default(),
-            jobs: JoinSet::new(),
-            idleness: Idleness::new(&env.idle),
-            doom: None,
-            env,
+            lifetime: Lifetime::new(&env.idle),
+            shared: Shared {
+                journal: Journal::new(env.store.writer(record.key), record.tops, record.last_order),
+                id,
+                key: record.key,
+                principal: record.principal,
+                settings: settled.settings,
+                epoch: record.epoch,
+                jobs: JoinSet::new(),
+                env,
+            },
         };
         session.settle_left(record.questions, &record.running);
         session.end_left(record.left);
@@ -180,7 +163,7 @@ impl Session {
         // Kept from turn to turn: all sessions wait for these two, and registering anew in every turn would cost more
         // than most turns do.
         let mut stopped = pin!(stop.cancelled());
-        let mut trouble = pin!(news(self.env.store.watch_trouble()));
+        let mut trouble = pin!(news(self.shared.env.store.watch_trouble()));
         let seldom = Doorbell::default();
         loop {
             let told = poll_fn(|cx| {
@@ -190,9 +173,9 @@ impl Session {
                 })
             });
             let alarm = self.next_alarm();
-            let (flowing, is_attended) = (!self.journal.is_full(), !self.audience.is_empty());
+            let flowing = !self.shared.journal.is_full();
             tokio::select! {
-                () = self.journal.progress() => match self.take_effect() {
+                () = self.shared.journal.progress() => match self.take_effect() {
                     Ok(()) => {}
                     Err(Diverged) => return Ended::Diverged,
                 },
@@ -203,48 +186,41 @@ impl Session {
                     }
                     None => return Ended::Unloaded,
                 },
-                submitted = self.commands.recv(), if self.desk.has_room() => match submitted {
-                    Some(submitted) => {
-                        self.desk.put(submitted);
-                        // A cancel sent before this command is in the urgent inbox by now, and goes first.
-                        self.take_urgent();
-                    }
+                received = self.commands.receive() => match received {
+                    // A cancel sent before this command is in the urgent inbox by now, and goes first.
+                    Some(()) => self.take_urgent(),
                     None => return Ended::Unloaded,
                 },
                 (lane_id, output) = self.lanes.next_output(), if flowing => {
                     self.on_output(lane_id, output);
                 }
-                wake = self.voice.wake(flowing) => match wake {
-                    Wake::Output(output) => {
-                        self.on_live(output);
-                        self.take_live();
-                        self.note_live_words();
-                    }
-                    Wake::Room => self.voice.feed(),
+                ready = self.voice.ready(flowing) => match ready {
+                    LinkReady::Output(output) => self.on_live_output(output),
+                    LinkReady::Room => self.voice.feed(),
                 },
-                Some(done) = self.jobs.join_next() => match done {
+                Some(done) = self.shared.jobs.join_next() => match done {
                     Ok(done) => self.on_job(done),
                     Err(err) => self.on_lost_job(&err),
                 },
-                _ = self.presence.heartbeat.tick(), if is_attended => self.on_heartbeat(),
-                () = self.idleness.has_to_leave() => {}
+                () = self.sockets.heartbeat_due() => self.sockets.on_heartbeat(&mut self.shared),
+                () = self.lifetime.has_to_leave() => {}
                 told = told => {
                     let Some(mut told) = told else { return Ended::Stopped };
                     let reason = told.borrow_and_update().clone();
-                    self.on_trouble(reason);
+                    self.sockets.on_trouble(reason);
                     trouble.set(news(told));
                 }
                 alarm = ring(alarm) => match alarm {
                     Alarm::Stop => self.on_stop_deadline(),
                     Alarm::Confirm => self.on_confirm_deadline(),
-                    Alarm::Write => self.write_text(),
+                    Alarm::Write => self.store_text(),
                     Alarm::Rest => self.on_rest(),
-                    Alarm::Files => self.recent.forget_old(),
+                    Alarm::Files => self.commands.forget_old_files(),
                     Alarm::Unload => return Ended::Unloaded,
                 },
             }
-            if let Some(doom) = self.doom.take() {
-                return Ended::Deleted(doom);
+            if let Some(reply) = self.lifetime.take_deletion() {
+                return Ended::Deleted(reply);
             }
             self.work_off();
             self.open_voice();
@@ -257,10 +233,10 @@ impl Session {
         let alarms = [
             (stop, Alarm::Stop),
             (self.gate.deadline(), Alarm::Confirm),
-            (self.voice.unwritten.as_ref().map(|text| text.until), Alarm::Write),
+            (self.voice.text_deadline(), Alarm::Write),
             (self.next_rest(), Alarm::Rest),
-            (self.recent.end(), Alarm::Files),
-            (self.idle_end(), Alarm::Unload),
+            (self.commands.files_expire(), Alarm::Files),
+            (self.unload_at(), Alarm::Unload),
         ];
         let set = alarms.into_iter().filter_map(|(moment, alarm)| Some((moment?, alarm)));
         set.min_by_key(|(moment, _)| *moment)
@@ -274,17 +250,6 @@ impl Session {
         }
     }
 
-    /// Handles all output of the live model that is ready, until the journal is full.
-    fn take_live(&mut self) {
-        for _ in 0..LIVE_OUTPUT_CAPACITY {
-            if self.journal.is_full() {
-                return;
-            }
-            let Some(output) = self.voice.more_output() else { return };
-            self.on_live(Some(output));
-        }
-    }
-
     /// Ends what runs and stores what is decided. Runs keep their rows, so that the next start announces them as
     /// interrupted.
     pub(super) async fn finish(&mut self) {
@@ -294,9 +259,9 @@ impl Session {
         self.finish_choices().await;
         let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
         let _ = timeout(LAST_WORDS, futures_util::future::join_all(ends)).await;
-        while !self.journal.is_empty() {
-            self.journal.progress().await;
-            let Ok(effects) = self.journal.take_effects() else { return };
+        while !self.shared.journal.is_empty() {
+            self.shared.journal.progress().await;
+            let Ok(effects) = self.shared.journal.take_effects() else { return };
             // Sockets still learn what was stored; nothing new is begun.
             for effect in effects {
                 match effect {
@@ -315,70 +280,25 @@ impl Session {
     }
 
     fn take_effect(&mut self) -> Result<(), Diverged> {
-        let effects = self.journal.take_effects().inspect_err(|_| {
-            error!(session = %self.id, "the session ends: a change of it could not be stored");
+        let effects = self.shared.journal.take_effects().inspect_err(|_| {
+            error!(session = %self.shared.id, "the session ends: a change of it could not be stored");
         })?;
         effects.into_iter().for_each(|effect| self.apply(effect));
         Ok(())
     }
 
-    fn apply(&mut self, effect: Effect) {
-        match effect {
-            Effect::Publish(entry) => self.audience.publish(&entry),
-            Effect::Pass(piece) => self.audience.pass(&piece),
-            Effect::Ack { connection, request, repeated } => {
-                self.audience.signal(connection, Signal::Ack { request, repeated });
-            }
-            // The one who waits for it may be gone.
-            Effect::Settled(done) => drop(done.send(())),
-            Effect::ShowSettings => self.tell_settings(),
-            Effect::Decide { lane, ask, decision } => {
-                self.lanes[lane].answer(ask, decision);
-            }
-            Effect::Call(call) => {
-                if let Some(webhook) = &self.env.webhook {
-                    webhook.call(*call);
-                }
-            }
-            Effect::Show(input) => self.voice.show(input),
-            Effect::Begin { channel, run } => self.begin(channel, run),
-        }
-    }
-
     /// Records a step. If it has nothing to store, its effects only wait for the steps before it.
     pub(super) fn record(&mut self, step: Step) {
         if !step.changes.is_empty() {
-            return self.journal.record(step);
+            return self.shared.journal.record(step);
         }
-        for effect in self.journal.follow(step) {
+        for effect in self.shared.journal.follow(step) {
             self.apply(effect);
         }
     }
 
-    /// Adds an event to a step; it is published once the step is committed.
-    pub(super) fn append(&mut self, step: &mut Step, channel: Channel, event: Event) {
-        let (seq, order) = self.audience.assign(channel);
-        let entry = Arc::new(Entry { channel, seq, order, at: EventTime::now(), event });
-        step.changes.push(Change::Append(Arc::clone(&entry)));
-        step.effects.push(Effect::Publish(entry));
-    }
-
-    /// Records a step as the outcome of a command: stores its request number, then acknowledges it.
-    pub(super) fn record_for(&mut self, asker: Asker, mut step: Step) {
-        if let Some(request) = asker.request {
-            step.changes.push(Change::Request(request.clone()));
-            let connection = asker.connection;
-            step.effects.push(Effect::Ack { connection, request, repeated: false });
-        }
-        if !step.changes.is_empty() || !step.effects.is_empty() {
-            self.journal.record(step);
-        }
-    }
-
     pub(super) fn refuse(&mut self, asker: Asker, problem: Problem) {
-        self.env.metrics.frame_refused(problem.code());
-        let signal = Signal::Failed { problem, request: asker.request };
-        self.audience.signal(asker.connection, signal);
+        self.sockets.refuse(&self.shared, asker, problem);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::run::lanes::LaneId;
 use super::sockets::audience::{Piece, weight};
-use crate::message::{Channel, ConnectionId, Entry, RequestNo, RunId};
+use crate::message::{Channel, ConnectionId, Entry, Order, RequestNo, RunId, Seq};
 use crate::provider::agent::{AskId, Decision};
 use crate::provider::live::LiveInput;
 use crate::provider::row::WebhookCall;
@@ -98,10 +98,18 @@ pub(super) struct Journal {
     bytes: usize,
     /// Request numbers that are not committed yet.
     fresh_requests: HashSet<RequestNo>,
+    /// Numbers of the newest event: in each channel, and in the session.
+    newest: [Seq; Channel::COUNT],
+    newest_order: Order,
 }
 
 impl Journal {
-    pub(super) fn new(writer: SessionWriter) -> Self {
+    /// Numbers of events go on after the stored ones.
+    pub(super) fn new(
+        writer: SessionWriter,
+        newest: [Seq; Channel::COUNT],
+        newest_order: Order,
+    ) -> Self {
         Self {
             progress: writer.watch(),
             writer,
@@ -109,7 +117,22 @@ impl Journal {
             sent: VecDeque::new(),
             bytes: 0,
             fresh_requests: HashSet::new(),
+            newest,
+            newest_order,
         }
+    }
+
+    /// Numbers for the next event of a channel: its place in the channel, and in the session.
+    pub(super) fn assign(&mut self, channel: Channel) -> (Seq, Order) {
+        let newest = &mut self.newest[channel.index()];
+        *newest = Seq(newest.0 + 1);
+        self.newest_order = Order(self.newest_order.0 + 1);
+        (*newest, self.newest_order)
+    }
+
+    /// Number of the channel's newest event, which may not be committed yet.
+    pub(super) fn assigned(&self, channel: Channel) -> Seq {
+        self.newest[channel.index()]
     }
 
     pub(super) fn record(&mut self, step: Step) {

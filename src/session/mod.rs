@@ -5,7 +5,7 @@ mod actor;
 mod approval;
 mod chat;
 mod command;
-mod idle;
+mod dispatch;
 mod job;
 mod journal;
 mod keeping;
@@ -13,6 +13,7 @@ mod language;
 mod models;
 mod registry;
 mod run;
+mod shared;
 mod sockets;
 mod voice;
 mod workplace;
@@ -43,11 +44,11 @@ use crate::policy::Rules;
 use crate::provider::live::Speaker;
 use crate::provider::{chat as chat_model, live, webhook};
 use crate::store::{SessionKey, Store};
-use idle::IdleSessions;
-use keeping::erase::Doom;
+use keeping::erase::DeletionReply;
+use keeping::idle::IdleSessions;
 use keeping::projects::Projects;
-use keeping::settings::{NewSettings, Taken};
-use sockets::audience::{Lanes, LogLane};
+use keeping::settings::{AppliedSettings, NewSettings};
+use sockets::audience::{LogQueue, SocketQueues};
 use sockets::reader::{Source, Start};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -170,7 +171,7 @@ impl SessionHandle {
             .send(Urgent::Attach { attach: Box::new(attach), reply })
             .await
             .map_err(|_| SessionClosed)?;
-        let Attached { greeting, start, lanes } = answer.await.map_err(|_| SessionClosed)??;
+        let Attached { greeting, start, queues } = answer.await.map_err(|_| SessionClosed)??;
         let source = Source {
             store: self.inner.env.store.clone(),
             workplace: self.inner.workplace.clone(),
@@ -178,7 +179,7 @@ impl SessionHandle {
             principal: self.inner.principal.clone(),
             view,
         };
-        Ok((greeting, Reader::new(source, self.clone(), connection, start, lanes)))
+        Ok((greeting, Reader::new(source, self.clone(), connection, start, queues)))
     }
 
     /// Hands a command over, waiting while the session is busy. Sound and cancels bypass the other commands.
@@ -295,7 +296,7 @@ impl SessionHandle {
         self.inner.urgent.try_send(Urgent::System(notice)).is_ok()
     }
 
-    async fn catch_up(&self, connection: ConnectionId) -> Option<LogLane> {
+    async fn catch_up(&self, connection: ConnectionId) -> Option<LogQueue> {
         let (reply, answer) = oneshot::channel();
         self.inner.urgent.send(Urgent::CatchUp { connection, reply }).await.ok()?;
         answer.await.ok()?
@@ -359,7 +360,7 @@ enum Urgent {
     },
     CatchUp {
         connection: ConnectionId,
-        reply: oneshot::Sender<Option<LogLane>>,
+        reply: oneshot::Sender<Option<LogQueue>>,
     },
     Detach {
         connection: ConnectionId,
@@ -367,16 +368,16 @@ enum Urgent {
     System(SystemNotice),
     Settings {
         new: Box<NewSettings>,
-        reply: oneshot::Sender<Result<Taken, SettingProblem>>,
+        reply: oneshot::Sender<Result<AppliedSettings, SettingProblem>>,
     },
     /// A question or choice about agents' work that came from outside of any socket.
     Inquiry(Box<Inquiry>),
-    Delete(Doom),
+    Delete(DeletionReply),
 }
 
 #[derive(Debug)]
 struct Attached {
     greeting: Greeting,
     start: Start,
-    lanes: Lanes,
+    queues: SocketQueues,
 }

@@ -1,8 +1,8 @@
 //! Finds sessions and starts their actors: for new sessions, and for those that only the store remembers.
 
 use super::actor::{Ended, Inboxes, Session};
-use super::idle::IdleSessions;
 use super::keeping::erase;
+use super::keeping::idle::IdleSessions;
 use super::keeping::library::{HANDED_OUT, READS, file_limits};
 use super::keeping::projects::Projects;
 use super::keeping::sessions::EXPORTS;
@@ -320,7 +320,7 @@ impl Registry {
             let place = place;
             match session.run(stop).await {
                 Ended::Stopped => session.finish().await,
-                Ended::Deleted(doom) => session.erase(doom).await,
+                Ended::Deleted(reply) => session.erase(reply).await,
                 Ended::Unloaded | Ended::Diverged => {}
             }
             drop(place);

@@ -75,7 +75,7 @@ impl Session {
         let (confirmed, by) = (Confirmed::Approved, DecidedBy::Nobody);
         self.audit(step, caller, run, &gate::call(tool), confirmed, by, ungated.reason());
         if let Some(alarm) = ungated.alarm() {
-            let locale = self.env.language.get();
+            let locale = self.shared.env.language.get();
             let reason = locale.say("ungated", alarm, &[]);
             let values = [("tool", gate::title(tool)), ("reason", &reason)];
             self.tell_line(step, lane_id, locale.say("tool_line", "alarm", &values));
@@ -92,7 +92,7 @@ impl Session {
             let why = if calls.is_declined(&tool) { "declined" } else { "unfinished" };
             calls.abandon(&tool);
             let ungated = calls.ungated(&tool).is_some();
-            tool.error = Some(self.env.language.get().say("ungated", why, &[]));
+            tool.error = Some(self.shared.env.language.get().say("ungated", why, &[]));
             self.tell(step, lane_id, Event::Tool(activity::note(&tool, ungated)));
             self.audit_ungated(step, lane_id, run, &tool);
         }
@@ -117,7 +117,7 @@ impl Session {
     /// Nobody has cancelled a run that a breaker has stopped: it has failed, and the user decides whether to go on.
     pub(in crate::session) fn why_ended(&mut self, lane_id: LaneId, ending: Ending) -> Ending {
         match self.gate.watch(lane_id.caller()).tripped {
-            Some(tripped) => Ending::Failed(reason(self.env.language.get(), tripped)),
+            Some(tripped) => Ending::Failed(reason(self.shared.env.language.get(), tripped)),
             None => ending,
         }
     }

@@ -15,7 +15,7 @@ use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
 use crate::session::run::lane::Lane;
 use crate::session::run::lanes::{LaneId, PerLane};
-use crate::session::voice::errand::LiveWish;
+use crate::session::voice::errand::LiveRequest;
 use crate::store::Change;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub(in crate::session) enum AnswerTo {
     /// The worker of the lane, in the middle of a run.
     Worker(Asked),
     /// A live model that wants to give the lane's agent work.
-    Live(LiveWish),
+    Live(LiveRequest),
 }
 
 /// A worker's question about one of its calls.
@@ -169,11 +169,11 @@ impl Gate {
         }
     }
 
-    pub(in crate::session) fn take_wish(
+    pub(in crate::session) fn take_live_request(
         &mut self,
-        wanted: impl Fn(&LiveWish) -> bool,
+        wanted: impl Fn(&LiveRequest) -> bool,
     ) -> Option<Open> {
-        self.take(|open| matches!(&open.answer_to, AnswerTo::Live(wish) if wanted(wish)))
+        self.take(|open| matches!(&open.answer_to, AnswerTo::Live(request) if wanted(request)))
     }
 
     /// Judges a call by the rules and by what the user always allows.
@@ -238,7 +238,7 @@ impl Session {
         level: Level,
         reason: String,
     ) {
-        let patience = self.env.config.limits.confirm;
+        let patience = self.shared.env.config.limits.confirm;
         let id = ConfirmId::random();
         let last = &mut self.gate.last_number[lane];
         *last += 1;
@@ -256,7 +256,7 @@ impl Session {
             reason,
             seconds: patience.as_secs(),
         };
-        if self.env.webhook.is_some() {
+        if self.shared.env.webhook.is_some() {
             let call = self.webhook_call(&confirmation, patience);
             step.effects.push(Effect::Call(Box::new(call)));
         }
@@ -275,7 +275,7 @@ impl Session {
             in_chat,
         });
         for channel in shown_on(lane.channel(), in_chat) {
-            self.append(step, channel, Event::ConfirmAsked(confirmation.clone()));
+            self.shared.append(step, channel, Event::ConfirmAsked(confirmation.clone()));
         }
     }
 
@@ -294,13 +294,14 @@ impl Session {
             return shown.to_owned();
         }
         let missing = missing.to_string();
-        let mark = self.env.language.get().say("confirm", "shortened", &[("bytes", &missing)]);
+        let mark =
+            self.shared.env.language.get().say("confirm", "shortened", &[("bytes", &missing)]);
         format!("{shown}\n{mark}")
     }
 
     fn webhook_call(&self, asked: &Confirmation, patience: Duration) -> WebhookCall {
         WebhookCall {
-            session: self.id.as_str().to_owned(),
+            session: self.shared.id.as_str().to_owned(),
             channel: webhook_channel(asked.channel),
             tool: asked.tool.clone(),
             level: asked.level.name(),
@@ -336,7 +337,7 @@ impl Session {
 
     /// Tells the user that "always" is not kept for a dangerous call: it is asked about every time.
     fn tell_not_remembered(&mut self, step: &mut Step, open: &Open) {
-        let locale = self.env.language.get();
+        let locale = self.shared.env.language.get();
         let reason = locale.say("confirm", "not_remembered", &[]);
         let values = [("tool", open.call.tool.as_str()), ("reason", &reason)];
         let line = locale.say("tool_line", "denied", &values);
@@ -355,9 +356,7 @@ impl Session {
                 "nobody answered in time",
             );
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 
     /// A run is over or to be: whatever its agent still waited for is void.
@@ -379,9 +378,7 @@ impl Session {
         for lane_id in LaneId::ALL {
             self.close_tools(&mut step, lane_id);
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 
     pub(in crate::session) fn settle(
@@ -395,7 +392,7 @@ impl Session {
         let Open { id, caller, lane, number, answer_to, call, in_chat, .. } = open;
         match answer_to {
             AnswerTo::Worker(asked) => self.answer_worker(step, lane, asked, confirmed, by),
-            AnswerTo::Live(wish) => self.answer_wish(step, wish, confirmed, why),
+            AnswerTo::Live(request) => self.answer_live_request(step, request, confirmed, why),
         }
         let run = self.lanes[lane].current.as_ref().map_or(RunId(0), |current| current.run.id);
         self.audit(step, caller, run, &call, confirmed, by, why);
@@ -403,7 +400,7 @@ impl Session {
         for shown in shown_on(channel, in_chat) {
             let id = id.clone();
             let settled = Event::ConfirmSettled { id, channel, number, confirmed, by };
-            self.append(step, shown, settled);
+            self.shared.append(step, shown, settled);
         }
     }
 

@@ -52,8 +52,9 @@ impl Session {
         if let LaneId::Agent(slot) = lane {
             self.gate.recall(slot, &self.lanes[lane]);
         }
-        let directory = self.lanes[lane].directory().unwrap_or(self.env.files.project()).to_owned();
-        let uploads = self.env.files.uploads(&self.principal);
+        let directory =
+            self.lanes[lane].directory().unwrap_or(self.shared.env.files.project()).to_owned();
+        let uploads = self.shared.env.files.uploads(&self.shared.principal);
         let (rules, remembered) = self.gate.law(lane.caller());
         let is_short = size(&ask) <= SHORT;
         let broken = Case::broken(lane, run, &ask);
@@ -70,7 +71,7 @@ impl Session {
         if is_short {
             self.decide(step, judge());
         } else {
-            self.jobs.spawn(async move {
+            self.shared.jobs.spawn(async move {
                 JobDone::Judged(Box::new(spawn_blocking(judge).await.unwrap_or(broken)))
             });
         }
@@ -84,7 +85,7 @@ impl Session {
         } else {
             cancelled(&mut step, lane, ask);
         }
-        self.journal.record(step);
+        self.shared.journal.record(step);
         // The agent reported that it waits before the question was open; that report was ignored, so it is repeated
         // here.
         if let LaneId::Agent(slot) = lane
@@ -112,7 +113,7 @@ impl Session {
         self.answer_worker(step, lane, asked, confirmed, DecidedBy::Rule);
         self.audit(step, caller, run, &call, confirmed, DecidedBy::Rule, &reason);
         if confirmed == Confirmed::Refused {
-            let locale = self.env.language.get();
+            let locale = self.shared.env.language.get();
             let values = [("tool", call.tool.as_str()), ("reason", &locale.word(&reason))];
             self.tell_line(step, lane, locale.say("tool_line", "denied", &values));
         }

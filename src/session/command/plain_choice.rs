@@ -3,24 +3,21 @@
 //! ([`Typed`]) is read.
 
 use super::plain_words::PlainWord;
-use crate::message::{AgentSlot, Channel, Choice, Command, Event, Route, Typed};
-use crate::session::actor::Session;
-use crate::session::job::Asker;
-use crate::session::journal::Step;
-use crate::session::workplace::choice::Inquirer;
+use crate::message::{AgentSlot, Channel, Choice, Command, Route, Typed};
+use crate::session::workplace::results::Results;
 
 /// What a user wants to be done with an agent's work.
 #[derive(Debug)]
 pub(super) struct PlainChoice {
-    agent: AgentSlot,
-    choice: Choice,
+    pub(super) agent: AgentSlot,
+    pub(super) choice: Choice,
     /// Where it was typed.
-    pane: Channel,
+    pub(super) pane: Channel,
 }
 
-impl Session {
+impl PlainChoice {
     /// `None`: an ordinary text.
-    pub(super) fn plain_choice(&self, route: Route, text: &Typed) -> Option<PlainChoice> {
+    pub(super) fn read(route: Route, text: &Typed, results: &Results) -> Option<Self> {
         let word = PlainWord::read(text.as_str())?;
         let choice = match (word.is_accept(), word.is_discard()) {
             (true, false) => Choice::Accept { branch: None, version: None },
@@ -32,22 +29,12 @@ impl Session {
             None => None,
         };
         let (agent, pane) = meant(route, named)?;
-        self.results.is_open(agent).then_some(PlainChoice { agent, choice, pane })
+        results.is_open(agent).then_some(Self { agent, choice, pane })
     }
 
     /// Whether a command is a choice in plain words.
-    pub(super) fn is_plain_choice(&self, command: &Command) -> bool {
-        matches!(command, Command::SendText { route, text } if self.plain_choice(*route, text).is_some())
-    }
-
-    /// Shows the typed words at once; the outcome follows when the choice is carried out.
-    pub(super) fn choose_in_pane(&mut self, asker: Asker, text: Typed, chosen: PlainChoice) {
-        let PlainChoice { agent, choice, pane } = chosen;
-        let mut step = Step::default();
-        let shown = Event::UserText { text: text.into_text(), attachments: Vec::new() };
-        self.append(&mut step, pane, shown);
-        self.journal.record(step);
-        self.choose(Inquirer::Typed { asker, pane }, agent, choice);
+    pub(super) fn is_in(command: &Command, results: &Results) -> bool {
+        matches!(command, Command::SendText { route, text } if Self::read(*route, text, results).is_some())
     }
 }
 

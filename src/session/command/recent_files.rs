@@ -1,6 +1,7 @@
 //! Files sent shortly before a text are attached to it. Pictures of the chat are also shown to the live model, if it is
 //! asked before another text takes them.
 
+use super::Commands;
 use crate::message::Channel;
 use bytes::Bytes;
 use std::time::Duration;
@@ -25,13 +26,13 @@ struct RecentFile {
 }
 
 #[derive(Debug, Default)]
-pub(in crate::session) struct RecentFiles {
+pub(super) struct RecentFiles {
     files: Vec<RecentFile>,
 }
 
 impl RecentFiles {
     /// Files that were sent before this actor started, with their age.
-    pub(in crate::session) fn restored(files: Vec<(Channel, String, Duration)>) -> Self {
+    pub(super) fn restored(files: Vec<(Channel, String, Duration)>) -> Self {
         let now = Instant::now();
         let files = files.into_iter().filter_map(|(channel, path, age)| {
             Some(RecentFile { channel, path, at: now.checked_sub(age)?, unseen: None })
@@ -39,12 +40,7 @@ impl RecentFiles {
         Self { files: files.collect() }
     }
 
-    pub(in crate::session) fn add(
-        &mut self,
-        channel: Channel,
-        path: String,
-        unseen: Option<Bytes>,
-    ) {
+    pub(super) fn add(&mut self, channel: Channel, path: String, unseen: Option<Bytes>) {
         if self.files.len() >= CAPACITY {
             self.files.remove(0);
         }
@@ -53,29 +49,29 @@ impl RecentFiles {
     }
 
     /// The files to attach to a text on `channel`. A file is attached to one text only.
-    pub(in crate::session) fn take(&mut self, channel: Channel) -> Vec<String> {
+    pub(super) fn take(&mut self, channel: Channel) -> Vec<String> {
         self.forget_old();
         self.files.extract_if(.., |file| file.channel == channel).map(|file| file.path).collect()
     }
 
     /// Pictures that the live model has to see before it is asked. Their files still wait for a text.
-    pub(in crate::session) fn take_unseen(&mut self) -> Vec<Bytes> {
+    pub(super) fn take_unseen(&mut self) -> Vec<Bytes> {
         self.forget_old();
         self.files.iter_mut().filter_map(|file| file.unseen.take()).collect()
     }
 
     /// Drops files that are too old for any text, and their pictures with them.
-    pub(in crate::session) fn forget_old(&mut self) {
+    pub(super) fn forget_old(&mut self) {
         self.files.retain(|file| file.at.elapsed() < ATTACH_WITHIN);
     }
 
     /// When the oldest file expires.
-    pub(in crate::session) fn end(&self) -> Option<Instant> {
+    pub(super) fn end(&self) -> Option<Instant> {
         self.files.iter().map(|file| file.at + ATTACH_WITHIN).min()
     }
 
     /// Bytes of all pictures kept in memory.
-    pub(in crate::session) fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         let unseen = |file: &RecentFile| file.unseen.as_ref().map_or(0, Bytes::len);
         self.files.iter().map(unseen).sum()
     }
@@ -88,6 +84,42 @@ impl RecentFiles {
                 file.unseen = None;
             }
         }
+    }
+}
+
+impl Commands {
+    /// A file was sent. It is attached to the next text on its channel.
+    pub(in crate::session) fn add_recent_file(
+        &mut self,
+        channel: Channel,
+        path: String,
+        unseen: Option<Bytes>,
+    ) {
+        self.recent_files.add(channel, path, unseen);
+    }
+
+    /// The files to attach to a text on `channel`. A file is attached to one text only.
+    pub(in crate::session) fn take_recent_files(&mut self, channel: Channel) -> Vec<String> {
+        self.recent_files.take(channel)
+    }
+
+    /// Pictures that the live model has to see before it is asked. Their files still wait for a text.
+    pub(in crate::session) fn take_unseen_pictures(&mut self) -> Vec<Bytes> {
+        self.recent_files.take_unseen()
+    }
+
+    /// When the oldest file that waits for a text expires.
+    pub(in crate::session) fn files_expire(&self) -> Option<Instant> {
+        self.recent_files.end()
+    }
+
+    pub(in crate::session) fn forget_old_files(&mut self) {
+        self.recent_files.forget_old();
+    }
+
+    /// Bytes of all pictures kept in memory.
+    pub(in crate::session) fn picture_bytes(&self) -> usize {
+        self.recent_files.bytes()
     }
 }
 

@@ -1,12 +1,8 @@
 //! Deletes a session: its runs end, its sockets are told not to come back, and everything that could still write for it
 //! is finished before its rows and files are removed.
 
-use crate::files::{FileError, SavedFile};
-use crate::message::{Principal, RunOutcome, SessionId};
-use crate::session::actor::Session;
-use crate::session::job::JobDone;
+use crate::message::{Principal, SessionId};
 use crate::session::models;
-use crate::session::run::lane::Lane;
 use crate::session::workplace::agent_home;
 use crate::session::workplace::site;
 use crate::session::{Env, SessionHandle, Urgent};
@@ -15,18 +11,11 @@ use crate::workplace::remove_tree;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
-use tracing::{info, warn};
-
-/// How long agents get to end their processes. After that their links are dropped and they are killed.
-const WORKERS_PATIENCE: Duration = Duration::from_secs(6);
-/// Timeout for uploads that are being stored.
-const JOBS_PATIENCE: Duration = Duration::from_secs(30);
+use tracing::warn;
 
 /// Sends the result to whoever waits for the deletion.
-pub(in crate::session) type Doom = oneshot::Sender<Result<(), StoreError>>;
+pub(in crate::session) type DeletionReply = oneshot::Sender<Result<(), StoreError>>;
 
 impl SessionHandle {
     /// `None`: the actor has ended by itself. The session may have a new actor, or be gone.
@@ -35,75 +24,6 @@ impl SessionHandle {
         self.inner.urgent.send(Urgent::Delete(reply)).await.ok()?;
         answer.await.ok()
     }
-}
-
-impl Session {
-    /// Sockets that want to attach meanwhile wait in the inbox, and get a new session when this one is dropped.
-    pub(in crate::session) async fn erase(&mut self, doom: Doom) {
-        self.audience.dismiss();
-        let working = self.lanes.iter().filter(|lane| lane.current.is_some()).count();
-        (0..working).for_each(|_| self.env.metrics.run_ended(RunOutcome::Cancelled));
-        let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
-        if timeout(WORKERS_PATIENCE, futures_util::future::join_all(ends)).await.is_err() {
-            warn!(session = %self.id, "agents of a deleted session did not end in time");
-        }
-        let mut stored = Vec::new();
-        if timeout(JOBS_PATIENCE, self.last_files(&mut stored)).await.is_err() {
-            warn!(session = %self.id, "a deleted session was still storing files; they may be left behind");
-        }
-        while !self.journal.is_empty() {
-            self.journal.progress().await;
-            if self.journal.take_effects().is_err() {
-                break;
-            }
-        }
-        let removed = remove(&self.env, &self.id, self.key, &self.principal, stored).await;
-        if removed.is_ok() {
-            info!(session = %self.id, "session deleted");
-        }
-        // The requester may have stopped waiting.
-        let _ = doom.send(removed);
-    }
-
-    /// Ends or awaits all jobs, and collects the files that they have stored, which no event will ever mention.
-    async fn last_files(&mut self, stored: &mut Vec<String>) {
-        self.desk.followed.drain().for_each(|(_, following)| following.abort());
-        self.lanes.iter_mut().for_each(Lane::stop_preparing);
-        while let Some(done) = self.jobs.join_next().await {
-            match done {
-                Ok(JobDone::Stored { saved, .. } | JobDone::ImageStored { saved, .. }) => {
-                    stored.extend(path(saved));
-                }
-                Ok(
-                    JobDone::LookedUp { .. }
-                    | JobDone::Listed { .. }
-                    | JobDone::Followed { .. }
-                    | JobDone::Placed { .. }
-                    | JobDone::Prepared { .. }
-                    | JobDone::Guarded { .. }
-                    | JobDone::Concluded { .. }
-                    | JobDone::Copied { .. }
-                    | JobDone::Described { .. }
-                    | JobDone::Compared { .. }
-                    | JobDone::Diffed { .. }
-                    | JobDone::BackupsListed { .. }
-                    | JobDone::Judged(_)
-                    | JobDone::Offered { .. }
-                    | JobDone::ProjectOpened { .. }
-                    | JobDone::Kept { .. }
-                    | JobDone::LookedForRepositories { .. }
-                    | JobDone::Chosen { .. },
-                )
-                | Err(_) => {}
-            }
-        }
-        // A preparation that nobody waits for may still be making a workplace.
-        self.env.place_work.is_over(&self.id).await;
-    }
-}
-
-fn path(saved: Result<SavedFile, FileError>) -> Option<String> {
-    saved.ok().and_then(|saved| saved.note.path)
 }
 
 /// Removes files first: if this is cut off in between, the session is still there and can be deleted again.

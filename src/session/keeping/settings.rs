@@ -1,22 +1,10 @@
 //! Settings of one session: those of the configuration, with its user's changes. A change is checked as a whole,
 //! stored, and takes effect at once, also after a restart.
 
-use crate::assistant;
 use crate::config::{self, Config};
 use crate::files::Files;
-use crate::locale::Locale;
-use crate::message::{
-    AgentSlot, Channel, RefusedSetting, SessionSettings, Setting, SettingChange, SettingProblem,
-};
-use crate::process::Place;
-use crate::session::actor::Session;
-use crate::session::journal::{Effect, Step};
-use crate::session::models;
-use crate::session::run::lane::Lane;
-use crate::session::run::lanes::LaneId;
-use crate::session::workplace::results::project_name;
+use crate::message::{RefusedSetting, SessionSettings, Setting, SettingChange, SettingProblem};
 use crate::session::{Registry, SessionClosed, SessionHandle, Urgent};
-use crate::store::Change;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use tracing::warn;
@@ -34,16 +22,16 @@ pub enum SettingsError {
 /// Checked changes for a session to apply.
 #[derive(Debug, Default)]
 pub(in crate::session) struct NewSettings {
-    changes: Vec<SettingChange>,
+    pub(super) changes: Vec<SettingChange>,
     /// Files of the newly chosen project.
-    files: Option<Files>,
+    pub(super) files: Option<Files>,
 }
 
 /// The settings in force, and a receiver that fires when they are stored.
 #[derive(Debug)]
-pub(in crate::session) struct Taken {
-    settings: Arc<SessionSettings>,
-    written: oneshot::Receiver<()>,
+pub(in crate::session) struct AppliedSettings {
+    pub(super) settings: Arc<SessionSettings>,
+    pub(super) written: oneshot::Receiver<()>,
 }
 
 /// Settings and files of a session that is loaded from the store.
@@ -128,96 +116,9 @@ impl SessionHandle {
         let asked = Urgent::Settings { new: Box::new(new), reply };
         self.inner.urgent.send(asked).await.map_err(|_| SessionClosed)?;
         let taken = answer.await.map_err(|_| SessionClosed)?;
-        let Taken { settings, written } = taken.map_err(refused_project)?;
+        let AppliedSettings { settings, written } = taken.map_err(refused_project)?;
         written.await.map_err(|_| SessionClosed)?;
         Ok(settings)
-    }
-}
-
-impl Session {
-    pub(in crate::session) fn on_settings(
-        &mut self,
-        new: NewSettings,
-    ) -> Result<Taken, SettingProblem> {
-        let (done, written) = oneshot::channel();
-        if new.changes.is_empty() {
-            // There is nothing to store, so nobody has to wait.
-            let _ = done.send(());
-            return Ok(self.taken(written));
-        }
-        let (changes, effects) = self.apply_settings(new.changes, new.files)?;
-        let effects = effects.into_iter().chain([Effect::Settled(done)]).collect();
-        self.journal.record(Step { changes, effects });
-        Ok(self.taken(written))
-    }
-
-    /// Returns what has to be stored, and what happens after that.
-    pub(super) fn apply_settings(
-        &mut self,
-        changes: Vec<SettingChange>,
-        files: Option<Files>,
-    ) -> Result<(Vec<Change>, Vec<Effect>), SettingProblem> {
-        if let Some(files) = files {
-            self.move_to(files)?;
-        }
-        let mut settings = SessionSettings::clone(&self.settings);
-        changes.into_iter().for_each(|change| settings.apply(change));
-        let before = std::mem::replace(&mut self.settings, Arc::new(settings));
-        self.mention_kept_since(&before);
-        // The next question goes to the model that is chosen now; one that is being answered is not touched.
-        let chat = models::chat(&self.env, &self.settings);
-        let assistant = assistant::for_chat(&self.settings.chat_assistant);
-        self.lanes[LaneId::Chat].choose_chat(assistant, chat);
-        self.voice.choose(models::live(&self.env, &self.settings));
-        for slot in AgentSlot::ALL {
-            self.choose_agent(slot);
-            self.warm_up(slot);
-        }
-        let stored = self.settings.differences(&self.env.config.settings);
-        Ok((vec![Change::Settings(stored)], vec![Effect::ShowSettings]))
-    }
-
-    /// Changes the language. A live model that is open goes on as it was told at its start.
-    pub(in crate::session) fn speak(&mut self, locale: Locale) {
-        if self.env.language.get() == locale {
-            return;
-        }
-        self.env.language.set(locale);
-        if !self.voice.is_open() {
-            self.voice.choose(models::live(&self.env, &self.settings));
-        }
-    }
-
-    /// Applies the chosen agent. A running agent finishes first; its successor is chosen when the lane is free.
-    pub(in crate::session) fn choose_agent(&mut self, slot: AgentSlot) {
-        let lane = &mut self.lanes[slot];
-        if lane.current.is_none() {
-            let chosen = models::agent(&self.env, &self.settings, &self.id, &self.principal, slot);
-            lane.give_to(chosen);
-        }
-        self.gate.recall(slot, lane);
-    }
-
-    fn taken(&self, written: oneshot::Receiver<()>) -> Taken {
-        Taken { settings: Arc::clone(&self.settings), written }
-    }
-
-    /// Changes the project. Refused while an agent works, because a run must end where it began.
-    fn move_to(&mut self, files: Files) -> Result<(), SettingProblem> {
-        let is_agent = |channel| matches!(channel, Channel::Agent(_));
-        let is_busy = |lane: &Lane| is_agent(lane.channel) && !lane.is_idle();
-        if self.lanes.iter().any(is_busy) {
-            return Err(SettingProblem::Busy);
-        }
-        for lane in self.lanes.iter_mut() {
-            lane.move_to(Place::open(files.project()));
-        }
-        self.results.move_to(project_name(&files));
-        self.workplace.send_replace(files.clone());
-        self.env.files = files;
-        self.warming.forget_lacks();
-        self.follow_elsewhere();
-        Ok(())
     }
 }
 

@@ -41,7 +41,7 @@ impl Session {
         let Some(current) = &mut self.lanes[lane_id].current else { return };
         let run = current.run.id;
         current.usage = Some(own);
-        self.audience.tell_knowing(Channel::Agent(agent), &Signal::Usage { agent, run, usage });
+        self.sockets.tell_knowing(Channel::Agent(agent), &Signal::Usage { agent, run, usage });
     }
 
     pub(in crate::session) fn on_state(&mut self, agent: AgentSlot, state: AgentState) {
@@ -56,7 +56,7 @@ impl Session {
             current.run.id
         });
         let note = StateNote { state, run };
-        self.audience.tell_knowing(Channel::Agent(agent), &Signal::State { agent, note });
+        self.sockets.tell_knowing(Channel::Agent(agent), &Signal::State { agent, note });
     }
 
     /// Tells a new socket what each agent is doing right now.
@@ -71,7 +71,7 @@ impl Session {
                 state: current.map_or(AgentState::WaitingForInput, |current| current.state),
                 run: current.map(|current| current.run.id),
             };
-            self.audience.signal(connection, Signal::State { agent, note });
+            self.sockets.signal(connection, Signal::State { agent, note });
         }
     }
 }

@@ -22,7 +22,7 @@ impl Session {
             // What was said before it is seen before it.
             self.pass_on(step, lane_id, Rest::Kept);
             let channel = self.lanes[lane_id].channel;
-            self.append(step, channel, event);
+            self.shared.append(step, channel, event);
         }
     }
 
@@ -66,7 +66,7 @@ impl Session {
             current.in_parts = true;
             let (text, run) = (std::mem::take(&mut current.answer), Some(current.run.id));
             self.pass_on(step, lane_id, Rest::Kept);
-            self.append(step, channel, Event::Text { text, run });
+            self.shared.append(step, channel, Event::Text { text, run });
         }
     }
 }

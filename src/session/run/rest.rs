@@ -9,15 +9,15 @@ use tracing::info;
 impl Session {
     /// When the next idle agent has waited long enough.
     pub(in crate::session) fn next_rest(&self) -> Option<Instant> {
-        let patience = self.env.config.limits.agent_idle;
+        let patience = self.shared.env.config.limits.agent_idle;
         self.lanes.iter().filter_map(Lane::unused_since).min().map(|since| since + patience)
     }
 
     pub(in crate::session) fn on_rest(&mut self) {
-        let (now, patience) = (Instant::now(), self.env.config.limits.agent_idle);
+        let (now, patience) = (Instant::now(), self.shared.env.config.limits.agent_idle);
         for lane in self.lanes.iter_mut() {
             if lane.unused_since().is_some_and(|since| since + patience <= now) {
-                info!(session = %self.id, channel = ?lane.channel, "an agent without work ends");
+                info!(session = %self.shared.id, channel = ?lane.channel, "an agent without work ends");
                 lane.cut();
             }
         }

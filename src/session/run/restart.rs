@@ -46,9 +46,7 @@ impl Session {
         for lane_id in LaneId::ALL {
             self.start_next(&mut step, lane_id);
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 
     /// Refuses the questions that were left open. The agent that asked is gone, so an approval would have no effect,
@@ -78,12 +76,10 @@ impl Session {
             for shown in shown_on(channel, in_chat) {
                 let id = id.clone();
                 let settled = Event::ConfirmSettled { id, channel, number, confirmed, by };
-                self.append(&mut step, shown, settled);
+                self.shared.append(&mut step, shown, settled);
             }
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 
     /// Ends the tool calls that were left open. They are shown as failed, but their outcome is unknown: they may have
@@ -92,7 +88,7 @@ impl Session {
         let mut step = Step::default();
         for LeftCall { agent, run, mut note, decided } in calls {
             note.state = ToolState::Failed;
-            note.error = Some(self.env.language.get().say("ungated", "interrupted", &[]));
+            note.error = Some(self.shared.env.language.get().say("ungated", "interrupted", &[]));
             note.ungated |= decided.is_none() && !calls::is_harmless(&note.kind);
             let allowed = decided.filter(|(confirmed, _)| *confirmed == Confirmed::Approved);
             if note.ungated || allowed.is_some() {
@@ -109,38 +105,36 @@ impl Session {
                     reason: if note.ungated { UNGATED_LEFT } else { LEFT }.to_owned(),
                 }));
             }
-            self.append(&mut step, Channel::Agent(agent), Event::Tool(note));
+            self.shared.append(&mut step, Channel::Agent(agent), Event::Tool(note));
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 
     fn cut_off(&mut self, step: &mut Step, run: Run) {
         step.changes.push(Change::RunOver(run.id));
         if let Channel::Agent(agent) = run.channel {
-            self.append(step, run.channel, Event::RunEnded(RunOutcome::Interrupted));
+            self.shared.append(step, run.channel, Event::RunEnded(RunOutcome::Interrupted));
             if run.origin == RunOrigin::Request {
                 self.report(step, agent, ReportStage::Stopped);
             }
         }
         let request = run.text.chars().take(REMINDER_CHARS).collect();
         let notice = Notice::RunInterrupted { run: run.id, request };
-        self.append(step, run.channel, Event::Notice(notice));
-        self.env.metrics.run_ended(RunOutcome::Interrupted);
+        self.shared.append(step, run.channel, Event::Notice(notice));
+        self.shared.env.metrics.run_ended(RunOutcome::Interrupted);
     }
 
     /// The project is given up for good, even if it is allowed again later: requests from now on are meant for the
     /// gateway's own project.
     fn give_up_project(&mut self, step: &mut Step, project: &str, astray: &[Run]) {
-        let stored = self.settings.differences(&self.env.config.settings);
+        let stored = self.shared.settings.differences(&self.shared.env.config.settings);
         step.changes.push(Change::Settings(stored));
         let mut told = Vec::new();
         for run in astray {
             if !told.contains(&run.channel) {
                 told.push(run.channel);
                 let notice = Notice::ProjectGone { project: project.to_owned() };
-                self.append(step, run.channel, Event::Notice(notice));
+                self.shared.append(step, run.channel, Event::Notice(notice));
             }
         }
     }

@@ -58,7 +58,7 @@ impl Session {
     /// Makes the workplace and starts the agent ahead of a request, if a socket sees its channel.
     pub(in crate::session) fn warm_up(&mut self, slot: AgentSlot) {
         let is_placing = !matches!(self.warming.of(slot), Placing::No);
-        if !self.env.config.agents_early
+        if !self.shared.env.config.agents_early
             || is_placing
             || !self.is_watched(slot)
             || !self.lane_of(slot).could_be_warm()
@@ -66,9 +66,9 @@ impl Session {
             return;
         }
         *self.warming.of(slot) = Placing::Alone;
-        let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
+        let wish = SiteWish::new(&self.shared.env, &self.shared.id, slot, &self.shared.settings);
         let project = wish.files().project().to_owned();
-        self.jobs.spawn(async move {
+        self.shared.jobs.spawn(async move {
             let turn = wish.turn().await;
             let found = turn.blocking(move || site(&wish)).await;
             JobDone::Placed { slot, project, site: found.unwrap_or_default() }
@@ -81,14 +81,14 @@ impl Session {
         project: &Path,
         site: Option<Site>,
     ) {
-        if project == self.env.files.project()
+        if project == self.shared.env.files.project()
             && let Some(site) = site.as_ref().filter(|site| site.is_fresh())
         {
             *self.warming.lacks(slot) = site.lacks();
         }
         match std::mem::take(self.warming.of(slot)) {
             Placing::Awaited(run) => self.prepare(slot, run),
-            Placing::No | Placing::Alone if project != self.env.files.project() => {
+            Placing::No | Placing::Alone if project != self.shared.env.files.project() => {
                 self.warm_up(slot);
             }
             Placing::No | Placing::Alone => {
@@ -112,7 +112,7 @@ impl Session {
     }
 
     fn is_watched(&self, slot: AgentSlot) -> bool {
-        self.audience.count_view(View::One(Channel::Agent(slot))) > 0
+        self.sockets.count_view(View::One(Channel::Agent(slot))) > 0
     }
 
     fn lane_of(&self, slot: AgentSlot) -> &Lane {

@@ -33,14 +33,14 @@ impl Session {
     ) {
         let Some(asker) = self.room_or_refuse(asker, channel) else { return };
         let mut step = Step::default();
-        let attachments = self.recent.take(channel);
+        let attachments = self.commands.take_recent_files(channel);
         let shown = Event::UserText { text: text.clone(), attachments: attachments.clone() };
-        self.append(&mut step, channel, shown);
+        self.shared.append(&mut step, channel, shown);
         self.enqueue(&mut step, asker.order, channel, RunOrigin::Pane, text, attachments);
         if let Channel::Agent(slot) = channel {
             self.remind(&mut step, channel, slot);
         }
-        self.record_for(asker, step);
+        self.shared.record_for(asker, step);
     }
 
     /// A text typed in the chat and meant for agents.
@@ -52,18 +52,18 @@ impl Session {
     ) {
         let Some(asker) = self.room_for_all(asker, agents) else { return };
         let mut step = Step::default();
-        let attachments = self.recent.take(Channel::Chat);
+        let attachments = self.commands.take_recent_files(Channel::Chat);
         self.request_each(&mut step, asker.order, agents, &text, &attachments);
-        self.append(&mut step, Channel::Chat, Event::UserText { text, attachments });
+        self.shared.append(&mut step, Channel::Chat, Event::UserText { text, attachments });
         agents.iter().for_each(|slot| self.remind(&mut step, Channel::Chat, slot));
-        self.record_for(asker, step);
+        self.shared.record_for(asker, step);
     }
 
     pub(in crate::session) fn request_runs(&mut self, asker: Asker, agents: AgentSet, text: &str) {
         let Some(asker) = self.room_for_all(asker, agents) else { return };
         let mut step = Step::default();
         self.request_each(&mut step, asker.order, agents, text, &[]);
-        self.record_for(asker, step);
+        self.shared.record_for(asker, step);
     }
 
     /// Sends one request to each agent, with the files sent for all of them and the files sent to its own pane.
@@ -77,10 +77,10 @@ impl Session {
     ) {
         for channel in agents.iter().map(Channel::Agent) {
             let mut attachments = shared.to_vec();
-            attachments.extend(self.recent.take(channel));
+            attachments.extend(self.commands.take_recent_files(channel));
             let shown = attachments.clone();
             let request = Event::UserRequest { text: text.to_owned(), attachments: shown };
-            self.append(step, channel, request);
+            self.shared.append(step, channel, request);
             self.enqueue(step, order, channel, RunOrigin::Request, text.to_owned(), attachments);
         }
     }
@@ -95,7 +95,7 @@ impl Session {
     /// Refuses before anything is shown, so that a refused request leaves no trace.
     fn room_or_refuse(&mut self, asker: Asker, channel: Channel) -> Option<Asker> {
         let waiting = LaneId::of(channel).map_or(0, |lane_id| self.lanes[lane_id].queue.len());
-        if waiting < self.env.config.limits.queue_per_channel {
+        if waiting < self.shared.env.config.limits.queue_per_channel {
             return Some(asker);
         }
         self.refuse(asker, Problem::QueueFull { waiting });
@@ -114,8 +114,8 @@ impl Session {
         let Some(lane_id) = LaneId::of(channel) else { return };
         self.last_run += 1;
         let run = Run { id: RunId(self.last_run), channel, origin, text, attachments };
-        if self.desk.is_cancelled(channel, order) {
-            return self.append(
+        if self.commands.is_cancelled(channel, order) {
+            return self.shared.append(
                 step,
                 channel,
                 Event::Notice(Notice::QueuedCancelled { run: run.id }),
@@ -127,7 +127,7 @@ impl Session {
         let notice = Notice::Queued { run: run.id, place: self.lanes[lane_id].queue.len() + 1 };
         step.changes.push(Change::Run(run.clone(), RunState::Waiting));
         self.lanes[lane_id].queue.push_back(Waiting { run, order });
-        self.append(step, channel, Event::Notice(notice));
+        self.shared.append(step, channel, Event::Notice(notice));
     }
 
     pub(in crate::session) fn start_next(&mut self, step: &mut Step, lane_id: LaneId) {
@@ -145,11 +145,11 @@ impl Session {
             if run.origin == RunOrigin::Request {
                 self.report(step, agent, ReportStage::Started { request: run.text.clone() });
             }
-            self.append(step, run.channel, Event::RunStarted(run.id));
+            self.shared.append(step, run.channel, Event::RunStarted(run.id));
         }
         self.reset_breaker(lane_id);
         step.effects.push(Effect::Begin { channel: run.channel, run: run.id });
-        self.env.metrics.run_started();
+        self.shared.env.metrics.run_started();
         self.lanes[lane_id].take(waiting);
     }
 
@@ -172,11 +172,14 @@ impl Session {
             .current
             .as_ref()
             .map_or(&[][..], |current| &current.run.attachments);
-        let stored =
-            shown.iter().filter_map(|path| self.env.files.stored(&self.principal, path)).collect();
-        let upto = self.audience.published(Channel::Chat);
-        let place = turn::Place { key: self.key, principal: self.principal.clone(), upto };
-        let env = &self.env;
+        let stored = shown
+            .iter()
+            .filter_map(|path| self.shared.env.files.stored(&self.shared.principal, path))
+            .collect();
+        let upto = self.sockets.published(Channel::Chat);
+        let place =
+            turn::Place { key: self.shared.key, principal: self.shared.principal.clone(), upto };
+        let env = &self.shared.env;
         let ask = |assistant: &'static _, config: &_, request| {
             turn::ask(env, place, assistant, config, request)
         };
@@ -188,7 +191,7 @@ impl Session {
                 lane_id,
                 Ending::Failed("the worker does not start".to_owned()),
             );
-            self.journal.record(step);
+            self.shared.journal.record(step);
         }
     }
 
@@ -233,7 +236,7 @@ impl Session {
             AgentOutput::WholeAnswer(text) => self.take_answer(step, lane_id, &text),
             AgentOutput::Line(line) => self.tell_line(step, lane_id, line),
             AgentOutput::Note(text) => {
-                self.tell_line(step, lane_id, self.env.language.get().word(&text));
+                self.tell_line(step, lane_id, self.shared.env.language.get().word(&text));
             }
             AgentOutput::Thought(text) => {
                 if let Some(current) = &mut self.lanes[lane_id].current {
@@ -293,8 +296,9 @@ impl Session {
         let channel = self.lanes[lane_id].channel;
         let Some(current) = &mut self.lanes[lane_id].current else { return };
         current.looking += 1;
-        let (env, principal, run) = (self.env.clone(), self.principal.clone(), current.run.id);
-        self.jobs.spawn(job::keep_picture(env, principal, channel, run, bytes));
+        let (env, principal, run) =
+            (self.shared.env.clone(), self.shared.principal.clone(), current.run.id);
+        self.shared.jobs.spawn(job::keep_picture(env, principal, channel, run, bytes));
     }
 
     /// Looks at a file that a run made.
@@ -307,7 +311,7 @@ impl Session {
         }
         current.looking += 1;
         let run = current.run.id;
-        self.jobs.spawn(job::describe(self.env.clone(), channel, run, path));
+        self.shared.jobs.spawn(job::describe(self.shared.env.clone(), channel, run, path));
     }
 
     pub(in crate::session) fn on_described(
@@ -330,15 +334,13 @@ impl Session {
             // The run ended meanwhile; its file exists all the same.
             None => self.tell_file(&mut step, channel, note),
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 
     fn tell_file(&mut self, step: &mut Step, channel: Channel, note: FileNote) {
         let without_picture = FileNote { thumbnail: None, ..note.clone() };
-        self.append(step, channel, Event::FileMade(note));
-        self.append(step, Channel::Input, Event::FileMade(without_picture));
+        self.shared.append(step, channel, Event::FileMade(note));
+        self.shared.append(step, Channel::Input, Event::FileMade(without_picture));
     }
 
     /// A run is over when the files it made and changed have been looked at.
@@ -361,31 +363,37 @@ impl Session {
         }
         let run = done.run.clone();
         step.changes.push(Change::RunOver(run.id));
-        self.env.metrics.run_ended(ending.outcome());
+        self.shared.env.metrics.run_ended(ending.outcome());
         let place = done.place.unwrap_or(PlaceKind::Shared);
         let files = done.files.files.len();
         if let Channel::Agent(slot) = run.channel {
             self.on_state(slot, AgentState::WaitingForInput);
             self.sum_up(step, slot, &mut done, ending.outcome());
-            self.append(step, run.channel, Event::RunEnded(ending.outcome()));
+            self.shared.append(step, run.channel, Event::RunEnded(ending.outcome()));
         }
         // A stopped chat has said something too: the partial answer is shown before the notice.
         let silent =
             done.answer.is_empty() && (done.in_parts || !matches!(ending, Ending::Finished));
         if !silent {
             let text = done.answer.clone();
-            self.append(step, run.channel, Event::Text { text, run: Some(run.id) });
+            self.shared.append(step, run.channel, Event::Text { text, run: Some(run.id) });
         }
         match &ending {
             Ending::Finished if done.cut_off => {
-                self.append(step, run.channel, Event::Notice(Notice::AnswerCut { run: run.id }));
+                self.shared.append(
+                    step,
+                    run.channel,
+                    Event::Notice(Notice::AnswerCut { run: run.id }),
+                );
             }
             Ending::Finished => {}
-            Ending::Cancelled => {
-                self.append(step, run.channel, Event::Notice(Notice::RunCancelled { run: run.id }))
-            }
+            Ending::Cancelled => self.shared.append(
+                step,
+                run.channel,
+                Event::Notice(Notice::RunCancelled { run: run.id }),
+            ),
             Ending::Failed(reason) => {
-                self.append(
+                self.shared.append(
                     step,
                     run.channel,
                     Event::Notice(Notice::RunFailed { run: run.id, reason: reason.clone() }),
@@ -411,7 +419,7 @@ impl Session {
         let in_chat = (run.origin == RunOrigin::Request).then_some(Channel::Chat);
         if files > 0 {
             for channel in [run.channel].into_iter().chain(in_chat) {
-                self.append(step, channel, Event::Notice(Notice::InCopy { agent, files }));
+                self.shared.append(step, channel, Event::Notice(Notice::InCopy { agent, files }));
             }
         }
     }
@@ -425,7 +433,7 @@ impl Session {
             Ending::Cancelled => return self.report(step, agent, ReportStage::Stopped),
         };
         let answered = Event::RequestAnswered { text: answer.clone(), by: Some(agent) };
-        self.append(step, Channel::Chat, answered);
+        self.shared.append(step, Channel::Chat, answered);
         self.report(step, agent, ReportStage::Finished { request: run.text.clone(), answer });
     }
 
@@ -434,10 +442,10 @@ impl Session {
         let report = AgentReport { agent, stage };
         // A live model without room misses the remark; the report itself is stored.
         if self.voice.is_open() && self.voice.has_room() {
-            let told = self.env.language.get().report_to_model(&report);
+            let told = self.shared.env.language.get().report_to_model(&report);
             step.effects.push(Effect::Show(LiveInput::Report(told)));
         }
-        self.append(step, Channel::Input, Event::AgentReport(report));
+        self.shared.append(step, Channel::Input, Event::AgentReport(report));
     }
 
     /// Takes a cancel in any phase of a run. Runs that were requested after the cancel go on.
@@ -449,7 +457,7 @@ impl Session {
     ) {
         let Some(lane_id) = LaneId::of(channel) else { return };
         let mut step = Step::default();
-        self.append(&mut step, channel, Event::CancelTaken);
+        self.shared.append(&mut step, channel, Event::CancelTaken);
         let waiting = self.drop_waiting(&mut step, lane_id, scope, asker.order);
         let current = self.lanes[lane_id].current.as_ref();
         let running =
@@ -461,9 +469,9 @@ impl Session {
         if wanted {
             self.stop_lane(&mut step, lane_id);
         } else if !wanted && waiting == 0 {
-            self.append(&mut step, channel, Event::Notice(Notice::NothingToCancel));
+            self.shared.append(&mut step, channel, Event::Notice(Notice::NothingToCancel));
         }
-        self.record_for(asker, step);
+        self.shared.record_for(asker, step);
     }
 
     /// From now on nobody can say yes to what the run still waited for, however long it takes to stop.
@@ -494,7 +502,11 @@ impl Session {
         self.lanes[lane_id].queue = kept.into();
         for Waiting { run, .. } in &dropped {
             step.changes.push(Change::RunOver(run.id));
-            self.append(step, run.channel, Event::Notice(Notice::QueuedCancelled { run: run.id }));
+            self.shared.append(
+                step,
+                run.channel,
+                Event::Notice(Notice::QueuedCancelled { run: run.id }),
+            );
         }
         dropped.len()
     }
@@ -509,8 +521,6 @@ impl Session {
                 self.end_run(&mut step, lane_id, Ending::Cancelled);
             }
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 }

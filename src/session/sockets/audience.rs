@@ -1,13 +1,15 @@
-//! The sockets of a session: what each of them sees, how far each channel has been published, and who holds microphone
+//! What attached sockets see: how far each channel has been published, what is sent to whom, and who holds microphone
 //! and speaker.
 
+use super::Sockets;
 use crate::message::{
-    Channel, ConnectionId, Delivery, Entry, Event, Features, Order, Position, Problem, ReportStage,
-    RunId, Seq, Signal, StopReason, View,
+    Channel, ConnectionId, Delivery, Entry, Event, Features, Position, Problem, ReportStage, RunId,
+    Seq, Signal, StopReason, View,
 };
-use crate::provider::live::{Listener, Speaker};
+use crate::provider::live::Listener;
 use crate::session::Attach;
-use crate::session::voice::microphone::Microphone;
+use crate::session::job::Asker;
+use crate::session::shared::Shared;
 use bytes::Bytes;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -47,8 +49,8 @@ pub(super) enum Dropped {
 
 /// The receiving ends of one socket: events, signals and sound.
 #[derive(Debug)]
-pub(in crate::session) struct Lanes {
-    pub(super) log: LogLane,
+pub(in crate::session) struct SocketQueues {
+    pub(super) log: LogQueue,
     pub(super) signals: mpsc::Receiver<Signal>,
     /// Only for a socket that may hold the speaker.
     pub(super) sound: Option<Listener>,
@@ -58,7 +60,7 @@ pub(in crate::session) struct Lanes {
 
 /// Published events on their way to one socket.
 #[derive(Debug)]
-pub(in crate::session) struct LogLane {
+pub(in crate::session) struct LogQueue {
     /// Everything up to here is in the store; later events come through the lane.
     pub(super) top: Position,
     items: mpsc::Receiver<Item>,
@@ -89,7 +91,7 @@ impl Item {
     }
 }
 
-impl LogLane {
+impl LogQueue {
     /// `None`: the socket lagged behind, or the session is over.
     pub(super) async fn recv(&mut self) -> Option<Delivery> {
         let item = self.items.recv().await?;
@@ -154,8 +156,9 @@ impl LogSender {
     }
 }
 
+/// One attached socket.
 #[derive(Debug)]
-struct Peer {
+pub(super) struct Peer {
     connection: ConnectionId,
     view: View,
     role: Role,
@@ -175,52 +178,9 @@ impl Peer {
     }
 }
 
-/// Newest sequence numbers of one channel.
-#[derive(Debug, Default)]
-struct Tops {
-    assigned: Seq,
-    published: Seq,
-}
-
-#[derive(Debug)]
-pub(in crate::session) struct Audience {
-    channels: [Tops; Channel::COUNT],
-    /// Order of the newest event of all channels.
-    assigned: Order,
-    published: Order,
-    /// In the order of their arrival.
-    peers: Vec<Peer>,
-    /// The same socket holds both; they change hands as sockets come and go.
-    microphone: Microphone,
-    speaker: Speaker,
-}
-
-impl Audience {
-    pub(in crate::session) fn new(
-        tops: [Seq; Channel::COUNT],
-        last_order: Order,
-        microphone: Microphone,
-        speaker: Speaker,
-    ) -> Self {
-        let channels = tops.map(|top| Tops { assigned: top, published: top });
-        let peers = Vec::new();
-        Self { channels, assigned: last_order, published: last_order, peers, microphone, speaker }
-    }
-
-    /// Numbers for the next event of a channel: its place in the channel, and in the session.
-    pub(in crate::session) fn assign(&mut self, channel: Channel) -> (Seq, Order) {
-        let tops = &mut self.channels[channel.index()];
-        tops.assigned = Seq(tops.assigned.0 + 1);
-        self.assigned = Order(self.assigned.0 + 1);
-        (tops.assigned, self.assigned)
-    }
-
-    pub(in crate::session) fn assigned(&self, channel: Channel) -> Seq {
-        self.channels[channel.index()].assigned
-    }
-
+impl Sockets {
     pub(in crate::session) fn published(&self, channel: Channel) -> Seq {
-        self.channels[channel.index()].published
+        self.tops[channel.index()]
     }
 
     /// All events of the view up to here are in the store.
@@ -250,9 +210,9 @@ impl Audience {
         self.peers.is_empty()
     }
 
-    pub(in crate::session) fn attach(&mut self, attach: &Attach) -> Lanes {
+    pub(in crate::session) fn attach(&mut self, attach: &Attach) -> SocketQueues {
         let Attach { view, connection, role, devices, features, .. } = *attach;
-        let (log, entries) = log_lane(self.published_in(view));
+        let (log, entries) = log_queue(self.published_in(view));
         let (signals, incoming) = mpsc::channel(SIGNAL_CAPACITY);
         let dropped = Arc::new(OnceLock::new());
         let peer = Peer {
@@ -275,7 +235,7 @@ impl Audience {
         self.peers.push(peer);
         self.pass_devices();
         let sound = plays.then(|| self.speaker.listen(connection, echoes));
-        Lanes { log: entries, signals: incoming, sound, dropped }
+        SocketQueues { log: entries, signals: incoming, sound, dropped }
     }
 
     /// Sends part of an answer to the channel's sockets, in order with the events around it. A socket without room
@@ -294,14 +254,14 @@ impl Audience {
     }
 
     /// A new lane for a socket that lagged behind; `None` if the session has dropped it meanwhile.
-    pub(in crate::session) fn catch_up(&mut self, connection: ConnectionId) -> Option<LogLane> {
+    pub(in crate::session) fn catch_up(&mut self, connection: ConnectionId) -> Option<LogQueue> {
         let at = self.peers.iter().position(|peer| peer.connection == connection)?;
-        let (log, entries) = log_lane(self.published_in(self.peers[at].view));
+        let (log, entries) = log_queue(self.published_in(self.peers[at].view));
         self.peers[at].log = Some(log);
         Some(entries)
     }
 
-    pub(in crate::session) fn detach(&mut self, connection: ConnectionId) {
+    pub(super) fn detach(&mut self, connection: ConnectionId) {
         self.peers.retain(|peer| peer.connection != connection);
         self.pass_devices();
     }
@@ -309,7 +269,7 @@ impl Audience {
     /// Sends a committed event to every socket that sees its channel. A socket without room loses its lane and catches
     /// up from the store.
     pub(in crate::session) fn publish(&mut self, entry: &Arc<Entry>) {
-        self.channels[entry.channel.index()].published = entry.seq;
+        self.tops[entry.channel.index()] = entry.seq;
         debug_assert!(entry.order > self.published);
         self.published = entry.order;
         for peer in self.peers.iter_mut().filter(|peer| peer.view.shows(entry)) {
@@ -325,8 +285,15 @@ impl Audience {
         self.send_where(|peer| peer.connection == connection, &signal);
     }
 
+    /// Tells the socket that its command is not carried out, and why.
+    pub(in crate::session) fn refuse(&mut self, shared: &Shared, asker: Asker, problem: Problem) {
+        shared.env.metrics.frame_refused(problem.code());
+        let signal = Signal::Failed { problem, request: asker.request };
+        self.signal(asker.connection, signal);
+    }
+
     /// Forgets sockets that closed without detaching.
-    pub(in crate::session) fn sweep(&mut self) {
+    pub(super) fn sweep(&mut self) {
         self.peers.retain(|peer| !peer.signals.is_closed());
         self.pass_devices();
     }
@@ -411,10 +378,10 @@ impl Audience {
     }
 }
 
-fn log_lane(top: Position) -> (LogSender, LogLane) {
+fn log_queue(top: Position) -> (LogSender, LogQueue) {
     let (sender, items) = mpsc::channel(LOG_CAPACITY);
     let queued = Arc::new(AtomicUsize::new(0));
-    (LogSender { items: sender, queued: Arc::clone(&queued) }, LogLane { top, items, queued })
+    (LogSender { items: sender, queued: Arc::clone(&queued) }, LogQueue { top, items, queued })
 }
 
 /// Approximate bytes that an event keeps in memory.

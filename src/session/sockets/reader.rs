@@ -1,7 +1,7 @@
 //! One socket's view of a session: first the events it missed, from the store, then new events as they happen. Signals
 //! overtake the replay. A socket that falls behind catches up from the store by itself.
 
-use super::audience::{Dropped, Lanes, LogLane};
+use super::audience::{Dropped, LogQueue, SocketQueues};
 use crate::files::Files;
 use crate::message::{
     ConnectionId, Delivery, Entry, Event, FileList, ListKind, ListScope, Position, Principal,
@@ -66,7 +66,7 @@ pub struct Reader {
     paged_to: Position,
     /// Kept across calls, so that `next` may be cancelled at any point.
     loading: Option<Loading>,
-    log: LogLane,
+    log: LogQueue,
     signals: mpsc::Receiver<Signal>,
     sound: Option<Listener>,
     dropped: Arc<OnceLock<Dropped>>,
@@ -88,12 +88,12 @@ impl Reader {
         session: SessionHandle,
         connection: ConnectionId,
         start: Start,
-        lanes: Lanes,
+        queues: SocketQueues,
     ) -> Self {
         let (cursor, last, old_news) = match start {
             Start::Resume(seq) => (seq, None, Position(0)),
-            Start::Whole => (Position(0), None, lanes.log.top),
-            Start::Last(count) => (Position(0), Some(count), lanes.log.top),
+            Start::Whole => (Position(0), None, queues.log.top),
+            Start::Last(count) => (Position(0), Some(count), queues.log.top),
         };
         Self {
             source,
@@ -105,10 +105,10 @@ impl Reader {
             page: VecDeque::new(),
             paged_to: cursor,
             loading: None,
-            log: lanes.log,
-            signals: lanes.signals,
-            sound: lanes.sound,
-            dropped: lanes.dropped,
+            log: queues.log,
+            signals: queues.signals,
+            sound: queues.sound,
+            dropped: queues.dropped,
             caught_up: false,
         }
     }

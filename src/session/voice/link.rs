@@ -2,12 +2,13 @@
 //! that the microphone could not hand over by itself. A model that is replaced or closed is still read until its last
 //! output.
 
-use super::microphone::{Fed, Heard, Microphone};
-use super::sight::Unwritten;
+use super::Voice;
+use super::microphone::{Fed, Heard};
 use crate::message::{Channel, ConnectionId, PlaybackAck, Recorded, Seq, StopReason, TalkKey};
-use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput, Said, Speaker};
-use crate::session::actor::Session;
+use crate::provider::live::{self, LiveConfig, LiveInput, LiveOutput};
 use crate::session::chat::past;
+use crate::session::shared::Shared;
+use bytes::Bytes;
 use std::future::pending;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -22,30 +23,9 @@ const SAID_AGAIN: Duration = Duration::from_secs(60);
 /// How long a closed model is still read. Clients report within 150 ms how much of the last reply they have played.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// A closed model that is still read.
 #[derive(Debug)]
-pub(in crate::session) struct Voice {
-    config: LiveConfig,
-    link: Option<LiveLink>,
-    /// A closed model whose last output is still read.
-    leaving: Option<Leaving>,
-    /// A new model needs the chat up to here.
-    told_upto: Seq,
-    /// A text that the model has and the chat has not: it is stored when its position in the conversation is known.
-    pub(in crate::session) unwritten: Option<Unwritten>,
-    microphone: Microphone,
-    speaker: Speaker,
-    /// `Partly`: input waits at the microphone until the model has room.
-    behind: Fed,
-    /// After a failure, sound alone opens no model before this time.
-    rest_until: Option<Instant>,
-    /// The last failure that the user was told of, and when.
-    failed: Option<(String, Instant)>,
-    /// Failures in a row.
-    failures: u32,
-}
-
-#[derive(Debug)]
-struct Leaving {
+pub(super) struct Leaving {
     output: mpsc::Receiver<LiveOutput>,
     until: Instant,
 }
@@ -71,35 +51,15 @@ impl Leaving {
     }
 }
 
+/// What the link is ready for.
 #[derive(Debug)]
-pub(in crate::session) enum Wake {
+pub(in crate::session) enum LinkReady {
     /// `None`: the model has ended.
     Output(Option<LiveOutput>),
     Room,
 }
 
 impl Voice {
-    pub(in crate::session) fn new(
-        config: LiveConfig,
-        microphone: Microphone,
-        speaker: Speaker,
-    ) -> Self {
-        microphone.listener_is(config.name());
-        Self {
-            config,
-            link: None,
-            leaving: None,
-            told_upto: Seq(0),
-            unwritten: None,
-            microphone,
-            speaker,
-            behind: Fed::Everything,
-            rest_until: None,
-            failed: None,
-            failures: 0,
-        }
-    }
-
     /// Uses another model, or the same one with other settings. The change is immediate: the current reply is cut off.
     pub(in crate::session) fn choose(&mut self, config: LiveConfig) {
         if self.config != config {
@@ -140,31 +100,47 @@ impl Voice {
         self.microphone.has_room()
     }
 
-    pub(super) fn hear(&mut self, connection: ConnectionId, sound: Recorded) -> Heard {
+    /// Returns false if this socket does not hold the microphone.
+    pub(in crate::session) fn hear(
+        &mut self,
+        shared: &Shared,
+        connection: ConnectionId,
+        sound: Recorded,
+    ) -> bool {
+        let look = self.hearing.look(&sound);
         let heard = self.microphone.hear(connection, sound);
         self.feed();
-        heard
-    }
-
-    pub(super) fn is_held_by(&self, connection: ConnectionId) -> bool {
-        self.microphone.is_held_by(connection)
+        if !matches!(heard, Heard::NotHolder(_)) {
+            self.hearing.count(connection, look);
+        }
+        match heard {
+            Heard::Taken => true,
+            Heard::Waiting { dropped } => {
+                shared.env.metrics.audio_dropped(dropped);
+                true
+            }
+            Heard::NotHolder(_) => false,
+        }
     }
 
     /// Stops the model's speech, if this socket holds the microphone and does not only echo our own stop.
     pub(in crate::session) fn interrupt(&mut self, connection: ConnectionId) {
-        if !self.is_held_by(connection) || self.speaker.hush() {
+        if !self.microphone.is_held_by(connection) || self.speaker.hush() {
             self.microphone.interrupt(connection);
             self.feed();
         }
     }
 
     /// Passes on this socket's playback position.
-    pub(super) fn ack(&self, connection: ConnectionId, ack: PlaybackAck) {
+    pub(in crate::session) fn ack(&self, connection: ConnectionId, ack: PlaybackAck) {
         self.speaker.ack(connection, ack);
     }
 
     /// Passes the talk key on, if this socket holds the microphone.
-    pub(super) fn press(&mut self, connection: ConnectionId, key: TalkKey) {
+    pub(in crate::session) fn press(&mut self, connection: ConnectionId, key: TalkKey) {
+        if self.microphone.is_held_by(connection) {
+            self.hearing.forget();
+        }
         self.microphone.press(connection, key);
         self.feed();
     }
@@ -200,18 +176,21 @@ impl Voice {
 
     /// Waits for the model's next output (if `listening`) or for room to send it more. Without a model it
     /// waits forever.
-    pub(in crate::session) async fn wake(&mut self, listening: bool) -> Wake {
+    pub(in crate::session) async fn ready(&mut self, listening: bool) -> LinkReady {
         if self.leaving.is_some() {
             if !listening {
                 return pending().await;
             }
-            return self.last_word().await.map_or(Wake::Room, |word| Wake::Output(Some(word)));
+            return self
+                .last_word()
+                .await
+                .map_or(LinkReady::Room, |word| LinkReady::Output(Some(word)));
         }
         let Some(link) = &mut self.link else { return pending().await };
         tokio::select! {
-            output = link.output.recv(), if listening => Wake::Output(output),
+            output = link.output.recv(), if listening => LinkReady::Output(output),
             // An error means that the model is gone, which its output reports.
-            Ok(_) = link.input.reserve(), if self.behind == Fed::Partly => Wake::Room,
+            Ok(_) = link.input.reserve(), if self.behind == Fed::Partly => LinkReady::Room,
             else => pending().await,
         }
     }
@@ -234,7 +213,26 @@ impl Voice {
         self.behind == Fed::Partly && free && !rests()
     }
 
-    fn open(&mut self, past: impl Future<Output = Vec<Said>> + Send + 'static) {
+    /// The next model has to know the chat up to its newest event.
+    pub(super) fn note_told(&mut self, shared: &Shared) {
+        self.told_upto = shared.journal.assigned(Channel::Chat);
+    }
+
+    /// Opens a model if input waits for one and the chat that it has to know is `published`. It sees the pictures first.
+    pub(super) fn open_if_wanted(
+        &mut self,
+        shared: &Shared,
+        published: Seq,
+        pictures: impl FnOnce() -> Vec<Bytes>,
+    ) {
+        if !self.is_wanted() || published < self.told_upto {
+            return;
+        }
+        let asked = self.microphone.unread();
+        let past = past::said(shared.env.store.clone(), shared.key, published, asked);
+        for picture in pictures().into_iter().rev() {
+            self.microphone.show_first(LiveInput::Image(picture));
+        }
         let link = self.link.insert(live::connect(&self.config, self.speaker.clone(), past));
         self.microphone.connect(link.input.clone());
         self.behind = self.microphone.feed();
@@ -246,42 +244,5 @@ impl Voice {
         self.speaker.abandon();
         self.behind = Fed::Everything;
         self.microphone.disconnect();
-    }
-}
-
-impl Session {
-    /// The next model has to know the chat up to its newest event.
-    pub(in crate::session) fn note_live_words(&mut self) {
-        self.voice.told_upto = self.audience.assigned(Channel::Chat);
-    }
-
-    /// Opens a model if input waits for one and the chat that it has to know is stored.
-    pub(in crate::session) fn open_voice(&mut self) {
-        let upto = self.audience.published(Channel::Chat);
-        if self.voice.is_wanted() && upto >= self.voice.told_upto {
-            let asked = self.voice.microphone.unread();
-            let past = past::said(self.env.store.clone(), self.key, upto, asked);
-            for picture in self.recent.take_unseen().into_iter().rev() {
-                self.voice.microphone.show_first(LiveInput::Image(picture));
-            }
-            self.voice.open(past);
-        }
-    }
-
-    /// The session ends: stores what the model has said so far.
-    pub(in crate::session) async fn take_last_words(&mut self) {
-        self.voice.leave();
-        while let Some(word) = self.voice.last_word().await {
-            self.on_live(Some(word));
-        }
-        self.write_text();
-    }
-}
-
-/// Sockets may keep the microphone for a while, but the model ends with the session.
-impl Drop for Voice {
-    fn drop(&mut self) {
-        self.microphone.give_to(None);
-        self.close();
     }
 }

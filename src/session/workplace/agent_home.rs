@@ -194,20 +194,21 @@ fn named(row: Option<&AgentRow>) -> impl Iterator<Item = PathBuf> {
 
 impl Session {
     pub(in crate::session) fn quarters(&self) -> Quarters {
-        let (env, principal, session) = (self.env.clone(), self.principal.clone(), self.id.clone());
+        let (env, principal, session) =
+            (self.shared.env.clone(), self.shared.principal.clone(), self.shared.id.clone());
         Quarters { env, principal, session }
     }
 
     /// The operator's check command, if there is one.
     pub(super) fn checker(&self) -> Option<Checker> {
-        let check = self.env.config.check.as_ref()?;
+        let check = self.shared.env.config.check.as_ref()?;
         let row = AgentRow {
             command: check.command.clone(),
             env: check.env.clone(),
             network: check.network,
             ..AgentRow::new("check", AgentKind::Command(CommandFormat::Text))
         };
-        let config = &self.env.config;
+        let config = &self.shared.env.config;
         let (supervisor, owner) = (config.supervisor.clone(), process::owner(&config.data));
         let program = Program { row, supervisor, owner, model: None, resume: None };
         Some(Checker { program: Arc::new(program), limit: check.limit })

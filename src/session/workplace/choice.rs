@@ -150,7 +150,7 @@ impl Session {
             version: changed.version,
         };
         if is_told(&summary) {
-            self.append(step, Channel::Agent(slot), Event::RunSummed(summary.clone()));
+            self.shared.append(step, Channel::Agent(slot), Event::RunSummed(summary.clone()));
         }
         let was_apart = summary.place == Some(PlaceKind::Worktree);
         self.results.note(slot, summary);
@@ -173,7 +173,7 @@ impl Session {
             CheckWish::Run => self.checker().map(|checker| (checker, self.quarters())),
             CheckWish::Skip => None,
         };
-        self.jobs.spawn(async move {
+        self.shared.jobs.spawn(async move {
             JobDone::Compared { inquirer, rows: inspect::compare(known, check).await.into() }
         });
     }
@@ -187,8 +187,8 @@ impl Session {
         match inquirer {
             Inquirer::Caller(reply) => drop(reply.send(Ok(rows))),
             Inquirer::Socket(asker) | Inquirer::Typed { asker, .. } => {
-                self.audience.tell_knowing(Channel::Chat, &Signal::Compared { rows });
-                self.record_for(asker, Step::default());
+                self.sockets.tell_knowing(Channel::Chat, &Signal::Compared { rows });
+                self.shared.record_for(asker, Step::default());
             }
         }
     }
@@ -203,7 +203,7 @@ impl Session {
             return self.refuse_inquiry(inquirer, TOO_MANY.to_owned());
         }
         let wish = self.wish(agent);
-        self.jobs.spawn(async move {
+        self.shared.jobs.spawn(async move {
             JobDone::Diffed { inquirer, diff: inspect::diff(wish, path).await }
         });
     }
@@ -220,8 +220,8 @@ impl Session {
             (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Ok(diff)) => {
                 let channel = Channel::Agent(diff.agent);
                 let signal = Signal::Diff(Arc::new(inspect::shortened(diff, SHOWN_DIFF)));
-                self.audience.tell_knowing(channel, &signal);
-                self.record_for(asker, Step::default());
+                self.sockets.tell_knowing(channel, &signal);
+                self.shared.record_for(asker, Step::default());
             }
             (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Err(problem)) => {
                 self.refuse(asker, problem);
@@ -243,10 +243,10 @@ impl Session {
         }
         lane.hold();
         if let Some(request) = inquirer.request() {
-            self.desk.begin_choice(request.clone());
+            self.commands.begin_choice(request.clone());
         }
         let (wish, others) = (self.wish(agent), self.project_use());
-        self.jobs.spawn(async move {
+        self.shared.jobs.spawn(async move {
             let kind = choice.kind();
             let carried = inspect::choose(wish, choice, others).await;
             JobDone::Chosen { inquirer, agent, kind, carried }
@@ -267,7 +267,7 @@ impl Session {
     pub(in crate::session) async fn finish_choices(&mut self) {
         let until = Instant::now() + LAST_CHOICES;
         while self.lanes.iter().any(Lane::is_held) {
-            match timeout_at(until, self.jobs.join_next()).await {
+            match timeout_at(until, self.shared.jobs.join_next()).await {
                 Ok(Some(Ok(done @ JobDone::Chosen { .. }))) => self.on_job(done),
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => break,
@@ -284,9 +284,9 @@ impl Session {
                 let mut step = Step::default();
                 if let Problem::NoChoice { reason } = &problem {
                     let told = Notice::NotChosen { reason: reason.clone() };
-                    self.append(&mut step, pane, Event::Notice(told));
+                    self.shared.append(&mut step, pane, Event::Notice(told));
                 }
-                self.journal.record(step);
+                self.shared.journal.record(step);
                 self.refuse(asker, problem);
             }
         }
@@ -311,26 +311,26 @@ impl Session {
             Ok(Carried { outcome, touched }) => {
                 let chosen = Chosen { agent, project: Some(self.project()), kind, outcome };
                 self.note_choice(&mut step, &chosen, touched);
-                self.append(&mut step, Channel::Agent(agent), Event::Chosen(chosen.clone()));
+                self.shared.append(&mut step, Channel::Agent(agent), Event::Chosen(chosen.clone()));
                 self.start_next(&mut step, lane_id);
                 match inquirer {
-                    Inquirer::Socket(asker) => self.record_for(asker, step),
+                    Inquirer::Socket(asker) => self.shared.record_for(asker, step),
                     Inquirer::Typed { asker, pane } => {
                         if pane == Channel::Chat {
-                            self.append(&mut step, pane, Event::Chosen(chosen));
+                            self.shared.append(&mut step, pane, Event::Chosen(chosen));
                         }
-                        self.record_for(asker, step);
+                        self.shared.record_for(asker, step);
                     }
                     Inquirer::Caller(reply) => {
-                        self.journal.record(step);
+                        self.shared.journal.record(step);
                         let _ = reply.send(Ok(chosen));
                     }
                 }
-                again.into_iter().for_each(|asker| self.acknowledge_again(asker));
+                again.into_iter().for_each(|asker| self.shared.acknowledge_again(asker));
             }
             Err(reason) => {
                 self.start_next(&mut step, lane_id);
-                self.journal.record(step);
+                self.shared.journal.record(step);
                 for asker in again {
                     self.refuse(asker, Problem::NoChoice { reason: reason.clone() });
                 }
@@ -342,7 +342,7 @@ impl Session {
     /// Ends the request, and returns who has sent it again meanwhile.
     fn sent_again(&mut self, inquirer: &Inquirer<Chosen>) -> Vec<Asker> {
         match inquirer.request() {
-            Some(request) => self.desk.end_choice(request),
+            Some(request) => self.commands.end_choice(request),
             None => Vec::new(),
         }
     }
@@ -364,11 +364,11 @@ impl Session {
 
     /// The project's name in stored summaries.
     fn project(&self) -> String {
-        project_name(&self.env.files)
+        project_name(&self.shared.env.files)
     }
 
     pub(super) fn wish(&self, slot: AgentSlot) -> SiteWish {
-        SiteWish::new(&self.env, &self.id, slot, &self.settings)
+        SiteWish::new(&self.shared.env, &self.shared.id, slot, &self.shared.settings)
     }
 
     /// What a comparison says about an agent before its files are looked at.
@@ -396,7 +396,7 @@ impl Session {
         let touched = self.results.touched(slot);
         let row = ComparisonRow {
             agent: slot,
-            name: self.settings.agents[slot].name.clone(),
+            name: self.shared.settings.agents[slot].name.clone(),
             place: PlaceKind::Shared,
             run: current.map(|current| current.run.id).or(last.map(|summary| summary.run)),
             outcome: last.filter(|_| current.is_none()).map(|summary| summary.outcome),

@@ -15,7 +15,7 @@ impl Session {
     pub(in crate::session) fn mention_kept_since(&mut self, before: &SessionSettings) {
         for slot in AgentSlot::ALL {
             let was_shared = site::is_shared(before, slot);
-            if !was_shared && site::is_shared(&self.settings, slot) {
+            if !was_shared && site::is_shared(&self.shared.settings, slot) {
                 self.tell_shared_risk(slot);
             }
             if !was_shared && self.lanes[slot].is_idle() {
@@ -27,17 +27,17 @@ impl Session {
     /// Warns about the shared project when it is chosen. The welcome has the same warning.
     fn tell_shared_risk(&mut self, agent: AgentSlot) {
         let mut step = Step::default();
-        let line = self.env.language.get().say("welcome", "shared_risk", &[]);
-        self.append(&mut step, Channel::Agent(agent), Event::RunLine(line));
-        self.journal.record(step);
+        let line = self.shared.env.language.get().say("welcome", "shared_risk", &[]);
+        self.shared.append(&mut step, Channel::Agent(agent), Event::RunLine(line));
+        self.shared.journal.record(step);
     }
 
     pub(super) fn mention_kept(&mut self, agent: AgentSlot) {
-        if !site::is_shared(&self.settings, agent) {
+        if !site::is_shared(&self.shared.settings, agent) {
             return;
         }
         let wish = self.wish(agent);
-        self.jobs.spawn(async move {
+        self.shared.jobs.spawn(async move {
             let files = blocking(wish, |wish| wish.kept()).await.unwrap_or_else(|err| {
                 warn!(err, "whether an agent has left something in its own place is not known");
                 0
@@ -50,12 +50,7 @@ impl Session {
         if files == 0 {
             return;
         }
-        let mut step = Step::default();
-        self.append(
-            &mut step,
-            Channel::Agent(agent),
-            Event::Notice(Notice::WorkKept { agent, files }),
-        );
-        self.journal.record(step);
+        self.shared
+            .record_event(Channel::Agent(agent), Event::Notice(Notice::WorkKept { agent, files }));
     }
 }

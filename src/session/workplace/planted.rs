@@ -32,7 +32,7 @@ impl Session {
         let (Site::Shared(shared), Channel::Agent(slot)) = (site, channel) else { return };
         let (known, wish) = (Arc::clone(&shared.layouts), self.wish(slot));
         let pause = SHORTEST_PAUSE;
-        self.jobs.spawn(look(RepositoryWatch { channel, run, known, wish, pause }));
+        self.shared.jobs.spawn(look(RepositoryWatch { channel, run, known, wish, pause }));
     }
 
     pub(in crate::session) fn on_looked_for_repositories(
@@ -45,7 +45,7 @@ impl Session {
             LaneId::of(watch.channel).and_then(|lane_id| self.lanes[lane_id].current.as_ref());
         // The look at its end is another one.
         if current.is_some_and(|current| current.run.id == watch.run && current.before.is_some()) {
-            self.jobs.spawn(look(watch));
+            self.shared.jobs.spawn(look(watch));
         }
     }
 
@@ -54,12 +54,11 @@ impl Session {
         for SetAside { path, place } in moved {
             let place = place.display().to_string();
             let values = [("path", path.as_str()), ("place", &place)];
-            let line = self.env.language.get().say("notice", "repository_set_aside", &values);
-            self.append(&mut step, channel, Event::RunLine(line));
+            let line =
+                self.shared.env.language.get().say("notice", "repository_set_aside", &values);
+            self.shared.append(&mut step, channel, Event::RunLine(line));
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 }
 

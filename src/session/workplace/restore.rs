@@ -33,7 +33,7 @@ impl Session {
             return self.refuse_inquiry(inquirer, TOO_MANY.to_owned());
         }
         let wish = self.wish(agent.unwrap_or(AgentSlot::ALL[0]));
-        self.jobs.spawn(async move {
+        self.shared.jobs.spawn(async move {
             JobDone::BackupsListed { inquirer, list: backups(wish, agent).await }
         });
     }
@@ -49,8 +49,8 @@ impl Session {
             (Inquirer::Caller(reply), list) => drop(reply.send(list)),
             (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Ok(list)) => {
                 let channel = list.agent.map_or(Channel::Chat, Channel::Agent);
-                self.audience.tell_knowing(channel, &Signal::Backups(list));
-                self.record_for(asker, Step::default());
+                self.sockets.tell_knowing(channel, &Signal::Backups(list));
+                self.shared.record_for(asker, Step::default());
             }
             (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Err(problem)) => {
                 self.refuse(asker, problem);

@@ -26,9 +26,10 @@ impl Session {
         if self.warming.defer(slot, run) {
             return;
         }
-        let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
-        let preparation = safeguard::prepare(self.env.clone(), Channel::Agent(slot), run, wish);
-        current.preparing = Some(self.jobs.spawn(preparation));
+        let wish = SiteWish::new(&self.shared.env, &self.shared.id, slot, &self.shared.settings);
+        let preparation =
+            safeguard::prepare(self.shared.env.clone(), Channel::Agent(slot), run, wish);
+        current.preparing = Some(self.shared.jobs.spawn(preparation));
     }
 
     /// A run in the shared project waits until the project is backed up, and says so. A cancel ends the wait.
@@ -46,7 +47,7 @@ impl Session {
         match copies {
             Copies::Making(copying) => {
                 let waiting = safeguard::wait(channel, run, copying, then);
-                current.preparing = Some(self.jobs.spawn(waiting));
+                current.preparing = Some(self.shared.jobs.spawn(waiting));
                 self.tell_backup(channel, "backing_up_first", &[]);
             }
             Copies::Failed(reason) => {
@@ -72,21 +73,19 @@ impl Session {
         }
         let mut step = Step::default();
         self.tell_changes(&mut step, channel, paths, PlaceKind::Shared);
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 
     fn tell_unguarded(&mut self, channel: Channel, reason: &str) {
-        let reason = self.env.language.get().word(reason);
+        let reason = self.shared.env.language.get().word(reason);
         self.tell_backup(channel, "not_backed_up", &[("reason", &reason)]);
     }
 
     fn tell_backup(&mut self, channel: Channel, text: &str, values: &[(&str, &str)]) {
         let mut step = Step::default();
-        let line = self.env.language.get().say("notice", text, values);
-        self.append(&mut step, channel, Event::RunLine(line));
-        self.journal.record(step);
+        let line = self.shared.env.language.get().say("notice", text, values);
+        self.shared.append(&mut step, channel, Event::RunLine(line));
+        self.shared.journal.record(step);
     }
 
     /// The workplace is ready, or there is none. The run may have been cancelled meanwhile.
@@ -122,8 +121,12 @@ impl Session {
                 }
                 if !asks {
                     let mut step = Step::default();
-                    self.tell_line(&mut step, lane_id, self.env.language.get().word(UNASKED));
-                    self.journal.record(step);
+                    self.tell_line(
+                        &mut step,
+                        lane_id,
+                        self.shared.env.language.get().word(UNASKED),
+                    );
+                    self.shared.journal.record(step);
                 }
                 self.tell_lacking(channel, lacks);
                 self.launch(channel, run);
@@ -132,7 +135,7 @@ impl Session {
                 let mut step = Step::default();
                 let reason = format!("there is no place to work: {reason}");
                 self.end_run(&mut step, lane_id, Ending::Failed(reason));
-                self.journal.record(step);
+                self.shared.journal.record(step);
             }
         }
     }
@@ -143,9 +146,7 @@ impl Session {
         let earlier = std::mem::take(self.warming.lacks(agent));
         let paths = if lacks.is_empty() { earlier } else { lacks };
         if !paths.is_empty() {
-            let mut step = Step::default();
-            self.append(&mut step, channel, Event::Notice(Notice::CopyLacks { agent, paths }));
-            self.journal.record(step);
+            self.shared.record_event(channel, Event::Notice(Notice::CopyLacks { agent, paths }));
         }
     }
 
@@ -158,10 +159,11 @@ impl Session {
             current.looking += 1;
             let (run, told) = (current.run.id, std::mem::take(&mut current.changed));
             let Channel::Agent(slot) = channel else { return };
-            let wish = SiteWish::new(&self.env, &self.id, slot, &self.settings);
-            let (env, principal) = (self.env.clone(), self.principal.clone());
+            let wish =
+                SiteWish::new(&self.shared.env, &self.shared.id, slot, &self.shared.settings);
+            let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
             let look = safeguard::conclude(env, principal, channel, run, wish, before, told);
-            self.jobs.spawn(look);
+            self.shared.jobs.spawn(look);
         }
     }
 
@@ -175,7 +177,7 @@ impl Session {
         self.tell_set_aside(channel, &std::mem::take(&mut conclusion.set_aside));
         if let Some(copying) = conclusion.copying.take() {
             let paths = std::mem::take(&mut conclusion.paths);
-            self.jobs.spawn(safeguard::copied(channel, copying, paths));
+            self.shared.jobs.spawn(safeguard::copied(channel, copying, paths));
             self.tell_backup(channel, "backing_up_after", &[]);
         }
         let mut step = Step::default();
@@ -197,9 +199,7 @@ impl Session {
                 self.tell_changes(&mut step, channel, conclusion.paths, place);
             }
         }
-        if !step.changes.is_empty() {
-            self.journal.record(step);
-        }
+        self.shared.record_changes(step);
     }
 
     pub(in crate::session) fn tell_changes(
@@ -218,9 +218,9 @@ impl Session {
         };
         let copy_of = by.filter(|_| place == PlaceKind::Worktree);
         let here = Event::FilesChanged { paths: paths.clone(), by: None, copy_of };
-        self.append(step, channel, here);
+        self.shared.append(step, channel, here);
         if channel != Channel::Chat {
-            self.append(step, Channel::Chat, Event::FilesChanged { paths, by, copy_of });
+            self.shared.append(step, Channel::Chat, Event::FilesChanged { paths, by, copy_of });
         }
     }
 }

@@ -2,7 +2,6 @@
 //! bytes they may hold together. Above a limit the one that has been idle longest is unloaded. There is no periodic
 //! scan: an idle session is woken once, when it has to leave.
 
-use super::actor::Session;
 use crate::config::Limits;
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -12,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// Memory of a session itself, as measured, besides what it holds for its user.
-const OWN_BYTES: usize = 160 * 1024;
+pub(super) const OWN_BYTES: usize = 160 * 1024;
 /// A session that was just loaded waits this long for the socket that wanted it, even above the limits.
 const ARRIVAL: Duration = Duration::from_secs(10);
 
@@ -62,7 +61,7 @@ struct Idle {
 }
 
 impl IdleSessions {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(in crate::session) fn new(limits: &Limits) -> Self {
         let (most, most_bytes) = (limits.idle_sessions, limits.idle_bytes);
         let books = Books { most, most_bytes, bytes: 0, last: 0, places: BTreeMap::new() };
         Self(Arc::new(Mutex::new(books)))
@@ -106,8 +105,13 @@ impl Idleness {
         self.was_used = true;
     }
 
+    /// The session is in use.
+    pub(super) fn note_busy(&mut self) {
+        self.idle = None;
+    }
+
     /// When the session is unloaded if it stays idle.
-    fn end(&mut self, unload: Duration, bytes: impl FnOnce() -> usize) -> Instant {
+    pub(super) fn end(&mut self, unload: Duration, bytes: impl FnOnce() -> usize) -> Instant {
         let begin = || Idle {
             since: Instant::now(),
             place: self.sessions.enter(bytes()),
@@ -132,23 +136,6 @@ impl Idleness {
             }
             Some(_) | None => pending().await,
         }
-    }
-}
-
-impl Session {
-    /// When an idle session is unloaded; `None` while it is in use.
-    pub(super) fn idle_end(&mut self) -> Option<Instant> {
-        let busy = !self.audience.is_empty()
-            || !self.journal.is_empty()
-            || !self.jobs.is_empty()
-            || !self.desk.is_empty()
-            || self.lanes.iter().any(|lane| !lane.is_idle());
-        if busy {
-            self.idleness.idle = None;
-            return None;
-        }
-        let held = || OWN_BYTES + self.recent.bytes() + self.results.bytes();
-        Some(self.idleness.end(self.env.config.limits.unload, held))
     }
 }
 

@@ -1,0 +1,311 @@
+//! Carries commands out: which room does what, and what has to be looked up before.
+
+use super::plain_answer::PlainAnswer;
+use super::plain_choice::PlainChoice;
+use crate::message::{
+    AgentSlot, CancelScope, Channel, Command, Confirmed, DecidedBy, Event, Inbound, Notice,
+    Problem, Recorded, Route, Typed,
+};
+use crate::session::Submitted;
+use crate::session::actor::Session;
+use crate::session::approval::gate::Again;
+use crate::session::job::{self, Asker, Wanted, Way};
+use crate::session::journal::Step;
+use crate::session::run::lanes::LaneId;
+use crate::session::workplace::choice::Inquirer;
+use crate::store::StoreError;
+use tracing::error;
+
+impl Session {
+    /// Carries out waiting commands until one blocks those behind it or the journal is full.
+    pub(in crate::session) fn work_off(&mut self) {
+        while !self.shared.journal.is_full()
+            && let Some(submitted) = self.commands.next()
+        {
+            self.on_submitted(submitted);
+        }
+    }
+
+    /// Stores commands that arrived before the gateway began to stop, so that they are not silently lost. Commands that
+    /// need the disk first are dropped: the client has no answer and sends them again.
+    pub(in crate::session) fn take_last_commands(&mut self) {
+        self.commands.receive_last();
+        while let Some(submitted) = self.commands.backlog.pop_front() {
+            let needs_disk = matches!(
+                submitted.inbound.command,
+                Command::SendFile { .. }
+                    | Command::ShowImage { .. }
+                    | Command::Choose { .. }
+                    | Command::ShowSettings
+                    | Command::ChangeSettings(_)
+            );
+            let needs_disk =
+                needs_disk || PlainChoice::is_in(&submitted.inbound.command, &self.results);
+            if submitted.inbound.request.is_none() && !needs_disk && !self.shared.journal.is_full()
+            {
+                self.carry_out(submitted);
+            }
+        }
+    }
+
+    fn on_submitted(&mut self, submitted: Submitted) {
+        self.sockets.note_use(&mut self.shared);
+        let Some(request) = submitted.inbound.request.clone() else {
+            return self.carry_out(submitted);
+        };
+        if self.shared.journal.is_fresh(&request) {
+            return self.shared.acknowledge_again(Asker::of(submitted));
+        }
+        if self.commands.joins_choice(&request, submitted.connection) {
+            return;
+        }
+        self.commands.block_with(&submitted.inbound.command);
+        self.shared.jobs.spawn(job::look_up(
+            self.shared.env.clone(),
+            self.shared.key,
+            request,
+            submitted,
+            Way::InOrder,
+        ));
+    }
+
+    /// A cancel overtakes waiting commands, unless it is meant for one of them.
+    pub(in crate::session) fn on_cancel(&mut self, submitted: Submitted) {
+        self.commands.receive_ready();
+        match submitted.inbound.request.clone() {
+            Some(request) if self.shared.journal.is_fresh(&request) => {
+                self.shared.acknowledge_again(Asker::of(submitted));
+            }
+            Some(request) => {
+                let Some(submitted) = self.commands.overtake(&request, submitted) else { return };
+                let (env, way) = (self.shared.env.clone(), Way::Overtaking);
+                self.shared.jobs.spawn(job::look_up(env, self.shared.key, request, submitted, way));
+            }
+            None => self.cancel_early(submitted),
+        }
+    }
+
+    fn cancel_early(&mut self, submitted: Submitted) {
+        let Command::CancelRun { channel, scope } = submitted.inbound.command else { return };
+        let idle = LaneId::of(channel).is_none_or(|lane_id| self.lanes[lane_id].is_idle());
+        if idle
+            && self.commands.expects_work_on(channel, submitted.order)
+            && self.commands.has_room()
+        {
+            return self.commands.put_in_order(submitted);
+        }
+        if scope == CancelScope::All {
+            self.commands.cancel_before(channel, submitted.order);
+        }
+        let asker = Asker::of(submitted);
+        if self.shared.journal.is_stuck() {
+            let reason = "storage does not take it".to_owned();
+            return self.refuse(asker, Problem::NotCarriedOut { reason });
+        }
+        self.cancel_run(asker, channel, scope);
+    }
+
+    /// An aborted job is not an error. A panic is our bug; the session goes on without the outcome of that job.
+    pub(in crate::session) fn on_lost_job(&mut self, err: &tokio::task::JoinError) {
+        if err.is_cancelled() {
+            return;
+        }
+        error!(%err, "a job of a session was lost");
+        self.commands.unblock();
+        self.commands.fail_lists(&self.shared, &mut self.sockets);
+    }
+
+    pub(in crate::session) fn on_looked_up(
+        &mut self,
+        submitted: Submitted,
+        known: Result<bool, StoreError>,
+        way: Way,
+    ) {
+        let repeated = match (way, &submitted.inbound.request) {
+            (Way::Overtaking, Some(request)) => self.commands.overtaken(request),
+            (Way::InOrder, _) | (_, None) => {
+                self.commands.unblock();
+                Vec::new()
+            }
+        };
+        match (known, way) {
+            (Ok(true), _) if submitted.inbound.request.is_some() => {
+                self.shared.acknowledge_again(Asker::of(submitted));
+            }
+            (Ok(_), Way::InOrder) => self.carry_out(submitted),
+            (Ok(_), Way::Overtaking) => self.cancel_early(submitted),
+            (Err(err), _) => {
+                let problem = Problem::NotCarriedOut { reason: err.to_string() };
+                self.refuse(Asker::of(submitted), problem);
+            }
+        }
+        repeated.into_iter().for_each(|again| self.commands.put_in_order(again));
+    }
+
+    fn carry_out(&mut self, submitted: Submitted) {
+        let stores_file = matches!(
+            submitted.inbound.command,
+            Command::SendFile { .. } | Command::ShowImage { .. }
+        );
+        if stores_file {
+            self.commands.block_with(&submitted.inbound.command);
+        }
+        let Submitted { connection, inbound: Inbound { request, command }, order, held } =
+            submitted;
+        let asker = Asker { connection, request, order, _held: held };
+        match command {
+            Command::SaveControls(controls) => match self.commands.save_controls(controls) {
+                Ok(change) => {
+                    let step = Step { changes: vec![change], effects: Vec::new() };
+                    self.shared.record_for(asker, step);
+                }
+                Err(problem) => self.refuse(asker, problem),
+            },
+            Command::SendText { route, text } => self.send_text(asker, route, text),
+            Command::RequestRun { agents, text } => self.request_runs(asker, agents, &text),
+            Command::SendFile { channel, name, bytes } => {
+                let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
+                self.shared
+                    .jobs
+                    .spawn(job::store_file(env, principal, asker, channel, name, bytes));
+            }
+            Command::ShowImage { bytes } => {
+                let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
+                self.shared.jobs.spawn(job::store_image(env, principal, asker, bytes));
+            }
+            Command::SendAudio(sound) => self.take_sound(asker, sound),
+            Command::StopPlayback => {
+                self.voice.interrupt(asker.connection);
+                self.shared.record_for(asker, Step::default());
+            }
+            Command::AckPlayback(ack) => {
+                self.voice.ack(asker.connection, ack);
+                self.shared.record_for(asker, Step::default());
+            }
+            Command::PressTalkKey(key) => {
+                self.voice.press(asker.connection, key);
+                self.shared.record_for(asker, Step::default());
+            }
+            Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),
+            Command::Confirm { id, confirmed, always, twice } => {
+                let mut step = Step::default();
+                match self.on_confirm(&mut step, &id, confirmed, always, twice) {
+                    Ok(()) => self.shared.record_for(asker, step),
+                    Err(problem) => self.refuse(asker, problem),
+                }
+            }
+            Command::Compare { agents, check } => {
+                self.compare(Inquirer::Socket(asker), agents, check);
+            }
+            Command::ShowDiff { agent, path } => {
+                self.show_diff(Inquirer::Socket(asker), agent, path);
+            }
+            Command::ListBackups { agent } => {
+                self.list_backups(Inquirer::Socket(asker), agent);
+            }
+            Command::Choose { agent, choice } => {
+                self.choose(Inquirer::Socket(asker), agent, choice);
+            }
+            Command::ListFiles { kind, scope, answer_on, known } => {
+                let wanted = Wanted { kind, scope, answer_on };
+                self.commands.list_files(&mut self.shared, asker, wanted, known);
+            }
+            Command::WatchFiles { target, wish } => {
+                self.sockets.watch_files(&mut self.shared, asker, target, wish);
+            }
+            Command::ShowSettings => self.show_settings(asker),
+            Command::ChangeSettings(changes) => self.change_settings(asker, changes),
+        }
+    }
+
+    fn take_sound(&mut self, asker: Asker, sound: Recorded) {
+        if self.voice.hear(&self.shared, asker.connection, sound) {
+            self.shared.record_for(asker, Step::default());
+        } else {
+            self.refuse(asker, Problem::NotHolder);
+        }
+    }
+
+    fn send_text(&mut self, asker: Asker, route: Route, text: Typed) {
+        if let Some(chosen) = PlainChoice::read(route, &text, &self.results) {
+            return self.choose_in_pane(asker, text, chosen);
+        }
+        match route {
+            Route::Chat => self.run_from_pane(asker, Channel::Chat, text.into_text()),
+            Route::Agent(slot) => match PlainAnswer::to_agent(slot, &text, &self.gate) {
+                Some(answer) => {
+                    self.confirm_in_pane(asker, Channel::Agent(slot), slot, text, answer);
+                }
+                None => self.run_from_pane(asker, Channel::Agent(slot), text.into_text()),
+            },
+            Route::AgentsFromChat(agents) => {
+                match PlainAnswer::to_one_of(agents, &text, &self.gate) {
+                    Some((slot, answer)) => {
+                        self.confirm_in_pane(asker, Channel::Chat, slot, text, answer);
+                    }
+                    None => self.run_from_chat(asker, agents, text.into_text()),
+                }
+            }
+            Route::Live { echo } => self.send_live_text(asker, echo, text.into_text()),
+        }
+    }
+
+    /// Shows the answer in the pane where it was typed. It is not a request.
+    pub(super) fn confirm_in_pane(
+        &mut self,
+        asker: Asker,
+        pane: Channel,
+        slot: AgentSlot,
+        text: Typed,
+        answer: PlainAnswer,
+    ) {
+        let mut step = Step::default();
+        let shown = Event::UserText { text: text.into_text(), attachments: Vec::new() };
+        self.shared.append(&mut step, pane, shown);
+        self.confirm_by_text(&mut step, pane, slot, answer);
+        self.shared.record_for(asker, step);
+    }
+
+    /// An answer that matches no open question decides nothing; the user is told which questions are open.
+    fn confirm_by_text(
+        &mut self,
+        step: &mut Step,
+        pane: Channel,
+        slot: AgentSlot,
+        answer: PlainAnswer,
+    ) {
+        let open = self.gate.open_numbers(slot);
+        let Some(number) = answer.meant(&open) else {
+            return self.shared.append(step, pane, Event::Notice(Notice::WhichQuestion { open }));
+        };
+        if answer.confirmed == Confirmed::Approved
+            && self.gate.once_more(slot, number, answer.number.is_some()) == Again::Needed
+        {
+            let told = Event::Notice(Notice::ConfirmAgain { number });
+            return self.shared.append(step, pane, told);
+        }
+        if let Some(mut question) = self.gate.take_number(slot, number) {
+            question.in_chat |= pane == Channel::Chat;
+            self.settle(step, question, answer.confirmed, DecidedBy::User, "");
+        }
+    }
+
+    /// Shows the typed words at once; the outcome follows when the choice is carried out.
+    pub(super) fn choose_in_pane(&mut self, asker: Asker, text: Typed, chosen: PlainChoice) {
+        let PlainChoice { agent, choice, pane } = chosen;
+        let mut step = Step::default();
+        let shown = Event::UserText { text: text.into_text(), attachments: Vec::new() };
+        self.shared.append(&mut step, pane, shown);
+        self.shared.journal.record(step);
+        self.choose(Inquirer::Typed { asker, pane }, agent, choice);
+    }
+
+    /// A text that was not understood as an answer became a request. The user may have meant an answer, so open
+    /// questions are mentioned.
+    pub(in crate::session) fn remind(&mut self, step: &mut Step, pane: Channel, agent: AgentSlot) {
+        let open = self.gate.open_numbers(agent);
+        if !open.is_empty() {
+            self.shared.append(step, pane, Event::Notice(Notice::StillOpen { agent, open }));
+        }
+    }
+}
