@@ -61,7 +61,7 @@ pub use request::{ConnectionId, Inbound, RequestNo};
 pub use run::{Run, RunId, RunOrigin, RunOutcome};
 pub use session::{OriginalSession, OutsideId, Principal, SessionId, SessionName};
 pub use setting::{AUTO, RefusedSetting, Setting, SettingChange, SettingProblem};
-pub use settings::{AgentSettings, AssistantName, SessionSettings, WorkplaceChoice};
+pub use settings::{AgentSettings, AssistantName, SessionSettings, ToolChoice, WorkplaceChoice};
 pub use signal::{Delivery, Signal, StopReason};
 pub use slots::{AgentSlot, Slots};
 pub use sound::{AudioChunk, ModelRates, Recorded, SampleRate};

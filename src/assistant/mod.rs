@@ -65,13 +65,18 @@ impl Assistant {
 
     /// Its tools, as models are told about them.
     pub fn tools(&self) -> Vec<ToolSpec> {
-        let spec = |described: tool::Description| ToolSpec {
-            name: tool::find(described.tool).map_or_else(String::new, tool::Tool::model_name),
-            description: described.text,
-            schema: described.schema,
-        };
-        tool::descriptions(self.tools).into_iter().map(spec).collect()
+        tools(self.tools)
     }
+}
+
+/// The tools of these names, as models are told about them.
+pub fn tools(names: &[&str]) -> Vec<ToolSpec> {
+    let spec = |described: tool::Description| ToolSpec {
+        name: tool::find(described.tool).map_or_else(String::new, tool::Tool::model_name),
+        description: described.text,
+        schema: described.schema,
+    };
+    tool::descriptions(names).into_iter().map(spec).collect()
 }
 
 fn general_prompt(locale: Locale) -> &'static str {

@@ -2,8 +2,11 @@
 
 use super::settings::same;
 use super::{Config, Models};
-use crate::message::{AUTO, AssistantName, SessionSettings, SettingChange, SettingProblem};
+use crate::message::{
+    AUTO, AssistantName, SessionSettings, SettingChange, SettingProblem, ToolChoice,
+};
 use crate::provider::row::{AgentKind, AgentRow, ChatModel, LiveModel};
+use crate::tool;
 use crate::which::first_of;
 use std::path::Path;
 
@@ -38,6 +41,7 @@ pub fn check_setting(
         }
         SettingChange::AgentModel { model, .. } => agent_model(config, model.as_deref())?,
         SettingChange::ChatAssistant(name) => assistant(name)?,
+        SettingChange::Tools(choice) => tools(choice)?,
         SettingChange::Workplace { .. } => {}
     }
     Ok(change)
@@ -81,6 +85,15 @@ fn assistant(asked: &AssistantName) -> Result<(), SettingProblem> {
         return Ok(());
     }
     Err(unknown(asked.as_str(), [AssistantName::GENERAL].into_iter()))
+}
+
+fn tools(asked: &ToolChoice) -> Result<(), SettingProblem> {
+    let known = || tool::all().iter().map(|tool| tool.name);
+    let names = asked.listed().unwrap_or_default();
+    match names.into_iter().find(|name| !known().any(|known| known == *name)) {
+        Some(name) => Err(unknown(name, known())),
+        None => Ok(()),
+    }
 }
 
 /// Another model or voice than the row's own.

@@ -1,9 +1,9 @@
 //! What a channel remembers. Each event is numbered, stored and replayed.
 
 use super::{
-    AgentSlot, AnswerNote, Channel, Chosen, ConfirmId, Confirmation, Confirmed, DecidedBy, EventTime, FileList,
-    FileNote, Interruption, ListKind, Notice, Order, PlanStep, RunId, RunOutcome, RunSummary, Seq,
-    ToolNote,
+    AgentSlot, AnswerNote, Channel, Chosen, ConfirmId, Confirmation, Confirmed, DecidedBy,
+    EventTime, FileList, FileNote, Interruption, ListKind, Notice, Order, PlanStep, RunId,
+    RunOutcome, RunSummary, Seq, ToolNote,
 };
 use std::sync::Arc;
 

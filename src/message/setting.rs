@@ -1,6 +1,6 @@
 //! One setting of a session: its name, a new value for it, and why that is refused.
 
-use super::{AgentSlot, AssistantName, WorkplaceChoice};
+use super::{AgentSlot, AssistantName, ToolChoice, WorkplaceChoice};
 use std::borrow::Cow;
 
 /// How people write that they choose nothing: the first model or agent that is available, or a row's own model.
@@ -12,6 +12,8 @@ pub enum Setting {
     Chat,
     ChatModel(Cow<'static, str>),
     ChatAssistant,
+    /// Tools of the chat and the live model.
+    Tools,
     Live,
     LiveModel(Cow<'static, str>),
     LiveVoice(Cow<'static, str>),
@@ -27,6 +29,7 @@ pub enum SettingChange {
     Chat(String),
     ChatModel { row: String, model: Option<String> },
     ChatAssistant(AssistantName),
+    Tools(ToolChoice),
     Live(String),
     LiveModel { row: String, model: Option<String> },
     LiveVoice { row: String, voice: Option<String> },
@@ -47,6 +50,7 @@ impl Setting {
                 SettingChange::ChatModel { row: row.to_string(), model: chosen }
             }
             Self::ChatAssistant => SettingChange::ChatAssistant(AssistantName::new(value)),
+            Self::Tools => SettingChange::Tools(ToolChoice::new(value)),
             Self::Live => SettingChange::Live(text),
             Self::LiveModel(row) => {
                 SettingChange::LiveModel { row: row.to_string(), model: chosen }
@@ -77,6 +81,7 @@ impl SettingChange {
             Self::Chat(_) => Setting::Chat,
             Self::ChatModel { row, .. } => Setting::ChatModel(row.clone().into()),
             Self::ChatAssistant(_) => Setting::ChatAssistant,
+            Self::Tools(_) => Setting::Tools,
             Self::Live(_) => Setting::Live,
             Self::LiveModel { row, .. } => Setting::LiveModel(row.clone().into()),
             Self::LiveVoice { row, .. } => Setting::LiveVoice(row.clone().into()),
@@ -92,6 +97,7 @@ impl SettingChange {
         match self {
             Self::Chat(name) | Self::Live(name) | Self::Agent { name, .. } => name,
             Self::ChatAssistant(name) => name.as_str(),
+            Self::Tools(choice) => choice.as_str(),
             Self::ChatModel { model: chosen, .. }
             | Self::LiveModel { model: chosen, .. }
             | Self::LiveVoice { voice: chosen, .. }

@@ -15,6 +15,8 @@ pub struct SessionSettings {
     pub chat_models: BTreeMap<String, String>,
     /// The assistant that answers in the chat.
     pub chat_assistant: AssistantName,
+    /// Tools that the chat and the live model may call.
+    pub tools: ToolChoice,
     /// Name of the live model that speaks.
     pub live: String,
     /// Other models of the vendor for live models, by their names.
@@ -59,6 +61,43 @@ impl WorkplaceChoice {
     }
 }
 
+/// Tools that a session offers to its models: all, none, or some by their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolChoice(String);
+
+impl ToolChoice {
+    /// Offers no tool.
+    pub const NONE: &str = "none";
+
+    /// [`AUTO`], [`ToolChoice::NONE`], or names with commas between them.
+    pub fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The names that are listed; `None`: all tools.
+    pub fn listed(&self) -> Option<Vec<&str>> {
+        match self.0.trim() {
+            AUTO => None,
+            Self::NONE | "" => Some(Vec::new()),
+            list => Some(list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()),
+        }
+    }
+
+    pub fn offers(&self, name: &str) -> bool {
+        self.listed().is_none_or(|names| names.contains(&name))
+    }
+}
+
+impl Default for ToolChoice {
+    fn default() -> Self {
+        Self::new(AUTO)
+    }
+}
+
 /// Names an assistant that can answer on a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssistantName(String);
@@ -88,6 +127,7 @@ impl Default for SessionSettings {
             chat: AUTO.to_owned(),
             chat_models: BTreeMap::new(),
             chat_assistant: AssistantName::default(),
+            tools: ToolChoice::default(),
             live: AUTO.to_owned(),
             live_models: BTreeMap::new(),
             live_voices: BTreeMap::new(),
@@ -107,6 +147,7 @@ impl SessionSettings {
             SettingChange::Chat(name) => self.chat = name,
             SettingChange::ChatModel { row, model } => put(&mut self.chat_models, row, model),
             SettingChange::ChatAssistant(name) => self.chat_assistant = name,
+            SettingChange::Tools(choice) => self.tools = choice,
             SettingChange::Live(name) => self.live = name,
             SettingChange::LiveModel { row, model } => put(&mut self.live_models, row, model),
             SettingChange::LiveVoice { row, voice } => put(&mut self.live_voices, row, voice),
@@ -133,6 +174,7 @@ impl SessionSettings {
                 SettingChange::ChatModel { row: row.to_string(), model }
             }
             Setting::ChatAssistant => SettingChange::ChatAssistant(self.chat_assistant.clone()),
+            Setting::Tools => SettingChange::Tools(self.tools.clone()),
             Setting::Live => SettingChange::Live(self.live.clone()),
             Setting::LiveModel(row) => {
                 let model = self.live_models.get(&**row).cloned();
@@ -173,7 +215,7 @@ impl SessionSettings {
         let rows = |map: &BTreeMap<String, String>, name: fn(Cow<'static, str>) -> Setting| {
             map.keys().map(|row| name(row.clone().into())).collect::<Vec<_>>()
         };
-        let mut names = vec![Setting::Chat, Setting::ChatAssistant];
+        let mut names = vec![Setting::Chat, Setting::ChatAssistant, Setting::Tools];
         names.extend(rows(&self.chat_models, Setting::ChatModel));
         names.push(Setting::Live);
         names.extend(rows(&self.live_models, Setting::LiveModel));

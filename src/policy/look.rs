@@ -13,7 +13,8 @@ pub fn is_plain_look(command: &str) -> bool {
 }
 
 fn is_below(argument: &str) -> bool {
-    let leads_away = argument.starts_with(['/', '~']) || argument.split('/').any(|part| part == "..");
+    let leads_away =
+        argument.starts_with(['/', '~']) || argument.split('/').any(|part| part == "..");
     // The value of an option can be a path, too.
     let has_value = argument.starts_with('-') && argument.contains('=');
     !leads_away && !has_value
@@ -112,9 +113,14 @@ mod tests {
 
     #[test]
     fn paths_that_lead_away_are_not() {
-        for command in
-            ["cat /etc/passwd", "cat ../x", "ls a/../../b", "cat ~/.ssh/id", "ls --hide=/etc", "cat '/etc/passwd'"]
-        {
+        for command in [
+            "cat /etc/passwd",
+            "cat ../x",
+            "ls a/../../b",
+            "cat ~/.ssh/id",
+            "ls --hide=/etc",
+            "cat '/etc/passwd'",
+        ] {
             assert!(!is_plain_look(command), "{command}");
         }
     }

@@ -3,9 +3,7 @@
 
 use super::connection::Heard;
 use crate::dialect::{Decoded, Dialect, Encoder, Frame, FrameError, Received, Refusal};
-use crate::message::{
-    ConnectionId, Delivery, Greeting, Inbound, Problem, Signal, SystemNotice,
-};
+use crate::message::{ConnectionId, Delivery, Greeting, Inbound, Problem, Signal, SystemNotice};
 use crate::metrics::Metrics;
 use crate::session::{Reader, ReaderEnd, Role, SessionHandle, Step};
 use crate::task::Doorbell;

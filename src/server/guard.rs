@@ -2,9 +2,9 @@
 //! names that point at this machine.
 
 use super::core_api::respond;
-use super::{core_ui, language};
 use super::refusals::Refusals;
 use super::transport::Transport;
+use super::{core_ui, language};
 use crate::config::{self, Config};
 use crate::dialect::aicore::http;
 use crate::locale::Locale;
@@ -86,14 +86,12 @@ pub(super) async fn check(
     next: Next,
 ) -> Response {
     let judged = guard.judge(request.headers(), request.uri(), &transport);
-    let is_page = || {
-        request.uri().path() == core_ui::SOCKET_PATH
-            && core_ui::wants_agent_events(request.uri(), request.headers())
-    };
+    let is_page = request.uri().path() == core_ui::SOCKET_PATH
+        && core_ui::wants_agent_events(request.uri(), request.headers());
     match judged {
         Ok(()) => next.run(request).await,
         // Its pages expect to be let in and closed.
-        Err(refusal @ (Refusal::Origin(_) | Refusal::Origins)) if is_page() => {
+        Err(refusal @ (Refusal::Origin(_) | Refusal::Origins)) if is_page => {
             guard.note(&refusal);
             request.extensions_mut().insert(ForeignOrigin);
             next.run(request).await

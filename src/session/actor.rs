@@ -17,6 +17,7 @@ use super::run::lanes::Lanes;
 use super::run::warm::Warming;
 use super::shared::Shared;
 use super::sockets::Sockets;
+use super::tools::Tools;
 use super::voice::Voice;
 use super::voice::hearing::Hearing;
 use super::voice::link::LinkReady;
@@ -58,6 +59,7 @@ pub(super) struct Session {
     pub(super) lanes: Lanes,
     pub(super) last_run: u64,
     pub(super) voice: Voice,
+    pub(super) tools: Tools,
     pub(super) results: Results,
     pub(super) warming: Warming,
     pub(super) lifetime: Lifetime,
@@ -131,6 +133,7 @@ impl Session {
                 speaker.clone(),
             ),
             commands: Commands::new(commands, record.controls, record.recent_files),
+            tools: Tools::default(),
             voice: Voice::new(providers.live, microphone, speaker, hearing),
             gate: Gate::new(Arc::clone(&env.rules), &record.last_questions),
             conversations: Conversations::restored(record.conversations),
@@ -272,6 +275,7 @@ impl Session {
                     | Effect::Settled(_) => self.apply(effect),
                     Effect::Show(_)
                     | Effect::Begin { .. }
+                    | Effect::UseTool(_)
                     | Effect::Decide { .. }
                     | Effect::Call(_) => {}
                 }

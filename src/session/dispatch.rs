@@ -56,6 +56,8 @@ impl Session {
             JobDone::Diffed { inquirer, diff } => self.on_diffed(inquirer, diff),
             JobDone::BackupsListed { inquirer, list } => self.on_backups_listed(inquirer, list),
             JobDone::Judged(case) => self.on_judged(*case),
+            JobDone::CallJudged { id, judged } => self.on_call_judged(id, judged),
+            JobDone::CallDone { id, outcome } => self.on_call_done(id, outcome),
             JobDone::LookedForRepositories { watch, moved } => {
                 self.on_looked_for_repositories(watch, moved);
             }
@@ -91,6 +93,7 @@ impl Session {
             }
             Effect::Show(input) => self.voice.show(input),
             Effect::Begin { channel, run } => self.begin(channel, run),
+            Effect::UseTool(id) => self.use_tool(id),
         }
     }
 }

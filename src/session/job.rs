@@ -4,6 +4,8 @@
 use super::approval::judging::Case;
 use super::keeping::projects::Projects;
 use super::models;
+use super::tools::CallId;
+use super::tools::job::Judged as JudgedCall;
 use super::workplace::choice::Inquirer;
 use super::workplace::inspect::Carried;
 use super::workplace::planted::RepositoryWatch;
@@ -17,6 +19,7 @@ use crate::message::{
     SettingChange,
 };
 use crate::store::{SessionKey, StoreError};
+use crate::tool::Outcome;
 use crate::workplace::SetAside;
 use bytes::Bytes;
 use std::path::PathBuf;
@@ -71,6 +74,16 @@ pub(super) struct Wanted {
 
 #[derive(Debug)]
 pub(super) enum JobDone {
+    /// A tool call was checked and judged by the rules, or its arguments are wrong.
+    CallJudged {
+        id: CallId,
+        judged: Result<Box<JudgedCall>, String>,
+    },
+    /// A tool call was carried out.
+    CallDone {
+        id: CallId,
+        outcome: Outcome,
+    },
     /// Repositories that an agent made in the shared project were looked for, and moved out of it.
     LookedForRepositories {
         watch: RepositoryWatch,

@@ -3,6 +3,7 @@
 
 use super::run::lanes::LaneId;
 use super::sockets::audience::{Piece, weight};
+use super::tools::CallId;
 use crate::message::{Channel, ConnectionId, Entry, Order, RequestNo, RunId, Seq};
 use crate::provider::agent::{AskId, Decision};
 use crate::provider::live::LiveInput;
@@ -51,6 +52,8 @@ pub(super) enum Effect {
     ShowSettings,
     /// Something for the live model to read or look at.
     Show(LiveInput),
+    /// A tool call is allowed: it is carried out.
+    UseTool(CallId),
     /// The run is on disk: its provider may start.
     Begin {
         channel: Channel,
@@ -67,6 +70,7 @@ impl Step {
             Effect::Show(_)
             | Effect::Ack { .. }
             | Effect::Begin { .. }
+            | Effect::UseTool(_)
             | Effect::Decide { .. }
             | Effect::Call(_)
             | Effect::ShowSettings

@@ -15,6 +15,7 @@ mod registry;
 mod run;
 mod shared;
 mod sockets;
+mod tools;
 mod voice;
 mod workplace;
 

@@ -4,9 +4,9 @@
 use super::kind::EventKind;
 use super::work_record;
 use crate::message::{
-    AgentReport, AgentSlot, AnswerNote, Caller, Channel, ConfirmId, Confirmation, Confirmed, ControlValue,
-    Controls, DecidedBy, Event, FileNote, Interruption, ListKind, Notice, ReportStage, Run, RunId,
-    RunOrigin, SourceNote, Speaker, WarningLevel,
+    AgentReport, AgentSlot, AnswerNote, Caller, Channel, ConfirmId, Confirmation, Confirmed,
+    ControlValue, Controls, DecidedBy, Event, FileNote, Interruption, ListKind, Notice,
+    ReportStage, Run, RunId, RunOrigin, SourceNote, Speaker, WarningLevel,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -505,7 +505,11 @@ mod tests {
         check(Event::UserText { text: "hi \"there\"\n".into(), attachments: vec!["a".into()] });
         check(Event::UserRequest { text: "do".into(), attachments: vec![] });
         check(Event::UserFile(note.clone()));
-        check(Event::Text { text: "answer".into(), run: Some(RunId(4)), note: AnswerNote::default() });
+        check(Event::Text {
+            text: "answer".into(),
+            run: Some(RunId(4)),
+            note: AnswerNote::default(),
+        });
         let sources = vec![
             SourceNote { path: "a.txt".into(), lines: None },
             SourceNote { path: "b.txt".into(), lines: Some((2, 9)) },

@@ -33,6 +33,7 @@ fn name(setting: &Setting) -> String {
         Setting::Chat => "chat".to_owned(),
         Setting::ChatModel(row) => format!("{CHAT_MODEL}{row}"),
         Setting::ChatAssistant => "chat_assistant".to_owned(),
+        Setting::Tools => "tools".to_owned(),
         Setting::Live => "live".to_owned(),
         Setting::LiveModel(row) => format!("{LIVE_MODEL}{row}"),
         Setting::LiveVoice(row) => format!("{LIVE_VOICE}{row}"),
@@ -56,7 +57,8 @@ fn setting(stored: &str) -> Option<Setting> {
     }
     let of_slot =
         |slot| [Setting::Agent(slot), Setting::AgentModel(slot), Setting::Workplace(slot)];
-    let single = [Setting::Chat, Setting::ChatAssistant, Setting::Live, Setting::Project];
+    let single =
+        [Setting::Chat, Setting::ChatAssistant, Setting::Tools, Setting::Live, Setting::Project];
     let mut all = single.into_iter().chain(AgentSlot::ALL.into_iter().flat_map(of_slot));
     all.find(|setting| name(setting) == stored)
 }
@@ -64,7 +66,7 @@ fn setting(stored: &str) -> Option<Setting> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{AssistantName, SessionSettings, WorkplaceChoice};
+    use crate::message::{AssistantName, SessionSettings, ToolChoice, WorkplaceChoice};
 
     #[test]
     fn every_setting_survives_its_row() {
@@ -75,6 +77,7 @@ mod tests {
             SettingChange::Chat(text.clone()),
             SettingChange::ChatModel { row: row.clone(), model: Some(text.clone()) },
             SettingChange::ChatAssistant(AssistantName::new("other")),
+            SettingChange::Tools(ToolChoice::new("file:read,file:list")),
             SettingChange::Live(text.clone()),
             SettingChange::LiveModel { row: row.clone(), model: Some(text.clone()) },
             SettingChange::LiveVoice { row, voice: Some(text.clone()) },

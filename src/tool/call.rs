@@ -8,6 +8,7 @@ use crate::process::{Launcher, Place};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fmt;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// What a tool said, or why it did not work.
@@ -22,8 +23,8 @@ pub struct Call {
     pub subject: Vec<Subject>,
     /// The file or directory that it works on.
     pub path: Option<String>,
-    /// The first line that it reads.
-    pub line: Option<u32>,
+    /// First and last line that it reads, if not all.
+    pub lines: Option<(u32, u32)>,
     pub(super) work: Work,
 }
 
@@ -36,6 +37,11 @@ pub(super) enum Work {
     /// Blocks.
     Edit(Change),
     Execute(Command),
+    /// Not done here: the session gives the request to this agent.
+    Request {
+        agent: u8,
+        request: String,
+    },
     /// Cannot be done, so nobody has to be asked about it.
     Impossible(String),
 }
@@ -46,6 +52,7 @@ impl fmt::Debug for Work {
             Self::Look(_) => out.write_str("Look"),
             Self::Edit(change) => change.fmt(out),
             Self::Execute(command) => command.fmt(out),
+            Self::Request { agent, .. } => write!(out, "Request({agent})"),
             Self::Impossible(reason) => reason.fmt(out),
         }
     }
@@ -58,6 +65,10 @@ pub struct Context {
     /// Starts the programs of the call, at this place.
     pub launcher: Launcher,
     pub place: Place,
+    /// Longest time that a command may take, whatever its arguments say.
+    pub longest: Option<Duration>,
+    /// Most memory of each process of a command, in bytes.
+    pub memory: Option<u64>,
     /// Ends the call.
     pub stop: CancellationToken,
     /// Kills what the call has started, without waiting.
@@ -89,7 +100,8 @@ const LONGEST_VALUE: usize = 120;
 impl Call {
     /// A title on one line. `say` puts the values into the text that belongs to the tool's name.
     pub fn title(&self, say: impl FnOnce(&str, &[(&str, &str)]) -> String) -> String {
-        let values: Vec<_> = self.subject.iter().map(|(name, value)| (*name, short(value))).collect();
+        let values: Vec<_> =
+            self.subject.iter().map(|(name, value)| (*name, short(value))).collect();
         let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
         say(self.tool.name, &values)
     }
@@ -98,7 +110,23 @@ impl Call {
     pub fn change(&self) -> Option<&Change> {
         match &self.work {
             Work::Edit(change) => Some(change),
-            Work::Look(_) | Work::Execute(_) | Work::Impossible(_) => None,
+            Work::Look(_) | Work::Execute(_) | Work::Request { .. } | Work::Impossible(_) => None,
+        }
+    }
+
+    /// The command line that it would run.
+    pub fn command(&self) -> Option<&str> {
+        match &self.work {
+            Work::Execute(command) => Some(command.script()),
+            Work::Look(_) | Work::Edit(_) | Work::Request { .. } | Work::Impossible(_) => None,
+        }
+    }
+
+    /// The number of the agent that it would give work to, and the request.
+    pub fn request(&self) -> Option<(u8, &str)> {
+        match &self.work {
+            Work::Request { agent, request } => Some((*agent, request)),
+            Work::Look(_) | Work::Edit(_) | Work::Execute(_) | Work::Impossible(_) => None,
         }
     }
 
@@ -106,7 +134,7 @@ impl Call {
     pub fn impossible(&self) -> Option<&str> {
         match &self.work {
             Work::Impossible(reason) => Some(reason),
-            Work::Look(_) | Work::Edit(_) | Work::Execute(_) => None,
+            Work::Look(_) | Work::Edit(_) | Work::Execute(_) | Work::Request { .. } => None,
         }
     }
 
@@ -126,6 +154,7 @@ impl Call {
                 blocking(move || change.make(&place)).await
             }
             Work::Execute(command) => shell::run(&command, context, output).await,
+            Work::Request { .. } => Ok(Err("agents cannot be given work here".to_owned())),
             Work::Impossible(reason) => Ok(Err(reason)),
         }
     }
@@ -163,7 +192,10 @@ mod tests {
     fn a_title_shows_one_short_line_of_each_value() {
         assert_eq!(short("ls"), "ls");
         assert_eq!(short("ls\nrm x"), "ls...");
-        assert_eq!(short(&"x".repeat(LONGEST_VALUE + 1)), format!("{}...", "x".repeat(LONGEST_VALUE)));
+        assert_eq!(
+            short(&"x".repeat(LONGEST_VALUE + 1)),
+            format!("{}...", "x".repeat(LONGEST_VALUE))
+        );
         assert_eq!(short(""), "");
     }
 }

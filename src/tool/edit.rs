@@ -84,7 +84,7 @@ fn replace(place: &Workplace, asked: ReplaceArguments) -> Result<Change, String>
 fn call(tool: &'static Tool, input: Value, path: String, change: Result<Change, String>) -> Call {
     let subject = vec![("path", shown(&path))];
     let work = change.map_or_else(Work::Impossible, Work::Edit);
-    Call { tool, input, subject, path: Some(path), line: None, work }
+    Call { tool, input, subject, path: Some(path), lines: None, work }
 }
 
 fn occurrences(path: &str, text: &str, old: &str, all: bool) -> Result<usize, String> {

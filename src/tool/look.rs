@@ -63,11 +63,12 @@ fn prepare_read(place: &Workplace, text: &str) -> Result<Call, String> {
         Some(lines) => json!({ "path": path, "from": lines.start(), "to": lines.end() }),
         None => json!({ "path": path }),
     };
-    let line = lines.as_ref().and_then(|lines| u32::try_from(*lines.start()).ok());
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+    let range = lines.as_ref().map(|lines| (number(*lines.start()), number(*lines.end())));
     let subject = vec![("path", shown(&path))];
     let (place, file) = (place.clone(), path.clone());
     let work = Work::Look(Box::new(move |_| read(&place, &file, lines.as_ref())));
-    Ok(Call { tool: &READ, input, subject, path: Some(path), line, work })
+    Ok(Call { tool: &READ, input, subject, path: Some(path), lines: range, work })
 }
 
 fn prepare_list(place: &Workplace, text: &str) -> Result<Call, String> {
@@ -75,7 +76,7 @@ fn prepare_list(place: &Workplace, text: &str) -> Result<Call, String> {
     let (input, subject) = (json!({ "path": path }), vec![("path", shown(&path))]);
     let (place, directory) = (place.clone(), path.clone());
     let work = Work::Look(Box::new(move |stop| list(&place, &directory, stop)));
-    Ok(Call { tool: &LIST, input, subject, path: Some(path), line: None, work })
+    Ok(Call { tool: &LIST, input, subject, path: Some(path), lines: None, work })
 }
 
 fn prepare_search(place: &Workplace, text: &str) -> Result<Call, String> {
@@ -84,7 +85,7 @@ fn prepare_search(place: &Workplace, text: &str) -> Result<Call, String> {
     let subject = vec![("pattern", pattern.clone()), ("path", shown(&path))];
     let (place, directory) = (place.clone(), path.clone());
     let work = Work::Look(Box::new(move |stop| search(&place, &pattern, &directory, stop)));
-    Ok(Call { tool: &SEARCH, input, subject, path: Some(path), line: None, work })
+    Ok(Call { tool: &SEARCH, input, subject, path: Some(path), lines: None, work })
 }
 
 fn told(err: WorkplaceError) -> String {

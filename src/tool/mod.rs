@@ -6,6 +6,7 @@ mod call;
 mod edit;
 mod look;
 mod registry;
+mod request;
 mod shell;
 mod workplace;
 

@@ -2,15 +2,22 @@
 
 use super::call::Call;
 use super::workplace::Workplace;
-use super::{edit, look, shell};
+use super::{edit, look, request, shell};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// What models are told about each tool.
 const DESCRIPTIONS: &str = include_str!("../../config/prompts/tools.json");
 
-static TOOLS: [&Tool; 6] =
-    [&look::READ, &look::LIST, &look::SEARCH, &edit::WRITE, &edit::REPLACE, &shell::EXECUTE];
+static TOOLS: [&Tool; 7] = [
+    &look::READ,
+    &look::LIST,
+    &look::SEARCH,
+    &edit::WRITE,
+    &edit::REPLACE,
+    &shell::EXECUTE,
+    &request::REQUEST,
+];
 
 #[derive(Debug)]
 pub struct Tool {
@@ -28,6 +35,8 @@ pub enum Risk {
     Search,
     Edit,
     Execute,
+    /// It gives work to an agent, which asks for itself.
+    Request,
 }
 
 /// What a model is told about a tool.
@@ -92,6 +101,7 @@ impl Risk {
             Self::Search => "search",
             Self::Edit => "edit",
             Self::Execute => "execute",
+            Self::Request => "request",
         }
     }
 }

@@ -46,7 +46,18 @@ fn prepare(_: &Workplace, text: &str) -> Result<Call, String> {
     let (input, subject) = (json!({ "command": command }), vec![("command", command.clone())]);
     let timeout = Duration::from_secs(seconds);
     let work = Work::Execute(Command { script: command, timeout });
-    Ok(Call { tool: &EXECUTE, input, subject, path: None, line: None, work })
+    Ok(Call { tool: &EXECUTE, input, subject, path: None, lines: None, work })
+}
+
+/// Limits the address space of the shell and of everything that it starts; none of them can raise it again.
+fn memory_limit(bytes: u64) -> String {
+    format!("ulimit -v {} || exit 126\n", bytes / 1024)
+}
+
+impl Command {
+    pub(super) fn script(&self) -> &str {
+        &self.script
+    }
 }
 
 /// Why a command is not waited for any more.
@@ -63,14 +74,17 @@ pub(super) async fn run(
     output: &impl Output,
 ) -> Result<Outcome, Interrupted> {
     // Both streams in the order in which they are written.
-    let shell = ["sh".to_owned(), "-c".to_owned(), format!("exec 2>&1\n{}", command.script)];
+    let limit = context.memory.map_or_else(String::new, memory_limit);
+    let script = format!("exec 2>&1\n{limit}{}", command.script);
+    let shell = ["sh".to_owned(), "-c".to_owned(), script];
     let started = process::spawn(&context.launcher, &shell, &context.place, ProgramStdin::Empty);
     let (mut process, Pipes { stdin, stdout, .. }) = match started {
         Ok(started) => started,
         Err(err) => return Ok(Err(format!("the command cannot be started: {err}"))),
     };
     let mut kept = Kept::default();
-    let deadline = Instant::now() + command.timeout;
+    let patience = context.longest.map_or(command.timeout, |longest| longest.min(command.timeout));
+    let deadline = Instant::now() + patience;
     let reading = async {
         read(Lines::new(stdout, LONGEST_LINE), &mut kept, output).await?;
         // It may have closed its output and go on.
@@ -92,7 +106,7 @@ pub(super) async fn run(
     match ended {
         Ok(()) => Ok(outcome(kept, status)),
         Err(Early::Timeout) => {
-            let seconds = command.timeout.as_secs();
+            let seconds = patience.as_secs();
             kept.note(&format!("[stopped after {seconds} seconds, with all that it started]"));
             Ok(Err(kept.text()))
         }

@@ -12,7 +12,7 @@ pub(crate) const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("picture", &[]),
     ("gitignore", &["regular"]),
     ("locale", &["message"]),
-    ("config", &["locale", "message", "provider", "sandbox", "which"]),
+    ("config", &["locale", "message", "provider", "sandbox", "tool", "which"]),
     ("metrics", &["message", "audio"]),
     ("auth", &["message", "config", "store", "auth"]),
     ("audio", &["message", "audio"]),

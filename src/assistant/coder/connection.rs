@@ -211,6 +211,8 @@ impl Connection {
                 workplace: self.workplace.clone(),
                 launcher: self.agent.program.launcher(),
                 place: self.place.clone(),
+                longest: None,
+                memory: None,
                 stop: CancellationToken::new(),
                 hurry: self.guest.hurry().clone(),
             },

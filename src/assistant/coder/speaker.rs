@@ -181,7 +181,9 @@ fn decided(result: Option<Value>) -> Permission {
 }
 
 fn locations(call: &Call, place: &Path) -> Vec<ToolCallLocation> {
-    let at = |path: &String| ToolCallLocation::new(place.join(path)).line(call.line);
+    let at = |path: &String| {
+        ToolCallLocation::new(place.join(path)).line(call.lines.map(|(first, _)| first))
+    };
     call.path.iter().map(at).collect()
 }
 
@@ -191,6 +193,7 @@ fn kind(risk: Risk) -> ToolKind {
         Risk::Search => ToolKind::Search,
         Risk::Edit => ToolKind::Edit,
         Risk::Execute => ToolKind::Execute,
+        Risk::Request => ToolKind::Other,
     }
 }
 

@@ -38,7 +38,9 @@ fn is_told_elsewhere(dialect: &AicoreDialect, entry: &Entry) -> bool {
     let is_mark = matches!(entry.event, Event::RunStarted(_) | Event::RunEnded(_));
     let is_place = matches!(entry.event, Event::Notice(Notice::InCopy { .. }));
     (in_chat && is_mark)
-        || (in_chat && confirm && is_question) || (in_chat && agents && is_chosen) || (agents && is_place)
+        || (in_chat && confirm && is_question)
+        || (in_chat && agents && is_chosen)
+        || (agents && is_place)
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm for each")]

@@ -25,9 +25,7 @@ pub use wire::{SOCKET_PATH, UNSTATED_RATE};
 
 use super::{Decoded, Dialect, Encoder, Frame, FrameError, Received, Refusal};
 use crate::locale::Locale;
-use crate::message::{
-    Channel, ControlValue, Delivery, Features, Greeting, Inbound, SessionId, View,
-};
+use crate::message::{Channel, ControlValue, Delivery, Features, Greeting, SessionId, View};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use wire::{Body, ConnectionPacket, InitBody, InitPacket, Packet};

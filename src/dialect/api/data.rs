@@ -3,10 +3,10 @@
 use super::name;
 use crate::locale::Locale;
 use crate::message::{
-    AgentReport, AgentSet, AgentSlot, AnswerNote, BackupList, BackupNote, BackupReason, Check, Chosen,
-    ChosenOutcome, ComparisonRow, Confirmation, Cost, DiffNote, FileChange, FileList, FileNote,
-    ListKind, ListRoots, Overlap, PlanStep, ReportStage, RunId, RunSummary, SourceNote, ToolNote, TurnTimes, Usage,
-    WorkVersion,
+    AgentReport, AgentSet, AgentSlot, AnswerNote, BackupList, BackupNote, BackupReason, Check,
+    Chosen, ChosenOutcome, ComparisonRow, Confirmation, Cost, DiffNote, FileChange, FileList,
+    FileNote, ListKind, ListRoots, Overlap, PlanStep, ReportStage, RunId, RunSummary, SourceNote,
+    ToolNote, TurnTimes, Usage, WorkVersion,
 };
 use base64_simd::STANDARD;
 use serde_json::{Value, json};

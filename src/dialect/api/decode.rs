@@ -7,8 +7,8 @@ use crate::dialect::{Fields, Refusal};
 use crate::message::{
     AgentSet, AgentSlot, Branch, CancelScope, Channel, CheckWish, Choice, Command, ConfirmId,
     Confirmed, Generation, Inbound, KnownList, ListKind, ListScope, PlaybackAck, Recorded,
-    RequestNo, RestorePoint, Route, RunId, SampleRate, SecondYes, TalkKey, Typed, WatchTarget, WatchWish,
-    WorkVersion,
+    RequestNo, RestorePoint, Route, RunId, SampleRate, SecondYes, TalkKey, Typed, WatchTarget,
+    WatchWish, WorkVersion,
 };
 use bytes::Bytes;
 use serde_json::Value;
@@ -343,7 +343,16 @@ mod tests {
         let id = ConfirmId::new("q");
         let confirmed = Confirmed::Approved;
         let frame = r#"{"type":"answer","id":"q","approved":true}"#;
-        check(frame, Command::Confirm { id, confirmed, always: false, call: None, second: SecondYes::Missing });
+        check(
+            frame,
+            Command::Confirm {
+                id,
+                confirmed,
+                always: false,
+                call: None,
+                second: SecondYes::Missing,
+            },
+        );
         refused(r#"{"type":"answer","id":"q"}"#, "bad_field");
         refused(r#"{"type":"answer","id":"q","approved":"yes"}"#, "bad_field");
         refused(r#"{"type":"answer","id":7,"approved":true}"#, "bad_field");

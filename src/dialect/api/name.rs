@@ -45,6 +45,7 @@ pub(super) fn setting(setting: &Setting) -> String {
         Setting::Chat => "chat".to_owned(),
         Setting::ChatModel(row) => format!("chat_models.{row}"),
         Setting::ChatAssistant => "assistant".to_owned(),
+        Setting::Tools => "tools".to_owned(),
         Setting::Live => "live".to_owned(),
         Setting::LiveModel(row) => format!("live_models.{row}"),
         Setting::LiveVoice(row) => format!("voices.{row}"),

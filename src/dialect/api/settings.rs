@@ -6,7 +6,7 @@ use crate::dialect::aicore::phrase;
 use crate::locale::Locale;
 use crate::message::{
     AUTO, AgentSettings, AgentSlot, Command, ModelOffer, Offered, RefusedSetting, RequestNo,
-    SessionSettings, Setting, SettingChange, SettingsNote,
+    SessionSettings, Setting, SettingChange, SettingsNote, ToolChoice,
 };
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -14,8 +14,8 @@ use std::borrow::Cow;
 /// Changes in one frame; more is a mistake of the client.
 const MOST_CHANGES: usize = 64;
 const TEXT: &str = "a text or null";
-const KEYS: [&str; 7] =
-    ["chat", "chat_models", "live", "live_models", "voices", "agents", "project"];
+const KEYS: [&str; 8] =
+    ["chat", "chat_models", "tools", "live", "live_models", "voices", "agents", "project"];
 const AGENT_KEYS: [&str; 3] = ["name", "model", "workplace"];
 
 /// Reads a `set` frame. A key that it does not know is refused, because a typing error should not go unnoticed.
@@ -23,6 +23,7 @@ pub(super) fn read(fields: &mut Fields) -> Result<Command, ApiError> {
     let mut changes = Vec::new();
     one(fields, "chat", &Setting::Chat, &mut changes)?;
     rows(fields, "chat_models", Setting::ChatModel, &mut changes)?;
+    tools(fields, &mut changes)?;
     one(fields, "live", &Setting::Live, &mut changes)?;
     rows(fields, "live_models", Setting::LiveModel, &mut changes)?;
     rows(fields, "voices", Setting::LiveVoice, &mut changes)?;
@@ -64,6 +65,23 @@ fn one(
     if let Some(value) = fields.take(field) {
         changes.push(change(field, setting, &value)?);
     }
+    Ok(())
+}
+
+/// A list of names, or `null` for all tools.
+fn tools(fields: &mut Fields, changes: &mut Vec<SettingChange>) -> Result<(), ApiError> {
+    let expected = ApiError::BadField { field: "tools", expected: "a list of names, or null" };
+    let choice = match fields.take("tools") {
+        None => return Ok(()),
+        Some(Value::Null) => AUTO.to_owned(),
+        Some(Value::Array(names)) if names.is_empty() => ToolChoice::NONE.to_owned(),
+        Some(Value::Array(names)) => {
+            let names: Option<Vec<_>> = names.iter().map(Value::as_str).collect();
+            names.ok_or(expected)?.join(",")
+        }
+        Some(_) => return Err(expected),
+    };
+    changes.push(SettingChange::Tools(ToolChoice::new(&choice)));
     Ok(())
 }
 
@@ -112,7 +130,7 @@ fn values(settings: &SessionSettings) -> Value {
         .map(|slot| (name::agent(slot).to_owned(), agent(&settings.agents[slot])))
         .collect();
     json!({
-        "chat": settings.chat, "chat_models": settings.chat_models, "live": settings.live,
+        "chat": settings.chat, "chat_models": settings.chat_models, "tools": settings.tools.listed(), "live": settings.live,
         "live_models": settings.live_models, "voices": settings.live_voices, "agents": agents,
         "project": settings.project,
     })

@@ -16,11 +16,7 @@ const MOST_ATTACHMENTS: usize = 8;
 
 type Refused = Refusal<CoreUiError>;
 
-pub(super) fn read(
-    session: &SessionId,
-    lane: Channel,
-    frame: &str,
-) -> Result<Decoded, Refused> {
+pub(super) fn read(session: &SessionId, lane: Channel, frame: &str) -> Result<Decoded, Refused> {
     let mut fields = Fields::read(frame.as_bytes()).map_err(CoreUiError::from)?;
     let request = request(&mut fields)?;
     let refused = |error| Refusal { error, request: request.clone() };
@@ -58,11 +54,7 @@ fn payload(fields: &mut Fields) -> Result<Fields, CoreUiError> {
     Ok(Fields::from(fields.optional_object("payload")?))
 }
 
-fn commands(
-    kind: &str,
-    lane: Channel,
-    payload: &mut Fields,
-) -> Result<Vec<Command>, CoreUiError> {
+fn commands(kind: &str, lane: Channel, payload: &mut Fields) -> Result<Vec<Command>, CoreUiError> {
     match kind {
         wire::SUBMIT => submit(lane, payload),
         wire::CONFIRM => confirm(payload).map(|command| vec![command]),

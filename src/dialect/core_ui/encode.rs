@@ -35,9 +35,10 @@ impl CoreUiEncoder {
     /// Appends the frames of an event, without those that the client already has.
     pub(super) fn entry(&mut self, entry: &Entry, frames: &mut Vec<Frame>) {
         let told = self.told(entry);
-        let states = self.turn.states(entry).into_iter().map(|state| {
-            self.has(state).then(|| (wire::STATE, json!({"state": state.name()})))
-        });
+        let states =
+            self.turn.states(entry).into_iter().map(|state| {
+                self.has(state).then(|| (wire::STATE, json!({"state": state.name()})))
+            });
         // Places do not depend on what the client asked for, so it may ask for something else when it resumes.
         let all: Vec<_> = std::iter::once(told).chain(states).collect();
         for (place, frame) in all.into_iter().enumerate() {

@@ -17,8 +17,7 @@ pub struct Additions {
 }
 
 impl Additions {
-    const ALL: Self =
-        Self { deltas: true, states: true, inputs: true, tools: true, notices: true };
+    const ALL: Self = Self { deltas: true, states: true, inputs: true, tools: true, notices: true };
 
     /// Names with commas between them. The error is the name that does not exist.
     pub fn parse(names: &str) -> Result<Self, String> {

@@ -188,8 +188,7 @@ mod tests {
 
     async fn collect(text: &str, attachments: &[&str]) -> Vec<ChatOutput> {
         let attachments = attachments.iter().map(Into::into).collect();
-        let request =
-            ChatRequest { text: text.to_owned(), attachments, ..ChatRequest::default() };
+        let request = ChatRequest { text: text.to_owned(), attachments, ..ChatRequest::default() };
         collected(request).await
     }
 

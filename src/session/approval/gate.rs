@@ -4,7 +4,7 @@
 use super::breakers::Watch;
 use crate::message::{
     AgentSlot, AuditEntry, Caller, Callers, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy,
-    Event, Problem, RunId, RunOrigin, WarningLevel,
+    Event, Problem, RunId, RunOrigin, SecondYes, WarningLevel,
 };
 use crate::policy::{
     Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Seal, Verdict, as_path,
@@ -15,6 +15,7 @@ use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
 use crate::session::run::lane::Lane;
 use crate::session::run::lanes::{LaneId, PerLane};
+use crate::session::tools::{CallId, Tools};
 use crate::session::voice::errand::LiveRequest;
 use crate::store::Change;
 use std::path::PathBuf;
@@ -59,6 +60,8 @@ struct Memory {
 pub(in crate::session) enum AnswerTo {
     /// The worker of the lane, in the middle of a run.
     Worker(Asked),
+    /// A tool call of a model inside the gateway.
+    Call(CallId),
     /// A live model that wants to give the lane's agent work.
     Live(LiveRequest),
 }
@@ -187,12 +190,12 @@ impl Gate {
     }
 
     /// What [`Gate::judge`] judges by, for a call that is judged on another thread.
-    pub(super) fn law(&self, caller: Caller) -> (Arc<Rules>, Remembered) {
+    pub(in crate::session) fn law(&self, caller: Caller) -> (Arc<Rules>, Remembered) {
         (Arc::clone(&self.rules), self.remembered[caller].always.clone())
     }
 
     /// Turns a verdict into a decision. Too many open questions turn an `Ask` into a refusal.
-    pub(super) fn judged(&self, verdict: Verdict) -> Judgement {
+    pub(in crate::session) fn judged(&self, verdict: Verdict) -> Judgement {
         let (confirmed, reason) = match verdict.decision {
             Judged::Allow => (Some(Confirmed::Approved), verdict.reason),
             Judged::Deny => (Some(Confirmed::Refused), verdict.reason),
@@ -250,6 +253,7 @@ impl Session {
             number,
             call: call.id.clone(),
             tool: call.tool.clone(),
+            name: call.name.clone(),
             input: self.shown(&call.input, LONGEST_INPUT, call.unseen),
             diff,
             level: warning(level),
@@ -317,12 +321,21 @@ impl Session {
         id: &ConfirmId,
         confirmed: Confirmed,
         always: bool,
-        twice: bool,
+        named: Option<&str>,
+        second: SecondYes,
     ) -> Result<(), Problem> {
-        let asked = self.gate.open.iter().find(|open| open.id == *id);
-        let level = asked.ok_or(Problem::NothingToConfirm)?.level;
-        let is_dangerous = level == Level::Critical && confirmed == Confirmed::Approved;
-        if is_dangerous && !twice {
+        let is_meant =
+            |open: &&mut Open| open.id == *id && named.is_none_or(|call| call == open.call.id);
+        let asked = self.gate.open.iter_mut().find(is_meant).ok_or(Problem::NothingToConfirm)?;
+        let is_dangerous = asked.level == Level::Critical && confirmed == Confirmed::Approved;
+        let is_second = match second {
+            SecondYes::Missing => false,
+            SecondYes::Given => true,
+            SecondYes::ByRepeating => {
+                is_dangerous && std::mem::replace(&mut asked.allowed_once, true)
+            }
+        };
+        if is_dangerous && !is_second {
             return Err(Problem::ConfirmTwice);
         }
         let open = self.gate.take(|open| open.id == *id).ok_or(Problem::NothingToConfirm)?;
@@ -361,9 +374,15 @@ impl Session {
 
     /// A run is over or to be: whatever its agent still waited for is void.
     pub(in crate::session) fn void_confirmations(&mut self, step: &mut Step, lane_id: LaneId) {
-        let is_its =
-            |open: &Open| open.lane == lane_id && matches!(open.answer_to, AnswerTo::Worker(_));
-        while let Some(open) = self.gate.take(is_its) {
+        let is_its = |open: &Open, tools: &Tools| {
+            open.lane == lane_id
+                && match &open.answer_to {
+                    AnswerTo::Worker(_) => true,
+                    AnswerTo::Call(id) => tools.is_of_chat(*id),
+                    AnswerTo::Live(_) => false,
+                }
+        };
+        while let Some(open) = self.gate.take(|open| is_its(open, &self.tools)) {
             self.settle(step, open, Confirmed::Refused, DecidedBy::End, "the run has ended");
         }
     }
@@ -392,6 +411,7 @@ impl Session {
         let Open { id, caller, lane, number, answer_to, call, in_chat, .. } = open;
         match answer_to {
             AnswerTo::Worker(asked) => self.answer_worker(step, lane, asked, confirmed, by),
+            AnswerTo::Call(id) => self.answer_open_call(step, id, confirmed, why),
             AnswerTo::Live(request) => self.answer_live_request(step, request, confirmed, why),
         }
         let run = self.lanes[lane].current.as_ref().map_or(RunId(0), |current| current.run.id);
@@ -470,7 +490,7 @@ fn decision(confirmed: Confirmed, by: DecidedBy) -> Decision {
     }
 }
 
-pub(super) fn call(tool: &Tool) -> Call {
+pub(in crate::session) fn call(tool: &Tool) -> Call {
     let touched = tool.locations.iter().map(|location| location.path.as_str());
     let changed = tool.diffs.iter().map(|diff| diff.path.as_str());
     Call {

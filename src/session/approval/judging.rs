@@ -132,7 +132,7 @@ fn size(ask: &Ask) -> usize {
 }
 
 /// The change as a unified diff. Paths below the agent's workplace are shown relative to it.
-fn diff(diffs: &[FileDiff], place: &Path) -> Option<String> {
+pub(in crate::session) fn diff(diffs: &[FileDiff], place: &Path) -> Option<String> {
     let mut text = String::new();
     for FileDiff { path, old, new, too_large } in diffs {
         let path = Path::new(path).strip_prefix(place).ok().and_then(Path::to_str).unwrap_or(path);

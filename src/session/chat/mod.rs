@@ -2,4 +2,5 @@
 
 pub(super) mod cost;
 pub(super) mod past;
+pub(super) mod slash;
 pub(super) mod turn;

@@ -230,7 +230,11 @@ impl Turn {
     }
 
     /// The user's text, with its files.
-    async fn asked(&mut self, text: String, attachments: Vec<PathBuf>) -> Result<ChatMessage, Halt> {
+    async fn asked(
+        &mut self,
+        text: String,
+        attachments: Vec<PathBuf>,
+    ) -> Result<ChatMessage, Halt> {
         if let ChatConfig::Scripted = self.config {
             self.attachments = attachments;
             return Ok(ChatMessage::User { text, images: Vec::new() });

@@ -187,9 +187,10 @@ impl Session {
                 self.shared.record_for(asker, Step::default());
             }
             Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),
-            Command::Confirm { id, confirmed, always, twice } => {
+            Command::Confirm { id, confirmed, always, call, second } => {
                 let mut step = Step::default();
-                match self.on_confirm(&mut step, &id, confirmed, always, twice) {
+                let call = call.as_deref();
+                match self.on_confirm(&mut step, &id, confirmed, always, call, second) {
                     Ok(()) => self.shared.record_for(asker, step),
                     Err(problem) => self.refuse(asker, problem),
                 }

@@ -242,6 +242,7 @@ impl Session {
     async fn last_files(&mut self, stored: &mut Vec<String>) {
         self.sockets.stop_all_watches();
         self.lanes.iter_mut().for_each(Lane::stop_preparing);
+        self.tools.stop_all();
         while let Some(done) = self.shared.jobs.join_next().await {
             match done {
                 Ok(JobDone::Stored { saved, .. } | JobDone::ImageStored { saved, .. }) => {
@@ -261,6 +262,8 @@ impl Session {
                     | JobDone::Diffed { .. }
                     | JobDone::BackupsListed { .. }
                     | JobDone::Judged(_)
+                    | JobDone::CallJudged { .. }
+                    | JobDone::CallDone { .. }
                     | JobDone::Offered { .. }
                     | JobDone::ProjectOpened { .. }
                     | JobDone::Kept { .. }

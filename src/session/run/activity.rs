@@ -81,6 +81,7 @@ pub(in crate::session) fn note(tool: &Tool, ungated: bool) -> ToolNote {
     ToolNote {
         id: tool.id.clone(),
         name: short(gate::title(tool)),
+        tool: tool.name.clone(),
         kind: gate::kind(tool.kind).to_owned(),
         state: match tool.status {
             ToolStatus::Started => ToolState::Started,

@@ -3,7 +3,7 @@
 use super::lanes::LaneId;
 use super::progress;
 use super::progress::Rest;
-use crate::message::{Channel, Event};
+use crate::message::{AnswerNote, Channel, Event};
 use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
 use crate::session::sockets::audience::Piece;
@@ -44,7 +44,7 @@ impl Session {
     }
 
     /// Shows what there is of the answer besides what was shown already.
-    pub(super) fn pass_on(&mut self, step: &mut Step, lane_id: LaneId, rest: Rest) {
+    pub(in crate::session) fn pass_on(&mut self, step: &mut Step, lane_id: LaneId, rest: Rest) {
         let channel = self.lanes[lane_id].channel;
         let Some(current) = &mut self.lanes[lane_id].current else { return };
         let (run, text) = (current.run.id, std::mem::take(&mut current.fresh));
@@ -66,7 +66,11 @@ impl Session {
             current.in_parts = true;
             let (text, run) = (std::mem::take(&mut current.answer), Some(current.run.id));
             self.pass_on(step, lane_id, Rest::Kept);
-            self.shared.append(step, channel, Event::Text { text, run });
+            self.shared.append(
+                step,
+                channel,
+                Event::Text { text, run, note: AnswerNote::default() },
+            );
         }
     }
 }

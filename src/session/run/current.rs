@@ -1,6 +1,8 @@
 //! A run on its lane: how far it is, what it has said, what is still to be found out about it.
 
-use crate::message::{AgentState, FileNote, PlaceKind, Run, RunOutcome, ToolState, Usage};
+use crate::message::{
+    AgentState, FileNote, PlaceKind, Run, RunOutcome, SourceNote, ToolState, Usage,
+};
 use crate::provider::agent::AgentEnd;
 use crate::session::workplace::site::{Before, Changed};
 use std::collections::VecDeque;
@@ -13,6 +15,8 @@ pub(in crate::session) struct Waiting {
     pub(super) run: Run,
     /// The order of the command that requested it; 0 for a run that an earlier process left.
     pub(super) order: u64,
+    /// When the user asked for it.
+    pub(super) asked: Instant,
 }
 
 /// The current run of a lane.
@@ -39,6 +43,10 @@ pub(in crate::session) struct Current {
     /// Usage of this run alone.
     pub(in crate::session) usage: Option<Usage>,
     pub(in crate::session) started: Instant,
+    /// When the user asked for it; earlier than `started` if it has waited.
+    pub(super) asked: Instant,
+    /// Files that tools read for the answer.
+    pub(in crate::session) sources: Vec<SourceNote>,
     /// Files that this run made; announced when it ends.
     pub(super) made: Vec<FileNote>,
     /// Where the agent works, once that is known.

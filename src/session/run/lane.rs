@@ -8,8 +8,9 @@ use crate::process::Place;
 use crate::provider::agent::{
     self, AgentConfig, AgentEnd, AgentInput, AgentLink, AgentOutput, AgentPrompt, AskId, Decision,
 };
-use crate::provider::chat::{ChatConfig, ChatOutput, ChatRequest, ChatTurn};
+use crate::provider::chat::{ChatConfig, ToolSpec};
 use crate::provider::row::AgentRow;
+use crate::session::chat::turn::{Question, TurnLink, TurnOutput};
 use crate::session::workplace::site::Changed;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ enum Worker {
     Chat {
         assistant: &'static Assistant,
         config: ChatConfig,
-        turn: Option<ChatTurn>,
+        turn: Option<TurnLink>,
     },
     /// The link is kept between runs.
     Agent {
@@ -54,7 +55,7 @@ enum Worker {
 /// Output of a worker.
 #[derive(Debug)]
 pub(in crate::session) enum LaneOutput {
-    Chat(ChatOutput),
+    Chat(TurnOutput),
     Agent(AgentOutput),
     /// The link closed without a report of the end.
     Lost,
@@ -116,7 +117,7 @@ impl Lane {
 
     /// Makes a run the current one; its worker starts with [`Lane::begin`].
     pub(super) fn take(&mut self, waiting: Waiting) {
-        let Waiting { run, order } = waiting;
+        let Waiting { run, order, asked } = waiting;
         // An agent that is a new process for each prompt reports its cost from zero each time.
         if matches!(&self.worker, Worker::Agent { config, .. } if !config.goes_on()) {
             self.meter = Meter::default();
@@ -137,6 +138,8 @@ impl Lane {
             state: AgentState::Starting,
             usage: None,
             started: Instant::now(),
+            asked,
+            sources: Vec::new(),
             made: Vec::new(),
             place: None,
             before: None,
@@ -266,7 +269,8 @@ impl Lane {
         run: RunId,
         attachments: Vec<PathBuf>,
         resume: Option<String>,
-        ask: impl FnOnce(&'static Assistant, &ChatConfig, ChatRequest) -> ChatTurn,
+        tools: Vec<ToolSpec>,
+        ask: impl FnOnce(&'static Assistant, &ChatConfig, Question) -> TurnLink,
     ) -> bool {
         let Some(current) = self.current.as_mut().filter(|current| current.run.id == run) else {
             return true;
@@ -278,9 +282,8 @@ impl Lane {
         let text = current.run.text.clone();
         match &mut self.worker {
             Worker::Chat { assistant, config, turn } => {
-                let tools = assistant.tools();
-                let request = ChatRequest { text, attachments, tools, ..ChatRequest::default() };
-                *turn = Some(ask(assistant, config, request));
+                let question = Question { text, attachments, tools };
+                *turn = Some(ask(assistant, config, question));
                 true
             }
             Worker::Agent { config, place, link } => {

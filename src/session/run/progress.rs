@@ -5,7 +5,7 @@ const LONGEST_LINE: usize = 4 * 1024;
 
 /// What happens to the last line if it is not complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(in crate::session) enum Rest {
     Kept,
     /// Nothing more will be added to it.
     Told,

@@ -12,6 +12,7 @@ use crate::session::approval::calls;
 use crate::session::approval::gate::shown_on;
 use crate::session::journal::Step;
 use crate::store::{Change, LeftCall};
+use tokio::time::Instant;
 
 /// How much of an interrupted request its notice repeats.
 const REMINDER_CHARS: usize = 500;
@@ -40,7 +41,11 @@ impl Session {
         astray.into_iter().for_each(|run| self.cut_off(&mut step, run));
         for run in waiting {
             if let Some(lane_id) = LaneId::of(run.channel) {
-                self.lanes[lane_id].queue.push_back(Waiting { run, order: 0 });
+                self.lanes[lane_id].queue.push_back(Waiting {
+                    run,
+                    order: 0,
+                    asked: Instant::now(),
+                });
             }
         }
         for lane_id in LaneId::ALL {

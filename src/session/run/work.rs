@@ -5,17 +5,19 @@ use super::lane::{LaneOutput, Stop};
 use super::lanes::LaneId;
 use super::progress;
 use super::progress::Rest;
+use crate::assistant;
 use crate::message::{
-    AgentReport, AgentSet, AgentSlot, AgentState, CancelScope, Channel, Event, FileNote, Notice,
-    PlaceKind, Problem, ReportStage, Run, RunId, RunOrigin,
+    AgentReport, AgentSet, AgentSlot, AgentState, AnswerNote, CancelScope, Channel, Event,
+    FileNote, Notice, PlaceKind, Problem, ReportStage, Run, RunId, RunOrigin,
 };
 use crate::provider::agent::AgentOutput;
-use crate::provider::chat::{ChatOutput, DoneReason};
 use crate::provider::live::LiveInput;
 use crate::session::actor::Session;
-use crate::session::chat::turn;
+use crate::session::chat::slash::{self, Slash};
+use crate::session::chat::turn::{self, TurnOutput};
 use crate::session::job::{self, Asker};
 use crate::session::journal::{Effect, Step};
+use crate::session::tools;
 use crate::store::{Change, RunState};
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -31,6 +33,12 @@ impl Session {
         channel: Channel,
         text: String,
     ) {
+        if let Some(slash) = Slash::parse(channel, &text) {
+            return self.on_slash(asker, slash, text);
+        }
+        if channel == Channel::Chat && self.tools.is_locked() {
+            return self.refuse(asker, Problem::Locked);
+        }
         let Some(asker) = self.room_or_refuse(asker, channel) else { return };
         let mut step = Step::default();
         let attachments = self.commands.take_recent_files(channel);
@@ -40,6 +48,40 @@ impl Session {
         if let Channel::Agent(slot) = channel {
             self.remind(&mut step, channel, slot);
         }
+        self.shared.record_for(asker, step);
+    }
+
+    /// A command of the user in the chat: it is answered without a model.
+    fn on_slash(&mut self, asker: Asker, slash: Slash, text: String) {
+        let locale = self.shared.env.language.get();
+        if slash == Slash::Cancel {
+            return self.cancel_run(asker, Channel::Chat, CancelScope::Current);
+        }
+        let mut step = Step::default();
+        let said = Event::UserText { text, attachments: Vec::new() };
+        self.shared.append(&mut step, Channel::Chat, said);
+        let settings = &self.shared.settings;
+        let answer = match slash {
+            Slash::Help | Slash::Cancel => slash::help(locale),
+            Slash::Tools => slash::tools(locale, settings),
+            Slash::Status => {
+                let lane = &self.lanes[LaneId::Chat];
+                let state = match (self.tools.is_locked(), lane.current.is_some()) {
+                    (true, _) => "locked",
+                    (false, true) => "busy",
+                    (false, false) => "idle",
+                };
+                slash::status(locale, settings, lane.queue.len(), state)
+            }
+            Slash::Reset => {
+                self.tools.unlock();
+                self.shared.append(&mut step, Channel::Chat, Event::Notice(Notice::Reset));
+                return self.shared.record_for(asker, step);
+            }
+        };
+        let note = AnswerNote::default();
+        let answer = Event::Text { text: answer, run: None, note };
+        self.shared.append(&mut step, Channel::Chat, answer);
         self.shared.record_for(asker, step);
     }
 
@@ -122,11 +164,11 @@ impl Session {
             );
         }
         if self.lanes[lane_id].is_idle() {
-            return self.start(step, lane_id, Waiting { run, order });
+            return self.start(step, lane_id, Waiting { run, order, asked: Instant::now() });
         }
         let notice = Notice::Queued { run: run.id, place: self.lanes[lane_id].queue.len() + 1 };
         step.changes.push(Change::Run(run.clone(), RunState::Waiting));
-        self.lanes[lane_id].queue.push_back(Waiting { run, order });
+        self.lanes[lane_id].queue.push_back(Waiting { run, order, asked: Instant::now() });
         self.shared.append(step, channel, Event::Notice(notice));
     }
 
@@ -141,12 +183,12 @@ impl Session {
     fn start(&mut self, step: &mut Step, lane_id: LaneId, waiting: Waiting) {
         let run = &waiting.run;
         step.changes.push(Change::Run(run.clone(), RunState::Running));
-        if let Channel::Agent(agent) = run.channel {
-            if run.origin == RunOrigin::Request {
-                self.report(step, agent, ReportStage::Started { request: run.text.clone() });
-            }
-            self.shared.append(step, run.channel, Event::RunStarted(run.id));
+        if let Channel::Agent(agent) = run.channel
+            && run.origin == RunOrigin::Request
+        {
+            self.report(step, agent, ReportStage::Started { request: run.text.clone() });
         }
+        self.shared.append(step, run.channel, Event::RunStarted(run.id));
         self.reset_breaker(lane_id);
         step.effects.push(Effect::Begin { channel: run.channel, run: run.id });
         self.shared.env.metrics.run_started();
@@ -180,11 +222,13 @@ impl Session {
         let place =
             turn::Place { key: self.shared.key, principal: self.shared.principal.clone(), upto };
         let env = &self.shared.env;
-        let ask = |assistant: &'static _, config: &_, request| {
-            turn::ask(env, place, assistant, config, request)
+        let ask = |assistant: &'static _, config: &_, question| {
+            turn::begin(env, place, assistant, config, question)
         };
         let resume = self.conversations.of(&self.lanes[lane_id]);
-        if !self.lanes[lane_id].begin(run, stored, resume, ask) {
+        let names = tools::names(&self.shared.settings.tools);
+        let tools = assistant::tools(&names);
+        if !self.lanes[lane_id].begin(run, stored, resume, tools, ask) {
             let mut step = Step::default();
             self.end_run(
                 &mut step,
@@ -208,18 +252,17 @@ impl Session {
 
     fn absorb(&mut self, step: &mut Step, lane_id: LaneId, output: LaneOutput) {
         match output {
-            LaneOutput::Chat(ChatOutput::Delta(text)) => self.lengthen_answer(step, lane_id, &text),
-            LaneOutput::Chat(ChatOutput::Image { bytes, .. }) => self.keep_picture(lane_id, bytes),
-            // No tools are offered, and tokens are counted where the turn runs.
-            LaneOutput::Chat(ChatOutput::ToolCall(_) | ChatOutput::Usage(_)) => {}
-            LaneOutput::Chat(ChatOutput::Done { reason }) => {
+            LaneOutput::Chat(TurnOutput::Piece(text)) => self.lengthen_answer(step, lane_id, &text),
+            LaneOutput::Chat(TurnOutput::Picture(bytes)) => self.keep_picture(lane_id, bytes),
+            LaneOutput::Chat(TurnOutput::Call(call)) => self.on_turn_call(step, call),
+            LaneOutput::Chat(TurnOutput::Done { cut_off }) => {
                 if let Some(current) = &mut self.lanes[lane_id].current {
-                    current.cut_off = reason == DoneReason::Length;
+                    current.cut_off = cut_off;
                 }
                 self.end_run(step, lane_id, Ending::Finished);
             }
-            LaneOutput::Chat(ChatOutput::Failed(error)) => {
-                self.end_run(step, lane_id, Ending::Failed(error.to_string()));
+            LaneOutput::Chat(TurnOutput::Failed(reason)) => {
+                self.end_run(step, lane_id, Ending::Failed(reason));
             }
             LaneOutput::Agent(output) => self.absorb_agent(step, lane_id, output),
             LaneOutput::Lost => self.on_lost_worker(step, lane_id),
@@ -349,6 +392,9 @@ impl Session {
         let ending = self.why_ended(lane_id, ending);
         self.void_confirmations(step, lane_id);
         self.close_tools(step, lane_id);
+        if lane_id == LaneId::Chat {
+            self.drop_chat_calls(step);
+        }
         self.conclude(lane_id);
         if let Some(current) = &mut self.lanes[lane_id].current
             && current.looking > 0
@@ -369,14 +415,16 @@ impl Session {
         if let Channel::Agent(slot) = run.channel {
             self.on_state(slot, AgentState::WaitingForInput);
             self.sum_up(step, slot, &mut done, ending.outcome());
-            self.shared.append(step, run.channel, Event::RunEnded(ending.outcome()));
         }
+        self.shared.append(step, run.channel, Event::RunEnded(ending.outcome()));
         // A stopped chat has said something too: the partial answer is shown before the notice.
         let silent =
             done.answer.is_empty() && (done.in_parts || !matches!(ending, Ending::Finished));
         if !silent {
             let text = done.answer.clone();
-            self.shared.append(step, run.channel, Event::Text { text, run: Some(run.id) });
+            let latency = Some(done.asked.elapsed());
+            let note = AnswerNote { sources: std::mem::take(&mut done.sources), latency };
+            self.shared.append(step, run.channel, Event::Text { text, run: Some(run.id), note });
         }
         match &ending {
             Ending::Finished if done.cut_off => {
@@ -427,6 +475,12 @@ impl Session {
     /// Tells the chat and the input channel how a request ended; of a cancelled one only the input channel.
     fn answer_request(&mut self, step: &mut Step, run: &Run, answer: String, ending: Ending) {
         let Channel::Agent(agent) = run.channel else { return };
+        let outcome = match &ending {
+            Ending::Finished => Ok(answer.clone()),
+            Ending::Failed(reason) => Err(reason.clone()),
+            Ending::Cancelled => Err("the work was cancelled".to_owned()),
+        };
+        self.on_agent_answer(step, run.id, outcome);
         let answer = match ending {
             Ending::Finished => answer,
             Ending::Failed(reason) => format!("! {reason}"),

@@ -5,8 +5,8 @@ use super::microphone::WORDS_CAPACITY;
 use super::unstored::UnstoredText;
 use crate::files::{FileError, SavedFile};
 use crate::message::{
-    AgentSet, Caller, Channel, Confirmed, ConnectionId, DecidedBy, Event, Notice, Problem,
-    Recorded, RunId, Signal, TurnTimes,
+    AgentSet, AnswerNote, Caller, Channel, Confirmed, ConnectionId, DecidedBy, Event, Notice,
+    Problem, Recorded, RunId, Signal, TurnTimes,
 };
 use crate::policy::{Call, Scope};
 use crate::provider::live::{LIVE_OUTPUT_CAPACITY, LiveInput, LiveOutput};
@@ -76,7 +76,9 @@ impl Session {
             Some(LiveOutput::Replaced { model, reason }) => {
                 self.say_in_chat(Event::Notice(Notice::LiveReplaced { model, reason }));
             }
-            Some(LiveOutput::Text(text)) => self.say_in_chat(Event::Text { text, run: None }),
+            Some(LiveOutput::Text(text)) => {
+                self.say_in_chat(Event::Text { text, run: None, note: AnswerNote::default() })
+            }
             Some(LiveOutput::Failed { reason }) => self.on_live_down(reason),
             None => self.on_live_down("it ended unexpectedly".to_owned()),
         }

@@ -38,14 +38,29 @@ pub(in crate::session) struct Quarters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum Tenant {
     Agent(AgentSlot),
+    /// The chat and the live model.
+    Chat,
     /// The operator's check command on this agent's work. Checks of several agents run at the same time.
     Check(AgentSlot),
+}
+
+/// The place for commands of the chat and of the live model: the project itself, boxed like an agent, without network.
+/// Blocking.
+pub(in crate::session) fn chat_place(
+    env: &Env,
+    principal: &Principal,
+    session: &SessionId,
+) -> Place {
+    let site = Site::project(env);
+    let (env, principal, session) = (env.clone(), principal.clone(), session.clone());
+    Quarters { env, principal, session }.place(&site, None, Tenant::Chat)
 }
 
 impl Tenant {
     fn room(self) -> String {
         match self {
             Self::Agent(slot) => slot.number().to_string(),
+            Self::Chat => "chat".to_owned(),
             Self::Check(slot) => ["check", &slot.number().to_string()].join("-"),
         }
     }

@@ -275,6 +275,15 @@ impl SiteWish {
 }
 
 impl Site {
+    /// The shared project, without a look at its own repository.
+    pub(super) fn project(env: &Env) -> Self {
+        let private: Vec<_> =
+            env.hidden.iter().cloned().chain(env.config.private_files()).collect();
+        let nested = Nested::find(env.files.project(), &private);
+        let layouts = Arc::new(GitLayouts::find(env.files.project(), &private));
+        Self::Shared(Shared { repository: None, nested, layouts })
+    }
+
     pub(super) fn kind(&self) -> PlaceKind {
         match self {
             Self::Worktree(_) => PlaceKind::Worktree,

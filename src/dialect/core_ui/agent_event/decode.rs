@@ -74,7 +74,8 @@ mod tests {
         };
         let inbound = Inbound { request: None, command };
         assert_eq!(read(Channel::Chat, frame), Ok(Decoded::One(inbound)));
-        let lacking = r#"{"type":"confirmation_response","payload":{"nonce":"ab","approved":true}}"#;
+        let lacking =
+            r#"{"type":"confirmation_response","payload":{"nonce":"ab","approved":true}}"#;
         assert!(read(Channel::Chat, lacking).is_err());
     }
 

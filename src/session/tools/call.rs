@@ -1,0 +1,43 @@
+//! One tool call under way.
+
+use crate::message::{Caller, RunId, SourceNote};
+use crate::provider::agent::Tool as ShownTool;
+use crate::session::run::lanes::LaneId;
+use crate::tool::{Call, Outcome, Tool};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) struct CallId(pub(super) u64);
+
+/// Who waits for the outcome.
+#[derive(Debug)]
+pub(in crate::session) enum ReplyTo {
+    /// A turn of the chat.
+    Chat(oneshot::Sender<Outcome>),
+    /// The live model, by its own id for the call.
+    Live(String),
+}
+
+#[derive(Debug)]
+pub(in crate::session) struct OpenCall {
+    pub(super) id: CallId,
+    pub(in crate::session) caller: Caller,
+    /// The lane on whose channel people see the call.
+    pub(super) lane: LaneId,
+    pub(super) run: RunId,
+    pub(super) tool: &'static Tool,
+    /// As the model wrote them.
+    pub(super) arguments: String,
+    pub(super) reply: ReplyTo,
+    /// Ends the call.
+    pub(super) stop: CancellationToken,
+    /// The call as people are shown it; `None` until it has been checked.
+    pub(super) shown: Option<ShownTool>,
+    /// What it does once it is allowed.
+    pub(super) prepared: Option<Call>,
+    /// The file that it reads.
+    pub(super) source: Option<SourceNote>,
+    /// The run of the agent that was given work.
+    pub(super) waits_for: Option<RunId>,
+}

@@ -1,0 +1,334 @@
+//! How a tool call goes its way: it is checked and judged, perhaps asked about, carried out, told and answered.
+
+use super::call::{CallId, OpenCall, ReplyTo};
+use super::job::{self, Judged, Law, Workshop};
+use super::offered;
+use super::safety::Alert;
+use crate::message::{
+    AgentSet, AgentSlot, Caller, Channel, Confirmed, DecidedBy, Event, Notice, RunId, SourceNote,
+};
+use crate::provider::agent::{Tool as ShownTool, ToolStatus};
+use crate::provider::live::LiveInput;
+use crate::session::actor::Session;
+use crate::session::approval::gate::{AnswerTo, Judgement};
+use crate::session::chat::turn::TurnCall;
+use crate::session::journal::{Effect, Step};
+use crate::session::run::activity;
+use crate::session::run::current::Ending;
+use crate::session::run::lanes::LaneId;
+use crate::session::run::progress::Rest;
+use crate::tool::{Call, Outcome, Risk};
+use tokio_util::sync::CancellationToken;
+
+/// The tool whose files are named as sources of an answer.
+const READ: &str = "file:read";
+/// What a model is told about a call that was not allowed.
+const REFUSED: &str = "this was not allowed, by the user or by the rules of the gateway";
+const LOCKED: &str =
+    "too many tool calls failed; no more are carried out until the user sends /reset";
+const CROWDED: &str = "too many calls are under way; wait for their results";
+
+impl Session {
+    /// The chat's model calls a tool.
+    pub(in crate::session) fn on_turn_call(&mut self, step: &mut Step, call: TurnCall) {
+        let run = self.lanes[LaneId::Chat].current.as_ref().map(|current| current.run.id);
+        let Some(run) = run else { return };
+        let reply = ReplyTo::Chat(call.reply);
+        self.start_call(step, Caller::Chat, run, &call.name, call.arguments, reply);
+    }
+
+    pub(in crate::session) fn start_call(
+        &mut self,
+        step: &mut Step,
+        caller: Caller,
+        run: RunId,
+        name: &str,
+        arguments: String,
+        reply: ReplyTo,
+    ) {
+        let tool = match offered(&self.shared.settings.tools, name) {
+            _ if self.tools.is_locked() => Err(LOCKED.to_owned()),
+            _ if !self.tools.has_room() => Err(CROWDED.to_owned()),
+            found => found,
+        };
+        let id = self.tools.next_id();
+        let tool = match tool {
+            Ok(tool) => tool,
+            Err(why) => {
+                let key = format!("{name}\0{arguments}");
+                return self.answer_call(step, caller, key, reply, Err(why));
+            }
+        };
+        let (rules, remembered) = self.gate.law(caller);
+        let law = Law { rules, remembered, locale: self.shared.env.language.get() };
+        let call_name = call_name(caller, id);
+        let judging =
+            job::judge(self.workshop(), id, call_name, caller, tool, arguments.clone(), law);
+        self.tools.open.push(OpenCall {
+            id,
+            caller,
+            lane: LaneId::Chat,
+            run,
+            tool,
+            arguments,
+            reply,
+            stop: CancellationToken::new(),
+            shown: None,
+            prepared: None,
+            source: None,
+            waits_for: None,
+        });
+        self.shared.jobs.spawn(judging);
+    }
+
+    fn workshop(&self) -> Workshop {
+        Workshop {
+            env: self.shared.env.clone(),
+            principal: self.shared.principal.clone(),
+            session: self.shared.id.clone(),
+        }
+    }
+
+    /// The rules have decided, or the user has to.
+    pub(in crate::session) fn on_call_judged(
+        &mut self,
+        id: CallId,
+        judged: Result<Box<Judged>, String>,
+    ) {
+        let mut step = Step::default();
+        match judged {
+            Ok(judged) => self.decide_call(&mut step, id, *judged),
+            Err(why) => self.finish_call(&mut step, id, Err(why)),
+        }
+        self.record(step);
+    }
+
+    fn decide_call(&mut self, step: &mut Step, id: CallId, judged: Judged) {
+        let Judged { call, shown, policy, verdict, diff } = judged;
+        let impossible = call.impossible().map(str::to_owned);
+        let Some(open) = self.tools.get(id) else { return };
+        let (caller, lane, run) = (open.caller, open.lane, open.run);
+        open.source = source(&call);
+        open.shown = Some(shown);
+        open.prepared = Some(call);
+        if let Some(why) = impossible {
+            return self.finish_call(step, id, Err(why));
+        }
+        let Judgement { confirmed, level, reason } = self.gate.judged(verdict);
+        let Some(confirmed) = confirmed else {
+            let answer_to = AnswerTo::Call(id);
+            return self.ask_user(step, caller, lane, answer_to, policy, diff, level, reason);
+        };
+        self.audit(step, caller, run, &policy, confirmed, DecidedBy::Rule, &reason);
+        self.answer_open_call(step, id, confirmed, &reason);
+    }
+
+    /// The call is allowed or refused, by the rules or by the user.
+    pub(in crate::session) fn answer_open_call(
+        &mut self,
+        step: &mut Step,
+        id: CallId,
+        confirmed: Confirmed,
+        why: &str,
+    ) {
+        match confirmed {
+            Confirmed::Approved => {
+                self.tell_call(step, id, ToolStatus::Started, None);
+                step.effects.push(Effect::UseTool(id));
+            }
+            Confirmed::Refused => {
+                let why =
+                    if why.is_empty() { REFUSED.to_owned() } else { format!("{REFUSED}: {why}") };
+                self.finish_call(step, id, Err(why));
+            }
+        }
+    }
+
+    /// The decision is stored: the call is carried out.
+    pub(in crate::session) fn use_tool(&mut self, id: CallId) {
+        let workshop = self.workshop();
+        let Some(open) = self.tools.get(id) else { return };
+        let Some(call) = open.prepared.take() else { return };
+        if open.tool.risk == Risk::Request {
+            let Some((agent, request)) = call.request().map(|(a, r)| (a, r.to_owned())) else {
+                return;
+            };
+            return self.give_work_to_agent(id, agent, &request);
+        }
+        let (arguments, stop) = (open.arguments.clone(), open.stop.clone());
+        self.shared.jobs.spawn(job::carry_out(workshop, id, call, arguments, stop));
+    }
+
+    /// The call waits until the agent has ended its work.
+    fn give_work_to_agent(&mut self, id: CallId, agent: u8, request: &str) {
+        let mut step = Step::default();
+        let Some(slot) = AgentSlot::new(agent) else { return };
+        let waiting = self.lanes[slot].queue.len();
+        if waiting >= self.shared.env.config.limits.queue_per_channel {
+            let why = format!("{waiting} requests wait for agent {agent} already");
+            self.finish_call(&mut step, id, Err(why));
+        } else {
+            let order = self.commands.last_order();
+            self.request_each(&mut step, order, AgentSet::from(slot), request, &[]);
+            let run = RunId(self.last_run);
+            if let Some(open) = self.tools.get(id) {
+                open.waits_for = Some(run);
+            }
+        }
+        self.record(step);
+    }
+
+    /// A run of an agent is over; a call may wait for it.
+    pub(in crate::session) fn on_agent_answer(
+        &mut self,
+        step: &mut Step,
+        run: RunId,
+        outcome: Outcome,
+    ) {
+        let waiting = self.tools.open.iter().find(|call| call.waits_for == Some(run));
+        if let Some(id) = waiting.map(|call| call.id) {
+            self.finish_call(step, id, outcome);
+        }
+    }
+
+    pub(in crate::session) fn on_call_done(&mut self, id: CallId, outcome: Outcome) {
+        let mut step = Step::default();
+        self.finish_call(&mut step, id, outcome);
+        self.record(step);
+    }
+
+    /// Tells how the call ended, and gives its outcome to the model.
+    fn finish_call(&mut self, step: &mut Step, id: CallId, outcome: Outcome) {
+        let status = if outcome.is_ok() { ToolStatus::Completed } else { ToolStatus::Failed };
+        self.tell_call(step, id, status, Some(&outcome));
+        let Some(open) = self.tools.take(id) else { return };
+        if outcome.is_ok() && open.caller == Caller::Chat {
+            self.note_source(&open);
+        }
+        let key = format!("{}\0{}", open.tool.name, open.arguments);
+        self.answer_call(step, open.caller, key, open.reply, outcome);
+    }
+
+    /// Counts the outcome and passes it on. `key` is the tool with its arguments.
+    fn answer_call(
+        &mut self,
+        step: &mut Step,
+        caller: Caller,
+        key: String,
+        reply: ReplyTo,
+        mut outcome: Outcome,
+    ) {
+        let alert = match &mut outcome {
+            Ok(_) => {
+                self.tools.safety.succeeded();
+                Alert::None
+            }
+            Err(_) if self.tools.is_locked() => Alert::None,
+            Err(_) => self.tools.safety.failed(key),
+        };
+        if let (Alert::Repeated(times), Err(why)) = (alert, &mut outcome) {
+            why.push_str(&format!(
+                "\n[this call has failed {times} times in a row; do something else, or ask the user]"
+            ));
+        }
+        match reply {
+            // A turn that has ended needs no outcome.
+            ReplyTo::Chat(reply) => drop(reply.send(outcome)),
+            ReplyTo::Live(id) => {
+                step.effects.push(Effect::Show(LiveInput::ToolResult { id, outcome }))
+            }
+        }
+        if let Alert::Locked(failures) = alert {
+            self.lock_chat(step, caller, failures);
+        }
+    }
+
+    /// No text is answered until the user sends `/reset`.
+    fn lock_chat(&mut self, step: &mut Step, caller: Caller, failures: usize) {
+        if caller == Caller::Chat && self.lanes[LaneId::Chat].current.is_some() {
+            self.lanes[LaneId::Chat].cut();
+            let reason = "too many tool calls failed".to_owned();
+            self.end_run(step, LaneId::Chat, Ending::Failed(reason));
+        }
+        self.shared.append(step, Channel::Chat, Event::Notice(Notice::Locked { failures }));
+    }
+
+    /// Ends the calls of the chat's run. Questions about them have been answered with no before.
+    pub(in crate::session) fn drop_chat_calls(&mut self, step: &mut Step) {
+        let calls = self.tools.open.iter().filter(|call| call.caller == Caller::Chat);
+        let ids: Vec<_> = calls.map(|call| call.id).collect();
+        for id in ids {
+            let outcome = Err("the run has ended".to_owned());
+            self.tell_call(step, id, ToolStatus::Failed, Some(&outcome));
+            if let Some(open) = self.tools.take(id) {
+                open.stop.cancel();
+            }
+        }
+    }
+
+    /// The live model does not want the results of these calls any more.
+    pub(in crate::session) fn drop_live_calls(&mut self, step: &mut Step, ids: &[String]) {
+        let is_unwanted =
+            |call: &&OpenCall| matches!(&call.reply, ReplyTo::Live(id) if ids.contains(id));
+        let calls: Vec<_> =
+            self.tools.open.iter().filter(is_unwanted).map(|call| call.id).collect();
+        for id in calls {
+            let outcome = Err("the model does not want it any more".to_owned());
+            self.tell_call(step, id, ToolStatus::Failed, Some(&outcome));
+            if let Some(open) = self.tools.take(id) {
+                open.stop.cancel();
+            }
+        }
+    }
+
+    /// Stores the state of a call as an event, for a call that was checked.
+    fn tell_call(
+        &mut self,
+        step: &mut Step,
+        id: CallId,
+        status: ToolStatus,
+        outcome: Option<&Outcome>,
+    ) {
+        let locale = self.shared.env.language.get();
+        let Some(open) = self.tools.get(id) else { return };
+        let lane = open.lane;
+        let shown = open.shown.get_or_insert_with(|| {
+            let name = call_name(open.caller, id);
+            ShownTool {
+                name: Some(open.tool.name.to_owned()),
+                kind: job::kind(open.tool.risk),
+                input: Some(open.arguments.as_str().into()),
+                ..ShownTool::new(name, open.tool.name.to_owned(), status)
+            }
+        });
+        let (output, error) = match outcome {
+            Some(Ok(text)) => (Some(text.clone()), None),
+            Some(Err(why)) => (None, Some(locale.word(why))),
+            None => (None, None),
+        };
+        let told = ShownTool { status, output, error, ..shown.clone() };
+        self.pass_on(step, lane, Rest::Kept);
+        let note = activity::note(&told, false);
+        self.shared.append(step, lane.channel(), Event::Tool(note));
+    }
+
+    /// Files that were read are named with the answer.
+    fn note_source(&mut self, open: &OpenCall) {
+        let Some(source) = &open.source else { return };
+        let Some(current) = self.lanes[LaneId::Chat].current.as_mut() else { return };
+        if !current.sources.contains(source) {
+            current.sources.push(source.clone());
+        }
+    }
+}
+
+/// As clients and rules know the call.
+fn call_name(caller: Caller, id: CallId) -> String {
+    format!("{}-{}", caller.name(), id.0)
+}
+
+/// The file that a call reads.
+fn source(call: &Call) -> Option<SourceNote> {
+    let path = call.path.clone().filter(|_| call.tool.name == READ)?;
+    Some(SourceNote { path, lines: call.lines })
+}

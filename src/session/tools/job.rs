@@ -1,0 +1,221 @@
+//! The parts of a tool call that may take long: checking and judging it, and carrying it out.
+
+use super::CallId;
+use crate::files::Files;
+use crate::locale::Locale;
+use crate::message::{Caller, Principal, SessionId};
+use crate::policy::{self, Remembered, Rules, Scope, Verdict};
+use crate::process::{self, Launcher, Place};
+use crate::provider::agent::{FileDiff, Location, Tool as ShownTool, ToolKind, ToolStatus};
+use crate::session::Env;
+use crate::session::approval::{gate, judging};
+use crate::session::job::JobDone;
+use crate::session::workplace::agent_home;
+use crate::tool::{
+    Call, Context, Interrupted, Outcome, Output, OutputClosed, Risk, Tool, Workplace,
+};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+
+/// Limits for commands of the chat and of the live model; agents have their own.
+const LONGEST_COMMAND: Duration = Duration::from_secs(30);
+const MOST_MEMORY: u64 = 512 * 1024 * 1024;
+
+/// Where calls work, and for whom.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct Workshop {
+    pub(in crate::session) env: Env,
+    pub(in crate::session) principal: Principal,
+    pub(in crate::session) session: SessionId,
+}
+
+impl Workshop {
+    fn files(&self) -> &Files {
+        &self.env.files
+    }
+
+    /// What models see of the project.
+    fn workplace(&self) -> Workplace {
+        let config = &self.env.config;
+        let hidden = self.env.hidden.iter().cloned();
+        let private: Vec<_> =
+            hidden.chain([config.data.clone()]).chain(config.private_files()).collect();
+        Workplace::new(self.files().project(), &private)
+    }
+
+    /// Blocks.
+    fn context(&self, risk: Risk, stop: CancellationToken) -> Context {
+        let config = &self.env.config;
+        let place = match risk {
+            Risk::Execute => agent_home::chat_place(&self.env, &self.principal, &self.session),
+            Risk::Read | Risk::Search | Risk::Edit | Risk::Request => {
+                Place::open(self.files().project())
+            }
+        };
+        Context {
+            workplace: self.workplace(),
+            launcher: Launcher {
+                supervisor: config.supervisor.clone(),
+                owner: process::owner(&config.data),
+                variables: Vec::new(),
+            },
+            place,
+            longest: Some(LONGEST_COMMAND),
+            memory: Some(MOST_MEMORY),
+            stop,
+            hurry: CancellationToken::new(),
+        }
+    }
+}
+
+/// A call that was checked and judged by the rules.
+#[derive(Debug)]
+pub(in crate::session) struct Judged {
+    pub(super) call: Call,
+    pub(super) shown: ShownTool,
+    /// As the rules see it.
+    pub(super) policy: policy::Call,
+    pub(super) verdict: Verdict,
+    /// What it would change in a file.
+    pub(super) diff: Option<String>,
+}
+
+/// What a call is judged by.
+#[derive(Debug)]
+pub(super) struct Law {
+    pub(super) rules: Arc<Rules>,
+    pub(super) remembered: Remembered,
+    pub(super) locale: Locale,
+}
+
+/// Checks the arguments and applies the rules.
+pub(super) async fn judge(
+    workshop: Workshop,
+    id: CallId,
+    name: String,
+    caller: Caller,
+    tool: &'static Tool,
+    arguments: String,
+    law: Law,
+) -> JobDone {
+    let judged = spawn_blocking(move || {
+        let place = workshop.workplace();
+        let call = tool.prepare(&place, &arguments)?;
+        let shown = shown(&name, &call, &place, law.locale);
+        let policy = as_judged(caller, &call, &shown);
+        let uploads = workshop.files().uploads(&workshop.principal);
+        let scope = Scope::new(workshop.files().project(), &[uploads]);
+        let verdict = law.rules.judge(&policy, &scope, &law.remembered);
+        let diff = judging::diff(&shown.diffs, place.root());
+        Ok(Box::new(Judged { call, shown, policy, verdict, diff }))
+    });
+    let judged = judged.await.unwrap_or_else(|_| Err("the call cannot be judged".to_owned()));
+    JobDone::CallJudged { id, judged }
+}
+
+/// The call as people and rules are shown it.
+fn shown(id: &str, call: &Call, place: &Workplace, locale: Locale) -> ShownTool {
+    let path = |path: &String| path_below(place.root(), path);
+    let diff = call.change().map(|change| FileDiff {
+        path: change.file(place).display().to_string(),
+        old: change.before.as_deref().map(Into::into),
+        new: change.after.as_str().into(),
+        too_large: None,
+    });
+    ShownTool {
+        english: Some(call.title(|tool, values| Locale::En.say("title", tool, values))),
+        name: Some(call.tool.name.to_owned()),
+        kind: kind(call.tool.risk),
+        input: Some(call.input.to_string().into()),
+        locations: call
+            .path
+            .iter()
+            .map(|own| Location { path: path(own), line: call.lines.map(|(first, _)| first) })
+            .collect(),
+        diffs: diff.into_iter().collect(),
+        asked: true,
+        ..ShownTool::new(
+            id.to_owned(),
+            call.title(|tool, values| locale.say("title", tool, values)),
+            ToolStatus::Started,
+        )
+    }
+}
+
+fn path_below(root: &Path, path: &str) -> String {
+    root.join(path).display().to_string()
+}
+
+/// A command of the chat or the live model that only looks is judged like reading a file.
+fn as_judged(caller: Caller, call: &Call, shown: &ShownTool) -> policy::Call {
+    let policy = gate::call(shown);
+    let is_look = matches!(caller, Caller::Chat | Caller::Live)
+        && call.command().is_some_and(policy::is_plain_look);
+    if is_look {
+        return policy::Call { kind: gate::kind(ToolKind::Read).to_owned(), ..policy };
+    }
+    match call.tool.risk {
+        Risk::Request => policy::Call { kind: REQUEST.to_owned(), ..policy },
+        Risk::Read | Risk::Search | Risk::Edit | Risk::Execute => policy,
+    }
+}
+
+/// The kind by which rules know that work is given to an agent.
+const REQUEST: &str = "request";
+
+pub(super) fn kind(risk: Risk) -> ToolKind {
+    match risk {
+        Risk::Read => ToolKind::Read,
+        Risk::Search => ToolKind::Search,
+        Risk::Edit => ToolKind::Edit,
+        Risk::Execute => ToolKind::Execute,
+        Risk::Request => ToolKind::Other,
+    }
+}
+
+/// Carries an approved call out. The arguments are checked once more: what they name may have changed since.
+pub(super) async fn carry_out(
+    workshop: Workshop,
+    id: CallId,
+    call: Call,
+    arguments: String,
+    stop: CancellationToken,
+) -> JobDone {
+    let (tool, path) = (call.tool, call.path.clone());
+    let ended = stop.clone();
+    let checked = spawn_blocking(move || {
+        let context = workshop.context(tool.risk, stop);
+        let again = tool.prepare(&context.workplace, &arguments)?;
+        match again.impossible() {
+            Some(reason) => Err(reason.to_owned()),
+            None if again.path != path => Err("the path has changed meanwhile".to_owned()),
+            None => Ok(context),
+        }
+    });
+    let outcome: Outcome = match checked.await {
+        Ok(Ok(context)) => match call.run(&context, &Unheard).await {
+            Ok(outcome) => outcome,
+            Err(Interrupted::Stopped | Interrupted::OutputClosed) => Err(STOPPED.to_owned()),
+            Err(Interrupted::Shutdown) => Err(SHUTDOWN.to_owned()),
+        },
+        Ok(Err(reason)) => Err(reason),
+        Err(_) => Err(SHUTDOWN.to_owned()),
+    };
+    let outcome = if ended.is_cancelled() { Err(STOPPED.to_owned()) } else { outcome };
+    JobDone::CallDone { id, outcome }
+}
+
+const STOPPED: &str = "the call was stopped";
+const SHUTDOWN: &str = "the gateway is shutting down";
+
+/// Commands of the chat are short, so what they print is told at their end.
+struct Unheard;
+
+impl Output for Unheard {
+    async fn print(&self, _: &str) -> Result<(), OutputClosed> {
+        Ok(())
+    }
+}

@@ -1,0 +1,76 @@
+//! Tool calls of models inside the gateway: the chat's and the live model's. Owns the calls under way and the record of
+//! failures that locks the chat. Knows neither the rules nor the user: every call is judged in `approval` first.
+
+mod call;
+pub(in crate::session) mod handlers;
+pub(in crate::session) mod job;
+mod safety;
+
+pub(in crate::session) use call::{CallId, OpenCall, ReplyTo};
+
+use crate::message::{Caller, ToolChoice};
+use crate::tool::{self, Tool};
+use safety::Safety;
+
+/// Calls of one session at the same time. A model that wants more is told to wait.
+const MOST_OPEN: usize = 32;
+
+#[derive(Debug, Default)]
+pub(in crate::session) struct Tools {
+    open: Vec<OpenCall>,
+    last: u64,
+    safety: Safety,
+}
+
+impl Tools {
+    /// A number for the next call. Its name differs from all other calls of the session since it was loaded.
+    fn next_id(&mut self) -> CallId {
+        self.last += 1;
+        CallId(self.last)
+    }
+
+    fn has_room(&self) -> bool {
+        self.open.len() < MOST_OPEN
+    }
+
+    fn get(&mut self, id: CallId) -> Option<&mut OpenCall> {
+        self.open.iter_mut().find(|call| call.id == id)
+    }
+
+    fn take(&mut self, id: CallId) -> Option<OpenCall> {
+        let at = self.open.iter().position(|call| call.id == id)?;
+        Some(self.open.remove(at))
+    }
+
+    /// Ends every call, and what it has started.
+    pub(in crate::session) fn stop_all(&mut self) {
+        self.open.drain(..).for_each(|call| call.stop.cancel());
+    }
+
+    /// Whether the call is one of the chat's current run.
+    pub(in crate::session) fn is_of_chat(&self, id: CallId) -> bool {
+        self.open.iter().any(|call| call.id == id && call.caller == Caller::Chat)
+    }
+
+    pub(in crate::session) fn is_locked(&self) -> bool {
+        self.safety.is_locked()
+    }
+
+    pub(in crate::session) fn unlock(&mut self) {
+        self.safety = Safety::default();
+    }
+}
+
+/// Names of the tools that the session offers.
+pub(in crate::session) fn names(choice: &ToolChoice) -> Vec<&'static str> {
+    tool::all().iter().map(|tool| tool.name).filter(|name| choice.offers(name)).collect()
+}
+
+/// The tool of this name, if the session offers it. The error is for the model.
+fn offered(choice: &ToolChoice, name: &str) -> Result<&'static Tool, String> {
+    tool::find(name).filter(|tool| choice.offers(tool.name)).ok_or_else(|| {
+        let known = names(choice).into_iter().filter_map(tool::find);
+        let known: Vec<_> = known.map(Tool::model_name).collect();
+        format!("there is no tool `{name}` here; there are {}", known.join(", "))
+    })
+}
