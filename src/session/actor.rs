@@ -1,8 +1,8 @@
 //! The session actor: owns all mutable state of one session and is woken by one loop. Handlers are synchronous on
-//! purpose: nothing a peer, a provider or the disk does can make the loop wait. They live in the rooms:
-//! `sockets::presence`, `command::desk`, `run::work`, `voice::sound`.
+//! purpose: nothing a peer, a provider or the disk does can make the loop wait. The loop only wakes rooms: what concerns
+//! one room is a method of that room, and what concerns several is in `handlers.rs` of the room that begins it.
 
-use super::approval::gate::Gate;
+use super::approval::{Approvals, left};
 use super::command::Commands;
 use super::job::Asker;
 use super::journal::{Diverged, Effect, Journal, Step};
@@ -11,10 +11,8 @@ use super::keeping::erase::DeletionReply;
 use super::keeping::settings::Settled;
 use super::language::Language;
 use super::models::{self, Providers};
-use super::run::conversations::Conversations;
+use super::run::Runs;
 use super::run::lane::Lane;
-use super::run::lanes::Lanes;
-use super::run::warm::Warming;
 use super::shared::Shared;
 use super::sockets::Sockets;
 use super::tools::Tools;
@@ -22,7 +20,7 @@ use super::voice::Voice;
 use super::voice::hearing::Hearing;
 use super::voice::link::LinkReady;
 use super::voice::microphone::Microphone;
-use super::workplace::results::{Results, project_name};
+use super::workplace::Workplaces;
 use super::{Env, Submitted, URGENT_CAPACITY, Urgent};
 use crate::assistant;
 use crate::files::Files;
@@ -49,19 +47,14 @@ const LAST_WORDS: Duration = Duration::from_millis(2500);
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) shared: Shared,
-    /// Tells handles and readers which project the session works on; the same files as in `env`.
-    pub(super) workplace: watch::Sender<Files>,
     urgent: mpsc::Receiver<Urgent>,
     pub(super) sockets: Sockets,
     pub(super) commands: Commands,
-    pub(super) gate: Gate,
-    pub(super) conversations: Conversations,
-    pub(super) lanes: Lanes,
-    pub(super) last_run: u64,
+    pub(super) runs: Runs,
+    pub(super) approvals: Approvals,
+    pub(super) workplaces: Workplaces,
     pub(super) voice: Voice,
     pub(super) tools: Tools,
-    pub(super) results: Results,
-    pub(super) warming: Warming,
     pub(super) lifetime: Lifetime,
     _counted: Held,
 }
@@ -112,7 +105,7 @@ impl Session {
         id: SessionId,
         record: SessionRecord,
         settled: Settled,
-        workplace: watch::Sender<Files>,
+        project: watch::Sender<Files>,
         inboxes: Inboxes,
     ) -> Self {
         let env = Env { language: Language::new(env.config.language), ..env };
@@ -124,7 +117,12 @@ impl Session {
             Lane::agent(slot, chosen, Place::open(env.files.project()))
         };
         let mut session = Self {
-            lanes: Lanes::new(Lane::chat(chat_assistant, providers.chat), agent),
+            runs: Runs::new(
+                Lane::chat(chat_assistant, providers.chat),
+                agent,
+                record.last_run,
+                record.conversations,
+            ),
             sockets: Sockets::new(
                 &id,
                 record.tops,
@@ -135,14 +133,10 @@ impl Session {
             commands: Commands::new(commands, record.controls, record.recent_files),
             tools: Tools::default(),
             voice: Voice::new(providers.live, microphone, speaker, hearing),
-            gate: Gate::new(Arc::clone(&env.rules), &record.last_questions),
-            conversations: Conversations::restored(record.conversations),
+            approvals: Approvals::new(Arc::clone(&env.rules), &record.last_questions),
+            workplaces: Workplaces::new(project, record.summaries),
             _counted: env.metrics.session_loaded(),
-            workplace,
             urgent,
-            last_run: record.last_run,
-            results: Results::restored(project_name(&env.files), record.summaries),
-            warming: Warming::default(),
             lifetime: Lifetime::new(&env.idle),
             shared: Shared {
                 journal: Journal::new(env.store.writer(record.key), record.tops, record.last_order),
@@ -155,8 +149,8 @@ impl Session {
                 env,
             },
         };
-        session.settle_left(record.questions, &record.running);
-        session.end_left(record.left);
+        left::refuse_left_questions(&mut session.shared, record.questions, &record.running);
+        left::end_left_calls(&mut session.shared, record.left);
         session.take_up(record.running, record.waiting, settled.lost_project);
         session
     }
@@ -194,7 +188,7 @@ impl Session {
                     Some(()) => self.take_urgent(),
                     None => return Ended::Unloaded,
                 },
-                (lane_id, output) = self.lanes.next_output(), if flowing => {
+                (lane_id, output) = self.runs.next_output(), if flowing => {
                     self.on_output(lane_id, output);
                 }
                 ready = self.voice.ready(flowing) => match ready {
@@ -217,7 +211,7 @@ impl Session {
                     Alarm::Stop => self.on_stop_deadline(),
                     Alarm::Confirm => self.on_confirm_deadline(),
                     Alarm::Write => self.store_text(),
-                    Alarm::Rest => self.on_rest(),
+                    Alarm::Rest => self.runs.on_rest(&self.shared),
                     Alarm::Files => self.commands.forget_old_files(),
                     Alarm::Unload => return Ended::Unloaded,
                 },
@@ -232,12 +226,11 @@ impl Session {
 
     /// The next timer that will fire.
     fn next_alarm(&mut self) -> Option<(Instant, Alarm)> {
-        let stop = self.lanes.iter().filter_map(Lane::deadline).min();
         let alarms = [
-            (stop, Alarm::Stop),
-            (self.gate.deadline(), Alarm::Confirm),
+            (self.runs.stop_deadline(), Alarm::Stop),
+            (self.approvals.deadline(), Alarm::Confirm),
             (self.voice.text_deadline(), Alarm::Write),
-            (self.next_rest(), Alarm::Rest),
+            (self.runs.next_rest(&self.shared), Alarm::Rest),
             (self.commands.files_expire(), Alarm::Files),
             (self.unload_at(), Alarm::Unload),
         ];
@@ -260,8 +253,7 @@ impl Session {
         self.settle_all();
         self.take_last_words().await;
         self.finish_choices().await;
-        let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
-        let _ = timeout(LAST_WORDS, futures_util::future::join_all(ends)).await;
+        let _ = timeout(LAST_WORDS, self.runs.end_workers()).await;
         while !self.shared.journal.is_empty() {
             self.shared.journal.progress().await;
             let Ok(effects) = self.shared.journal.take_effects() else { return };

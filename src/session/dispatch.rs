@@ -4,7 +4,8 @@ use super::Urgent;
 use super::actor::Session;
 use super::job::JobDone;
 use super::journal::Effect;
-use crate::message::Signal;
+use super::workplace::{kept, planted, run_backup};
+use crate::message::{AgentState, Signal};
 
 impl Session {
     pub(super) fn on_urgent(&mut self, urgent: Urgent) {
@@ -42,31 +43,50 @@ impl Session {
             JobDone::Followed { kind, before, list } => {
                 self.sockets.on_list_changed(&mut self.shared, kind, before, list);
             }
-            JobDone::Placed { slot, project, site } => self.on_placed(slot, &project, site),
+            JobDone::Placed { slot, project, site } => {
+                let (shared, sockets) = (&mut self.shared, &self.sockets);
+                self.workplaces.on_placed(shared, &mut self.runs, sockets, slot, &project, site);
+            }
             JobDone::Prepared { channel, run, before } => self.on_prepared(channel, run, before),
             JobDone::Guarded { channel, run, copies, then } => {
                 self.on_guarded(channel, run, copies, then);
             }
-            JobDone::Copied { channel, copies, paths } => self.on_copied(channel, &copies, paths),
+            JobDone::Copied { channel, copies, paths } => {
+                run_backup::on_copied(&mut self.shared, channel, &copies, paths);
+            }
             JobDone::Concluded { channel, run, conclusion } => {
                 self.on_concluded(channel, run, conclusion);
             }
             JobDone::Described { channel, run, note } => self.on_described(channel, run, note),
-            JobDone::Compared { inquirer, rows } => self.on_compared(inquirer, rows),
-            JobDone::Diffed { inquirer, diff } => self.on_diffed(inquirer, diff),
-            JobDone::BackupsListed { inquirer, list } => self.on_backups_listed(inquirer, list),
-            JobDone::Judged(case) => self.on_judged(*case),
+            JobDone::Compared { inquirer, rows } => {
+                let (shared, sockets) = (&mut self.shared, &mut self.sockets);
+                self.workplaces.on_compared(shared, sockets, inquirer, rows);
+            }
+            JobDone::Diffed { inquirer, diff } => {
+                let (shared, sockets) = (&mut self.shared, &mut self.sockets);
+                self.workplaces.on_diffed(shared, sockets, inquirer, diff);
+            }
+            JobDone::BackupsListed { inquirer, list } => {
+                let (shared, sockets) = (&mut self.shared, &mut self.sockets);
+                self.workplaces.on_backups_listed(shared, sockets, inquirer, list);
+            }
+            JobDone::Judged(case) => {
+                let waits = self.approvals.on_judged(&mut self.shared, &mut self.runs, *case);
+                if let Some(slot) = waits {
+                    self.on_state(slot, AgentState::WaitingForConfirmation);
+                }
+            }
             JobDone::CallJudged { id, judged } => self.on_call_judged(id, judged),
             JobDone::CallDone { id, outcome } => self.on_call_done(id, outcome),
             JobDone::LookedForRepositories { watch, moved } => {
-                self.on_looked_for_repositories(watch, moved);
+                planted::on_looked(&mut self.shared, &self.runs, watch, &moved);
             }
             JobDone::Offered { asker, offer } => self.on_offer(asker, offer),
             JobDone::ProjectOpened { asker, changes, files } => {
                 self.commands.unblock();
                 self.on_project_opened(asker, changes, files);
             }
-            JobDone::Kept { agent, files } => self.on_kept(agent, files),
+            JobDone::Kept { agent, files } => kept::on_found(&mut self.shared, agent, files),
             JobDone::Chosen { inquirer, agent, kind, carried } => {
                 self.on_chosen(inquirer, agent, kind, carried);
             }
@@ -84,7 +104,7 @@ impl Session {
             Effect::Settled(done) => drop(done.send(())),
             Effect::ShowSettings => self.tell_settings(),
             Effect::Decide { lane, ask, decision } => {
-                self.lanes[lane].answer(ask, decision);
+                self.runs.answer_agent(lane, ask, decision);
             }
             Effect::Call(call) => {
                 if let Some(webhook) = &self.shared.env.webhook {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// Calls by their ids. The breaker bounds how many there are.
 #[derive(Debug, Default)]
-pub(in crate::session) struct Calls(HashMap<String, Known>);
+pub(super) struct Calls(HashMap<String, Known>);
 
 #[derive(Debug, Default)]
 struct Known {
@@ -30,7 +30,7 @@ enum Stage {
 
 /// Why a call counts as not approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::session) enum Ungated {
+pub(super) enum Ungated {
     Unasked,
     /// The call was refused and went on all the same.
     Refused,
@@ -63,7 +63,7 @@ impl Ungated {
 }
 
 /// Whether calls of this kind change nothing, so that they need no approval.
-pub(in crate::session) fn is_harmless(kind: &str) -> bool {
+pub(super) fn is_harmless(kind: &str) -> bool {
     [ToolKind::Think, ToolKind::SwitchMode].into_iter().any(|harmless| gate::kind(harmless) == kind)
 }
 
@@ -96,7 +96,7 @@ impl Calls {
 
     /// Why the call counts as not approved, if it does. Decided when the call ends, because many agents report a call
     /// before they ask about it.
-    pub(in crate::session) fn ungated(&self, tool: &Tool) -> Option<Ungated> {
+    pub(super) fn ungated(&self, tool: &Tool) -> Option<Ungated> {
         let known = self.0.get(&tool.id);
         if let Some(Stage::Over(ungated)) = known.map(|known| &known.stage) {
             return *ungated;

@@ -1,21 +1,22 @@
 //! The gate of one session. It judges what agents want to do, asks the user where the rules say so, answers each
 //! question once and writes the decision to the audit log. A timeout, a dead agent and an unknown id all mean no.
 
+use super::Approvals;
 use super::breakers::Watch;
 use crate::message::{
-    AgentSlot, AuditEntry, Caller, Callers, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy,
-    Event, Problem, RunId, RunOrigin, SecondYes, WarningLevel,
+    AgentSlot, AuditEntry, Caller, Channel, ConfirmId, Confirmation, Confirmed, DecidedBy, Event,
+    Notice, Problem, RunId, SecondYes, WarningLevel,
 };
 use crate::policy::{
     Call, Decision as Judged, Level, Limits, Remembered, Rules, Scope, Seal, Verdict, as_path,
 };
 use crate::provider::agent::{AskId, Decision, Tool, ToolKind};
 use crate::provider::row::WebhookCall;
-use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
-use crate::session::run::lane::Lane;
-use crate::session::run::lanes::{LaneId, PerLane};
-use crate::session::tools::{CallId, Tools};
+use crate::session::run::Runs;
+use crate::session::run::lanes::LaneId;
+use crate::session::shared::Shared;
+use crate::session::tools::CallId;
 use crate::session::voice::errand::LiveRequest;
 use crate::store::Change;
 use std::path::PathBuf;
@@ -28,17 +29,6 @@ const MOST_OPEN: usize = 64;
 /// Longest tool input in a question and in the audit log, in bytes.
 const LONGEST_INPUT: usize = 16 * 1024;
 
-#[derive(Debug)]
-pub(in crate::session) struct Gate {
-    rules: Arc<Rules>,
-    open: Vec<Open>,
-    /// Of the last question on each lane.
-    last_number: PerLane<u32>,
-    /// What the user does not want to be asked about again.
-    remembered: Callers<Memory>,
-    breakers: Callers<Watch>,
-}
-
 /// What the gate decides about a call.
 #[derive(Debug)]
 pub(in crate::session) struct Judgement {
@@ -50,7 +40,7 @@ pub(in crate::session) struct Judgement {
 
 /// Calls that the user always allows. Those of an agent hold for this agent in this workplace.
 #[derive(Debug, Default)]
-struct Memory {
+pub(super) struct Memory {
     whose: Option<(String, PathBuf)>,
     always: Remembered,
 }
@@ -75,22 +65,35 @@ pub(in crate::session) struct Asked {
     pub(super) seal: Seal,
 }
 
+/// A call that the user has to decide about.
+#[derive(Debug)]
+pub(in crate::session) struct Question {
+    pub(in crate::session) caller: Caller,
+    /// The lane whose channel asks.
+    pub(in crate::session) lane: LaneId,
+    pub(in crate::session) answer_to: AnswerTo,
+    pub(in crate::session) call: Call,
+    pub(in crate::session) diff: Option<String>,
+    pub(in crate::session) level: Level,
+    pub(in crate::session) reason: String,
+}
+
 /// A question that waits for the user.
 #[derive(Debug)]
 pub(in crate::session) struct Open {
-    id: ConfirmId,
-    caller: Caller,
+    pub(super) id: ConfirmId,
+    pub(super) caller: Caller,
     /// The lane whose channel asks.
-    lane: LaneId,
-    number: u32,
-    answer_to: AnswerTo,
-    call: Call,
-    deadline: Instant,
+    pub(super) lane: LaneId,
+    pub(super) number: u32,
+    pub(super) answer_to: AnswerTo,
+    pub(super) call: Call,
+    pub(super) deadline: Instant,
     level: Level,
     /// The user said yes in words once. A dangerous call needs a second yes.
     allowed_once: bool,
     /// The question is also shown in the chat, because the run was not started in the agent's own pane.
-    pub(in crate::session) in_chat: bool,
+    pub(super) in_chat: bool,
 }
 
 /// Whether a yes in words has to be repeated.
@@ -100,24 +103,7 @@ pub(in crate::session) enum Again {
     NotNeeded,
 }
 
-impl Gate {
-    /// Question numbers go on after the `last` ones before a restart, so that a late answer cannot meet a new question.
-    pub(in crate::session) fn new(rules: Arc<Rules>, last: &[(Channel, u32)]) -> Self {
-        let mut last_number = PerLane::default();
-        for (channel, number) in last {
-            if let Some(lane) = LaneId::of(*channel) {
-                last_number[lane] = *number;
-            }
-        }
-        Self {
-            rules,
-            open: Vec::new(),
-            last_number,
-            remembered: Default::default(),
-            breakers: Default::default(),
-        }
-    }
-
+impl Approvals {
     /// The deadline of the question that times out first.
     pub(in crate::session) fn deadline(&self) -> Option<Instant> {
         self.open.iter().map(|open| open.deadline).min()
@@ -163,8 +149,8 @@ impl Gate {
 
     /// Forgets what the user always allows if the slot has another agent or workplace now. A live model may have been
     /// allowed to give work to the former agent, so that is forgotten, too.
-    pub(in crate::session) fn recall(&mut self, slot: AgentSlot, lane: &Lane) {
-        let whose = lane.whose();
+    pub(in crate::session) fn recall(&mut self, slot: AgentSlot, runs: &Runs) {
+        let whose = runs.agent_and_directory(slot);
         let memory = &mut self.remembered[slot];
         if memory.whose != whose {
             *memory = Memory { whose, always: Remembered::default() };
@@ -189,7 +175,7 @@ impl Gate {
         self.judged(self.rules.judge(call, scope, &self.remembered[caller].always))
     }
 
-    /// What [`Gate::judge`] judges by, for a call that is judged on another thread.
+    /// What [`Approvals::judge`] judges by, for a call that is judged on another thread.
     pub(in crate::session) fn law(&self, caller: Caller) -> (Arc<Rules>, Remembered) {
         (Arc::clone(&self.rules), self.remembered[caller].always.clone())
     }
@@ -218,32 +204,27 @@ impl Gate {
         self.rules.breakers
     }
 
-    pub(in crate::session) fn watch(&mut self, caller: impl Into<Caller>) -> &mut Watch {
+    pub(super) fn watch(&mut self, caller: impl Into<Caller>) -> &mut Watch {
         &mut self.breakers[caller]
     }
 
-    fn take(&mut self, wanted: impl Fn(&Open) -> bool) -> Option<Open> {
+    pub(super) fn take(&mut self, wanted: impl Fn(&Open) -> bool) -> Option<Open> {
         let at = self.open.iter().position(wanted)?;
         Some(self.open.remove(at))
     }
-}
 
-impl Session {
-    #[expect(clippy::too_many_arguments, reason = "one question")]
+    /// Asks the user. The question is shown on the lane's channel and on `input`.
     pub(in crate::session) fn ask_user(
         &mut self,
+        shared: &mut Shared,
+        runs: &Runs,
         step: &mut Step,
-        caller: Caller,
-        lane: LaneId,
-        answer_to: AnswerTo,
-        call: Call,
-        diff: Option<String>,
-        level: Level,
-        reason: String,
+        question: Question,
     ) {
-        let patience = self.shared.env.config.limits.confirm;
+        let Question { caller, lane, answer_to, call, diff, level, reason } = question;
+        let patience = shared.env.config.limits.confirm;
         let id = ConfirmId::random();
-        let last = &mut self.gate.last_number[lane];
+        let last = &mut self.last_number[lane];
         *last += 1;
         let number = *last;
         let confirmation = Confirmation {
@@ -254,19 +235,20 @@ impl Session {
             call: call.id.clone(),
             tool: call.tool.clone(),
             name: call.name.clone(),
-            input: self.shown(&call.input, LONGEST_INPUT, call.unseen),
+            input: shown(shared, &call.input, LONGEST_INPUT, call.unseen),
             diff,
             level: warning(level),
             reason,
             seconds: patience.as_secs(),
         };
-        if self.shared.env.webhook.is_some() {
-            let call = self.webhook_call(&confirmation, patience);
+        if shared.env.webhook.is_some() {
+            let call = webhook_call(shared, &confirmation, patience);
             step.effects.push(Effect::Call(Box::new(call)));
         }
-        let in_chat = self.is_from_chat(lane, &answer_to);
+        // The chat gets the questions of runs that were requested from outside of the agent's own pane, too.
+        let in_chat = runs.is_request(lane) && matches!(answer_to, AnswerTo::Worker(_));
         let deadline = Instant::now() + patience;
-        self.gate.open.push(Open {
+        self.open.push(Open {
             id,
             caller,
             lane,
@@ -279,55 +261,23 @@ impl Session {
             in_chat,
         });
         for channel in shown_on(lane.channel(), in_chat) {
-            self.shared.append(step, channel, Event::ConfirmAsked(confirmation.clone()));
+            shared.append(step, channel, Event::ConfirmAsked(confirmation.clone()));
         }
     }
 
-    /// Whether the run was requested from outside of the agent's own pane. The chat gets its questions, too.
-    fn is_from_chat(&self, lane: LaneId, answer_to: &AnswerTo) -> bool {
-        let current = self.lanes[lane].current.as_ref();
-        let is_request = current.is_some_and(|current| current.run.origin == RunOrigin::Request);
-        is_request && matches!(answer_to, AnswerTo::Worker(_))
-    }
-
-    /// The beginning of a text, and how many bytes are missing. `unseen` bytes were cut off before.
-    pub(super) fn shown(&self, text: &str, most: usize, unseen: usize) -> String {
-        let shown = shortened(text, most);
-        let missing = text.len() - shown.len() + unseen;
-        if missing == 0 {
-            return shown.to_owned();
-        }
-        let missing = missing.to_string();
-        let mark =
-            self.shared.env.language.get().say("confirm", "shortened", &[("bytes", &missing)]);
-        format!("{shown}\n{mark}")
-    }
-
-    fn webhook_call(&self, asked: &Confirmation, patience: Duration) -> WebhookCall {
-        WebhookCall {
-            session: self.shared.id.as_str().to_owned(),
-            channel: webhook_channel(asked.channel),
-            tool: asked.tool.clone(),
-            level: asked.level.name(),
-            id: asked.id.as_str().to_owned(),
-            expires: SystemTime::now() + patience,
-        }
-    }
-
-    /// The user's answer to a question. `Err` if the question is not open, or if a dangerous call needs a second yes.
-    pub(in crate::session) fn on_confirm(
+    /// Takes the question that the user answers by its id. `Err` if it is not open, or if a dangerous call needs a
+    /// second yes.
+    pub(super) fn take_answered(
         &mut self,
-        step: &mut Step,
         id: &ConfirmId,
         confirmed: Confirmed,
-        always: bool,
-        named: Option<&str>,
+        call: Option<&str>,
         second: SecondYes,
-    ) -> Result<(), Problem> {
+    ) -> Result<Open, Problem> {
         let is_meant =
-            |open: &&mut Open| open.id == *id && named.is_none_or(|call| call == open.call.id);
-        let asked = self.gate.open.iter_mut().find(is_meant).ok_or(Problem::NothingToConfirm)?;
-        let is_dangerous = asked.level == Level::Critical && confirmed == Confirmed::Approved;
+            |open: &&mut Open| open.id == *id && call.is_none_or(|call| call == open.call.id);
+        let asked = self.open.iter_mut().find(is_meant).ok_or(Problem::NothingToConfirm)?;
+        let is_dangerous = asked.is_dangerous() && confirmed == Confirmed::Approved;
         let is_second = match second {
             SecondYes::Missing => false,
             SecondYes::Given => true,
@@ -338,90 +288,12 @@ impl Session {
         if is_dangerous && !is_second {
             return Err(Problem::ConfirmTwice);
         }
-        let open = self.gate.take(|open| open.id == *id).ok_or(Problem::NothingToConfirm)?;
-        if always && is_dangerous {
-            self.tell_not_remembered(step, &open);
-        } else if always && confirmed == Confirmed::Approved {
-            self.gate.remembered[open.caller].always.always(&open.call);
-        }
-        self.settle(step, open, confirmed, DecidedBy::User, "");
-        Ok(())
+        self.take(|open| open.id == *id).ok_or(Problem::NothingToConfirm)
     }
 
-    /// Tells the user that "always" is not kept for a dangerous call: it is asked about every time.
-    fn tell_not_remembered(&mut self, step: &mut Step, open: &Open) {
-        let locale = self.shared.env.language.get();
-        let reason = locale.say("confirm", "not_remembered", &[]);
-        let values = [("tool", open.call.tool.as_str()), ("reason", &reason)];
-        let line = locale.say("tool_line", "denied", &values);
-        self.tell_line(step, open.lane, line);
-    }
-
-    pub(in crate::session) fn on_confirm_deadline(&mut self) {
-        let now = Instant::now();
-        let mut step = Step::default();
-        while let Some(open) = self.gate.take(|open| open.deadline <= now) {
-            self.settle(
-                &mut step,
-                open,
-                Confirmed::Refused,
-                DecidedBy::Time,
-                "nobody answered in time",
-            );
-        }
-        self.shared.record_changes(step);
-    }
-
-    /// A run is over or to be: whatever its agent still waited for is void.
-    pub(in crate::session) fn void_confirmations(&mut self, step: &mut Step, lane_id: LaneId) {
-        let is_its = |open: &Open, tools: &Tools| {
-            open.lane == lane_id
-                && match &open.answer_to {
-                    AnswerTo::Worker(_) => true,
-                    AnswerTo::Call(id) => tools.is_of_chat(*id),
-                    AnswerTo::Live(_) => false,
-                }
-        };
-        while let Some(open) = self.gate.take(|open| is_its(open, &self.tools)) {
-            self.settle(step, open, Confirmed::Refused, DecidedBy::End, "the run has ended");
-        }
-    }
-
-    /// The gateway stops: open questions are refused and open tool calls are closed.
-    pub(in crate::session) fn settle_all(&mut self) {
-        let mut step = Step::default();
-        while let Some(open) = self.gate.take(|_| true) {
-            let why = "the gateway has ended";
-            self.settle(&mut step, open, Confirmed::Refused, DecidedBy::End, why);
-        }
-        for lane_id in LaneId::ALL {
-            self.close_tools(&mut step, lane_id);
-        }
-        self.shared.record_changes(step);
-    }
-
-    pub(in crate::session) fn settle(
-        &mut self,
-        step: &mut Step,
-        open: Open,
-        confirmed: Confirmed,
-        by: DecidedBy,
-        why: &str,
-    ) {
-        let Open { id, caller, lane, number, answer_to, call, in_chat, .. } = open;
-        match answer_to {
-            AnswerTo::Worker(asked) => self.answer_worker(step, lane, asked, confirmed, by),
-            AnswerTo::Call(id) => self.answer_open_call(step, id, confirmed, why),
-            AnswerTo::Live(request) => self.answer_live_request(step, request, confirmed, why),
-        }
-        let run = self.lanes[lane].current.as_ref().map_or(RunId(0), |current| current.run.id);
-        self.audit(step, caller, run, &call, confirmed, by, why);
-        let channel = lane.channel();
-        for shown in shown_on(channel, in_chat) {
-            let id = id.clone();
-            let settled = Event::ConfirmSettled { id, channel, number, confirmed, by };
-            self.shared.append(step, shown, settled);
-        }
+    /// The user does not want to be asked about calls like this one again.
+    pub(super) fn remember(&mut self, open: &Open) {
+        self.remembered[open.caller].always.always(&open.call);
     }
 
     /// Records the decision before the worker learns it, so that every later report is checked against it.
@@ -434,33 +306,78 @@ impl Session {
         by: DecidedBy,
     ) {
         let Asked { id, tool, seal } = asked;
-        self.gate.watch(lane.caller()).calls.decide(&tool, confirmed, by, seal);
+        self.watch(lane.caller()).calls.decide(&tool, confirmed, by, seal);
         let decision = decision(confirmed, by);
         step.effects.push(Effect::Decide { lane, ask: id, decision });
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one row of the audit")]
-    pub(in crate::session) fn audit(
-        &mut self,
+    /// A text that was not understood as an answer became a request. The user may have meant an answer, so open
+    /// questions are mentioned.
+    pub(in crate::session) fn remind(
+        &self,
+        shared: &mut Shared,
         step: &mut Step,
-        caller: Caller,
-        run: RunId,
-        call: &Call,
-        confirmed: Confirmed,
-        by: DecidedBy,
-        reason: &str,
+        pane: Channel,
+        agent: AgentSlot,
     ) {
-        step.changes.push(Change::Audit(AuditEntry {
-            caller,
-            run,
-            call: call.id.clone(),
-            tool: call.tool.clone(),
-            input: self.shown(&call.input, LONGEST_INPUT, call.unseen),
-            confirmed,
-            by,
-            reason: reason.to_owned(),
-        }));
+        let open = self.open_numbers(agent);
+        if !open.is_empty() {
+            shared.append(step, pane, Event::Notice(Notice::StillOpen { agent, open }));
+        }
     }
+}
+
+impl Open {
+    pub(super) fn is_dangerous(&self) -> bool {
+        self.level == Level::Critical
+    }
+}
+
+/// The beginning of a text, and how many bytes are missing. `unseen` bytes were cut off before.
+pub(super) fn shown(shared: &Shared, text: &str, most: usize, unseen: usize) -> String {
+    let shown = shortened(text, most);
+    let missing = text.len() - shown.len() + unseen;
+    if missing == 0 {
+        return shown.to_owned();
+    }
+    let missing = missing.to_string();
+    let mark = shared.env.language.get().say("confirm", "shortened", &[("bytes", &missing)]);
+    format!("{shown}\n{mark}")
+}
+
+fn webhook_call(shared: &Shared, asked: &Confirmation, patience: Duration) -> WebhookCall {
+    WebhookCall {
+        session: shared.id.as_str().to_owned(),
+        channel: webhook_channel(asked.channel),
+        tool: asked.tool.clone(),
+        level: asked.level.name(),
+        id: asked.id.as_str().to_owned(),
+        expires: SystemTime::now() + patience,
+    }
+}
+
+/// Adds a decision to the audit log.
+#[expect(clippy::too_many_arguments, reason = "one row of the audit")]
+pub(in crate::session) fn audit(
+    shared: &Shared,
+    step: &mut Step,
+    caller: Caller,
+    run: RunId,
+    call: &Call,
+    confirmed: Confirmed,
+    by: DecidedBy,
+    reason: &str,
+) {
+    step.changes.push(Change::Audit(AuditEntry {
+        caller,
+        run,
+        call: call.id.clone(),
+        tool: call.tool.clone(),
+        input: shown(shared, &call.input, LONGEST_INPUT, call.unseen),
+        confirmed,
+        by,
+        reason: reason.to_owned(),
+    }));
 }
 
 /// Channels that show a question of `channel` and its answer.

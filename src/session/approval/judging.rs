@@ -1,14 +1,16 @@
 //! How a tool call of a lane's worker gets its verdict. The rules need some milliseconds for a long call, so long calls are
 //! judged on a blocking thread while the session goes on.
 
-use super::gate::{AnswerTo, Asked, Judgement, call};
-use crate::message::{AgentState, Confirmed, DecidedBy, RunId};
+use super::Approvals;
+use super::gate::{AnswerTo, Asked, Judgement, Question, audit, call, shown};
+use crate::message::{AgentSlot, Confirmed, DecidedBy, RunId};
 use crate::policy::{Call, Decision as Judged, Level, Scope, Seal, Verdict};
 use crate::provider::agent::{Ask, AskId, Decision, FileDiff};
-use crate::session::actor::Session;
 use crate::session::job::JobDone;
 use crate::session::journal::{Effect, Step};
+use crate::session::run::Runs;
 use crate::session::run::lanes::LaneId;
+use crate::session::shared::Shared;
 use similar::TextDiff;
 use std::path::Path;
 use std::time::Duration;
@@ -45,17 +47,24 @@ impl Case {
     }
 }
 
-impl Session {
+impl Approvals {
     /// The worker asks whether it may make a call, and waits for the answer.
-    pub(in crate::session) fn on_ask(&mut self, step: &mut Step, lane: LaneId, ask: Ask) {
-        let Some(run) = self.asking_run(lane) else { return cancelled(step, lane, ask.id) };
+    pub(in crate::session) fn on_ask(
+        &mut self,
+        shared: &mut Shared,
+        runs: &mut Runs,
+        step: &mut Step,
+        lane: LaneId,
+        ask: Ask,
+    ) {
+        // What was on its way when the run was stopped is not asked any more.
+        let Some(run) = runs.unstopped(lane) else { return cancelled(step, lane, ask.id) };
         if let LaneId::Agent(slot) = lane {
-            self.gate.recall(slot, &self.lanes[lane]);
+            self.recall(slot, runs);
         }
-        let directory =
-            self.lanes[lane].directory().unwrap_or(self.shared.env.files.project()).to_owned();
-        let uploads = self.shared.env.files.uploads(&self.shared.principal);
-        let (rules, remembered) = self.gate.law(lane.caller());
+        let directory = runs.directory(lane).unwrap_or(shared.env.files.project()).to_owned();
+        let uploads = shared.env.files.uploads(&shared.principal);
+        let (rules, remembered) = self.law(lane.caller());
         let is_short = size(&ask) <= SHORT;
         let broken = Case::broken(lane, run, &ask);
         let judge = move || {
@@ -69,53 +78,52 @@ impl Session {
             Case { lane, run, asked, call, diff, verdict }
         };
         if is_short {
-            self.decide(step, judge());
+            self.decide(shared, runs, step, judge());
         } else {
-            self.shared.jobs.spawn(async move {
+            shared.jobs.spawn(async move {
                 JobDone::Judged(Box::new(spawn_blocking(judge).await.unwrap_or(broken)))
             });
         }
     }
 
-    pub(in crate::session) fn on_judged(&mut self, case: Case) {
+    /// Returns the agent that waits for the user now. It reported so before the question was open; that report was
+    /// ignored, so it has to be repeated.
+    pub(in crate::session) fn on_judged(
+        &mut self,
+        shared: &mut Shared,
+        runs: &mut Runs,
+        case: Case,
+    ) -> Option<AgentSlot> {
         let mut step = Step::default();
         let (lane, ask) = (case.lane, case.asked.id);
-        if self.asking_run(lane) == Some(case.run) {
-            self.decide(&mut step, case);
+        if runs.unstopped(lane) == Some(case.run) {
+            self.decide(shared, runs, &mut step, case);
         } else {
             cancelled(&mut step, lane, ask);
         }
-        self.shared.journal.record(step);
-        // The agent reported that it waits before the question was open; that report was ignored, so it is repeated
-        // here.
-        if let LaneId::Agent(slot) = lane
-            && self.gate.is_asked(lane, ask)
-        {
-            self.on_state(slot, AgentState::WaitingForConfirmation);
+        shared.journal.record(step);
+        match lane {
+            LaneId::Agent(slot) if self.is_asked(lane, ask) => Some(slot),
+            LaneId::Agent(_) | LaneId::Chat => None,
         }
     }
 
-    /// What was on its way when the run was stopped is not asked any more.
-    fn asking_run(&self, lane_id: LaneId) -> Option<RunId> {
-        let current = self.lanes[lane_id].current.as_ref().filter(|current| !current.is_stopping());
-        current.map(|current| current.run.id)
-    }
-
-    fn decide(&mut self, step: &mut Step, case: Case) {
+    fn decide(&mut self, shared: &mut Shared, runs: &mut Runs, step: &mut Step, case: Case) {
         let Case { lane, run, asked, call, diff, verdict } = case;
         let caller = lane.caller();
-        let Judgement { confirmed, level, reason } = self.gate.judged(verdict);
+        let Judgement { confirmed, level, reason } = self.judged(verdict);
         let Some(confirmed) = confirmed else {
-            let diff = diff.map(|text| self.shown(&text, LONGEST_DIFF, 0));
+            let diff = diff.map(|text| shown(shared, &text, LONGEST_DIFF, 0));
             let answer_to = AnswerTo::Worker(asked);
-            return self.ask_user(step, caller, lane, answer_to, call, diff, level, reason);
+            let question = Question { caller, lane, answer_to, call, diff, level, reason };
+            return self.ask_user(shared, runs, step, question);
         };
         self.answer_worker(step, lane, asked, confirmed, DecidedBy::Rule);
-        self.audit(step, caller, run, &call, confirmed, DecidedBy::Rule, &reason);
+        audit(shared, step, caller, run, &call, confirmed, DecidedBy::Rule, &reason);
         if confirmed == Confirmed::Refused {
-            let locale = self.shared.env.language.get();
+            let locale = shared.env.language.get();
             let values = [("tool", call.tool.as_str()), ("reason", &locale.word(&reason))];
-            self.tell_line(step, lane, locale.say("tool_line", "denied", &values));
+            runs.tell_line(shared, step, lane, locale.say("tool_line", "denied", &values));
         }
     }
 }

@@ -3,12 +3,10 @@
 use super::plain_answer::PlainAnswer;
 use super::plain_choice::PlainChoice;
 use crate::message::{
-    AgentSlot, CancelScope, Channel, Command, Confirmed, DecidedBy, Event, Inbound, Notice,
-    Problem, Recorded, Route, Typed,
+    CancelScope, Channel, Command, Event, Inbound, Problem, Recorded, Route, Typed,
 };
 use crate::session::Submitted;
 use crate::session::actor::Session;
-use crate::session::approval::gate::Again;
 use crate::session::job::{self, Asker, Wanted, Way};
 use crate::session::journal::Step;
 use crate::session::run::lanes::LaneId;
@@ -40,7 +38,7 @@ impl Session {
                     | Command::ChangeSettings(_)
             );
             let needs_disk =
-                needs_disk || PlainChoice::is_in(&submitted.inbound.command, &self.results);
+                needs_disk || PlainChoice::is_in(&submitted.inbound.command, &self.workplaces);
             if submitted.inbound.request.is_none() && !needs_disk && !self.shared.journal.is_full()
             {
                 self.carry_out(submitted);
@@ -87,7 +85,7 @@ impl Session {
 
     fn cancel_early(&mut self, submitted: Submitted) {
         let Command::CancelRun { channel, scope } = submitted.inbound.command else { return };
-        let idle = LaneId::of(channel).is_none_or(|lane_id| self.lanes[lane_id].is_idle());
+        let idle = LaneId::of(channel).is_none_or(|lane_id| self.runs.is_idle(lane_id));
         if idle
             && self.commands.expects_work_on(channel, submitted.order)
             && self.commands.has_room()
@@ -228,66 +226,31 @@ impl Session {
     }
 
     fn send_text(&mut self, asker: Asker, route: Route, text: Typed) {
-        if let Some(chosen) = PlainChoice::read(route, &text, &self.results) {
+        if let Some(chosen) = PlainChoice::read(route, &text, &self.workplaces) {
             return self.choose_in_pane(asker, text, chosen);
         }
         match route {
-            Route::Chat => self.run_from_pane(asker, Channel::Chat, text.into_text()),
-            Route::Agent(slot) => match PlainAnswer::to_agent(slot, &text, &self.gate) {
+            Route::Chat => match PlainAnswer::to_lane(LaneId::Chat, &text, &self.approvals) {
                 Some(answer) => {
-                    self.confirm_in_pane(asker, Channel::Agent(slot), slot, text, answer);
+                    self.confirm_in_pane(asker, Channel::Chat, LaneId::Chat, text, answer);
+                }
+                None => self.run_from_pane(asker, Channel::Chat, text.into_text()),
+            },
+            Route::Agent(slot) => match PlainAnswer::to_lane(slot, &text, &self.approvals) {
+                Some(answer) => {
+                    self.confirm_in_pane(asker, Channel::Agent(slot), slot.into(), text, answer);
                 }
                 None => self.run_from_pane(asker, Channel::Agent(slot), text.into_text()),
             },
             Route::AgentsFromChat(agents) => {
-                match PlainAnswer::to_one_of(agents, &text, &self.gate) {
+                match PlainAnswer::to_one_of(agents, &text, &self.approvals) {
                     Some((slot, answer)) => {
-                        self.confirm_in_pane(asker, Channel::Chat, slot, text, answer);
+                        self.confirm_in_pane(asker, Channel::Chat, slot.into(), text, answer);
                     }
                     None => self.run_from_chat(asker, agents, text.into_text()),
                 }
             }
             Route::Live { echo } => self.send_live_text(asker, echo, text.into_text()),
-        }
-    }
-
-    /// Shows the answer in the pane where it was typed. It is not a request.
-    pub(super) fn confirm_in_pane(
-        &mut self,
-        asker: Asker,
-        pane: Channel,
-        slot: AgentSlot,
-        text: Typed,
-        answer: PlainAnswer,
-    ) {
-        let mut step = Step::default();
-        let shown = Event::UserText { text: text.into_text(), attachments: Vec::new() };
-        self.shared.append(&mut step, pane, shown);
-        self.confirm_by_text(&mut step, pane, slot, answer);
-        self.shared.record_for(asker, step);
-    }
-
-    /// An answer that matches no open question decides nothing; the user is told which questions are open.
-    fn confirm_by_text(
-        &mut self,
-        step: &mut Step,
-        pane: Channel,
-        slot: AgentSlot,
-        answer: PlainAnswer,
-    ) {
-        let open = self.gate.open_numbers(slot);
-        let Some(number) = answer.meant(&open) else {
-            return self.shared.append(step, pane, Event::Notice(Notice::WhichQuestion { open }));
-        };
-        if answer.confirmed == Confirmed::Approved
-            && self.gate.once_more(slot, number, answer.number.is_some()) == Again::Needed
-        {
-            let told = Event::Notice(Notice::ConfirmAgain { number });
-            return self.shared.append(step, pane, told);
-        }
-        if let Some(mut question) = self.gate.take_number(slot, number) {
-            question.in_chat |= pane == Channel::Chat;
-            self.settle(step, question, answer.confirmed, DecidedBy::User, "");
         }
     }
 
@@ -299,14 +262,5 @@ impl Session {
         self.shared.append(&mut step, pane, shown);
         self.shared.journal.record(step);
         self.choose(Inquirer::Typed { asker, pane }, agent, choice);
-    }
-
-    /// A text that was not understood as an answer became a request. The user may have meant an answer, so open
-    /// questions are mentioned.
-    pub(in crate::session) fn remind(&mut self, step: &mut Step, pane: Channel, agent: AgentSlot) {
-        let open = self.gate.open_numbers(agent);
-        if !open.is_empty() {
-            self.shared.append(step, pane, Event::Notice(Notice::StillOpen { agent, open }));
-        }
     }
 }

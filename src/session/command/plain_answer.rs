@@ -4,26 +4,31 @@
 
 use super::plain_words::PlainWord;
 use crate::message::{AgentSet, AgentSlot, Confirmed, Typed};
-use crate::session::approval::gate::Gate;
+use crate::session::approval::Approvals;
+use crate::session::run::lanes::LaneId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PlainAnswer {
-    pub(super) confirmed: Confirmed,
+pub(in crate::session) struct PlainAnswer {
+    pub(in crate::session) confirmed: Confirmed,
     /// The number of the question, if the answer gave one.
-    pub(super) number: Option<u32>,
+    pub(in crate::session) number: Option<u32>,
 }
 
 impl PlainAnswer {
-    /// Reads a text for an agent as an answer to its open question. Such a text is not a request.
-    pub(super) fn to_agent(slot: AgentSlot, text: &Typed, approvals: &Gate) -> Option<Self> {
-        if approvals.asks_user(slot) { Self::read(text) } else { None }
+    /// Reads a text for an agent or the chat as an answer to its open question. Such a text is not a request.
+    pub(super) fn to_lane(
+        lane: impl Into<LaneId>,
+        text: &Typed,
+        approvals: &Approvals,
+    ) -> Option<Self> {
+        if approvals.asks_user(lane) { Self::read(text) } else { None }
     }
 
     /// Reads a text typed in the chat as an answer, if exactly one of the agents it is for waits for one.
     pub(super) fn to_one_of(
         agents: AgentSet,
         text: &Typed,
-        approvals: &Gate,
+        approvals: &Approvals,
     ) -> Option<(AgentSlot, Self)> {
         let mut waiting = agents.iter().filter(|slot| approvals.asks_user(*slot));
         let (slot, None) = (waiting.next()?, waiting.next()) else { return None };
@@ -42,7 +47,7 @@ impl PlainAnswer {
     }
 
     /// The number of the open question that is meant.
-    pub(super) fn meant(self, open: &[u32]) -> Option<u32> {
+    pub(in crate::session) fn meant(self, open: &[u32]) -> Option<u32> {
         match (self.number, open) {
             (Some(number), _) => open.contains(&number).then_some(number),
             (None, [only]) => Some(*only),

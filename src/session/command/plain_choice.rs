@@ -4,7 +4,7 @@
 
 use super::plain_words::PlainWord;
 use crate::message::{AgentSlot, Channel, Choice, Command, Route, Typed};
-use crate::session::workplace::results::Results;
+use crate::session::workplace::Workplaces;
 
 /// What a user wants to be done with an agent's work.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct PlainChoice {
 
 impl PlainChoice {
     /// `None`: an ordinary text.
-    pub(super) fn read(route: Route, text: &Typed, results: &Results) -> Option<Self> {
+    pub(super) fn read(route: Route, text: &Typed, workplaces: &Workplaces) -> Option<Self> {
         let word = PlainWord::read(text.as_str())?;
         let choice = match (word.is_accept(), word.is_discard()) {
             (true, false) => Choice::Accept { branch: None, version: None },
@@ -29,12 +29,12 @@ impl PlainChoice {
             None => None,
         };
         let (agent, pane) = meant(route, named)?;
-        results.is_open(agent).then_some(Self { agent, choice, pane })
+        workplaces.has_open_work(agent).then_some(Self { agent, choice, pane })
     }
 
     /// Whether a command is a choice in plain words.
-    pub(super) fn is_in(command: &Command, results: &Results) -> bool {
-        matches!(command, Command::SendText { route, text } if Self::read(*route, text, results).is_some())
+    pub(super) fn is_in(command: &Command, workplaces: &Workplaces) -> bool {
+        matches!(command, Command::SendText { route, text } if Self::read(*route, text, workplaces).is_some())
     }
 }
 

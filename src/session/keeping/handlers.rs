@@ -7,17 +7,15 @@ use crate::assistant;
 use crate::files::Files;
 use crate::locale::Locale;
 use crate::message::{
-    AgentSlot, Channel, ModelOffer, RefusedSetting, RunOutcome, SessionSettings, Setting,
-    SettingChange, SettingProblem, SettingsNote, Signal, View,
+    AgentSlot, ModelOffer, RefusedSetting, RunOutcome, SessionSettings, Setting, SettingChange,
+    SettingProblem, SettingsNote, Signal, View,
 };
-use crate::process::Place;
 use crate::session::actor::Session;
 use crate::session::job::{self, Asker, JobDone};
 use crate::session::journal::{Effect, Step};
 use crate::session::models;
-use crate::session::run::lane::Lane;
-use crate::session::run::lanes::LaneId;
-use crate::session::workplace::results::project_name;
+use crate::session::shared::Shared;
+use crate::session::workplace::kept;
 use crate::store::Change;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,11 +59,11 @@ impl Session {
         let mut settings = SessionSettings::clone(&self.shared.settings);
         changes.into_iter().for_each(|change| settings.apply(change));
         let before = std::mem::replace(&mut self.shared.settings, Arc::new(settings));
-        self.mention_kept_since(&before);
+        kept::mention_since(&mut self.shared, &self.runs, &before);
         // The next question goes to the model that is chosen now; one that is being answered is not touched.
         let chat = models::chat(&self.shared.env, &self.shared.settings);
         let assistant = assistant::for_chat(&self.shared.settings.chat_assistant);
-        self.lanes[LaneId::Chat].choose_chat(assistant, chat);
+        self.runs.choose_chat(assistant, chat);
         self.voice.choose(models::live(&self.shared.env, &self.shared.settings));
         for slot in AgentSlot::ALL {
             self.choose_agent(slot);
@@ -88,18 +86,9 @@ impl Session {
 
     /// Applies the chosen agent. A running agent finishes first; its successor is chosen when the lane is free.
     pub(in crate::session) fn choose_agent(&mut self, slot: AgentSlot) {
-        let lane = &mut self.lanes[slot];
-        if lane.current.is_none() {
-            let chosen = models::agent(
-                &self.shared.env,
-                &self.shared.settings,
-                &self.shared.id,
-                &self.shared.principal,
-                slot,
-            );
-            lane.give_to(chosen);
-        }
-        self.gate.recall(slot, lane);
+        let Shared { env, settings, id, principal, .. } = &self.shared;
+        self.runs.choose_agent(slot, || models::agent(env, settings, id, principal, slot));
+        self.approvals.recall(slot, &self.runs);
     }
 
     fn applied_settings(&self, written: oneshot::Receiver<()>) -> AppliedSettings {
@@ -108,18 +97,12 @@ impl Session {
 
     /// Changes the project. Refused while an agent works, because a run must end where it began.
     fn move_to(&mut self, files: Files) -> Result<(), SettingProblem> {
-        let is_agent = |channel| matches!(channel, Channel::Agent(_));
-        let is_busy = |lane: &Lane| is_agent(lane.channel) && !lane.is_idle();
-        if self.lanes.iter().any(is_busy) {
+        if !self.runs.all_agents_are_idle() {
             return Err(SettingProblem::Busy);
         }
-        for lane in self.lanes.iter_mut() {
-            lane.move_to(Place::open(files.project()));
-        }
-        self.results.move_to(project_name(&files));
-        self.workplace.send_replace(files.clone());
+        self.runs.move_to_project(files.project());
+        self.workplaces.move_to_project(&files);
         self.shared.env.files = files;
-        self.warming.forget_lacks();
         self.sockets.watch_other_project(&mut self.shared);
         Ok(())
     }
@@ -195,22 +178,21 @@ impl Session {
             || !self.shared.journal.is_empty()
             || !self.shared.jobs.is_empty()
             || !self.commands.is_empty()
-            || self.lanes.iter().any(|lane| !lane.is_idle());
+            || !self.runs.all_are_idle();
         if busy {
             self.lifetime.note_busy();
             return None;
         }
-        let held = || OWN_BYTES + self.commands.picture_bytes() + self.results.bytes();
+        let held = || OWN_BYTES + self.commands.picture_bytes() + self.workplaces.bytes();
         Some(self.lifetime.end(self.shared.env.config.limits.unload, held))
     }
 
     /// Sockets that want to attach meanwhile wait in the inbox, and get a new session when this one is dropped.
     pub(in crate::session) async fn erase(&mut self, reply: DeletionReply) {
         self.sockets.dismiss();
-        let working = self.lanes.iter().filter(|lane| lane.current.is_some()).count();
-        (0..working).for_each(|_| self.shared.env.metrics.run_ended(RunOutcome::Cancelled));
-        let ends = self.lanes.iter_mut().map(Lane::end_worker).collect::<Vec<_>>();
-        if timeout(WORKERS_PATIENCE, futures_util::future::join_all(ends)).await.is_err() {
+        (0..self.runs.running())
+            .for_each(|_| self.shared.env.metrics.run_ended(RunOutcome::Cancelled));
+        if timeout(WORKERS_PATIENCE, self.runs.end_workers()).await.is_err() {
             warn!(session = %self.shared.id, "agents of a deleted session did not end in time");
         }
         let mut stored = Vec::new();
@@ -241,7 +223,7 @@ impl Session {
     /// Ends or awaits all jobs, and collects the files that they have stored, which no event will ever mention.
     async fn last_files(&mut self, stored: &mut Vec<String>) {
         self.sockets.stop_all_watches();
-        self.lanes.iter_mut().for_each(Lane::stop_preparing);
+        self.runs.stop_preparing();
         self.tools.stop_all();
         while let Some(done) = self.shared.jobs.join_next().await {
             match done {

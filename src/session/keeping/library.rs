@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::files::{Backup, Content, ContentError, FileError, FileLimits, Files, Moment, Restored};
 use crate::message::{AgentSet, AgentSlot, Principal};
-use crate::session::workplace::site::SiteWish;
+use crate::session::workplace::site::WorkplaceRequest;
 use crate::session::{Env, Registry, SessionHandle};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -130,7 +130,7 @@ impl Registry {
     ) -> Result<PathBuf, HandoutError> {
         let settings = session.settings().await.map_err(|_| HandoutError::Busy)?;
         let env = Env { files: session.workplace(), ..self.env.clone() };
-        let wish = SiteWish::new(&env, session.id(), slot, &settings);
+        let wish = WorkplaceRequest::new(&env, session.id(), slot, &settings);
         let found = spawn_blocking(move || wish.root()).await;
         found.map_err(|_| ContentError::Unreadable.into())
     }

@@ -1,14 +1,16 @@
 //! What agents report while they work. Tool calls and plans are stored as events; states and usage are only signalled.
 
+use super::Runs;
 use super::lanes::LaneId;
 use crate::message::{
     AgentSlot, AgentState, Channel, ConnectionId, Event, Signal, StateNote, ToolNote, ToolState,
     Usage, View,
 };
 use crate::provider::agent::{Tool, ToolStatus};
-use crate::session::actor::Session;
 use crate::session::approval::gate;
 use crate::session::journal::Step;
+use crate::session::shared::Shared;
+use crate::session::sockets::Sockets;
 
 /// Bytes kept of each text of a tool call: name, input, output and error.
 const LONGEST_TEXT: usize = 16 * 1024;
@@ -16,11 +18,15 @@ const LONGEST_TEXT: usize = 16 * 1024;
 /// reported twice.
 const REMEMBERED: usize = 256;
 
-impl Session {
+impl Runs {
     /// A tool is told when it starts, when it ends and when it gets its name; what it says meanwhile is told at its end.
-    pub(super) fn tell_tool(&mut self, step: &mut Step, lane_id: LaneId, tool: &Tool) {
-        let Channel::Agent(slot) = self.lanes[lane_id].channel else { return };
-        let note = note(tool, self.gate.watch(slot).calls.ungated(tool).is_some());
+    pub(super) fn tell_tool(
+        &mut self,
+        shared: &mut Shared,
+        step: &mut Step,
+        lane_id: LaneId,
+        note: ToolNote,
+    ) {
         let Some(current) = &mut self.lanes[lane_id].current else { return };
         let news = (note.id.clone(), note.state, note.name.clone());
         match current.tools.iter_mut().find(|told| told.0 == news.0) {
@@ -33,45 +39,50 @@ impl Session {
                 current.tools.push_back(news);
             }
         }
-        self.tell(step, lane_id, Event::Tool(note));
+        self.tell(shared, step, lane_id, Event::Tool(note));
     }
 
     /// What the conversation holds and has cost is told as it is; the run is charged with its own share.
-    pub(super) fn on_usage(&mut self, lane_id: LaneId, agent: AgentSlot, usage: Usage, own: Usage) {
-        let Some(current) = &mut self.lanes[lane_id].current else { return };
+    pub(super) fn on_usage(
+        &mut self,
+        sockets: &mut Sockets,
+        agent: AgentSlot,
+        usage: Usage,
+        own: Usage,
+    ) {
+        let Some(current) = &mut self.lanes[agent].current else { return };
         let run = current.run.id;
         current.usage = Some(own);
-        self.sockets.tell_knowing(Channel::Agent(agent), &Signal::Usage { agent, run, usage });
+        sockets.tell_knowing(Channel::Agent(agent), &Signal::Usage { agent, run, usage });
     }
 
-    pub(in crate::session) fn on_state(&mut self, agent: AgentSlot, state: AgentState) {
-        // An agent also waits while the gate decides by the rules alone; that is over before anybody could see it.
-        if state == AgentState::WaitingForConfirmation && !self.gate.asks_user(agent) {
-            return;
-        }
-        let lane_id = LaneId::of(Channel::Agent(agent));
-        let current = lane_id.and_then(|lane_id| self.lanes[lane_id].current.as_mut());
-        let run = current.map(|current| {
+    /// The agent is in another state.
+    pub(super) fn on_state(&mut self, sockets: &mut Sockets, agent: AgentSlot, state: AgentState) {
+        let run = self.lanes[agent].current.as_mut().map(|current| {
             current.state = state;
             current.run.id
         });
         let note = StateNote { state, run };
-        self.sockets.tell_knowing(Channel::Agent(agent), &Signal::State { agent, note });
+        sockets.tell_knowing(Channel::Agent(agent), &Signal::State { agent, note });
     }
 
     /// Tells a new socket what each agent is doing right now.
-    pub(in crate::session) fn tell_present_state(&mut self, view: View, connection: ConnectionId) {
+    pub(in crate::session) fn tell_present_state(
+        &self,
+        sockets: &mut Sockets,
+        view: View,
+        connection: ConnectionId,
+    ) {
         for agent in AgentSlot::ALL {
-            let channel = Channel::Agent(agent);
-            let Some(lane_id) = LaneId::of(channel).filter(|_| view.contains(channel)) else {
+            if !view.contains(Channel::Agent(agent)) {
                 continue;
-            };
-            let current = self.lanes[lane_id].current.as_ref();
+            }
+            let current = self.lanes[agent].current.as_ref();
             let note = StateNote {
                 state: current.map_or(AgentState::WaitingForInput, |current| current.state),
                 run: current.map(|current| current.run.id),
             };
-            self.sockets.signal(connection, Signal::State { agent, note });
+            sockets.signal(connection, Signal::State { agent, note });
         }
     }
 }

@@ -1,46 +1,80 @@
 //! Output of a run: its events, and its answer, which is sent in parts while it grows and stored when it is complete.
 
+use super::Runs;
 use super::lanes::LaneId;
 use super::progress;
 use super::progress::Rest;
 use crate::message::{AnswerNote, Channel, Event};
-use crate::session::actor::Session;
 use crate::session::journal::{Effect, Step};
+use crate::session::shared::Shared;
 use crate::session::sockets::audience::Piece;
 
 /// In bytes. Longer answers are stored in several parts.
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
-impl Session {
-    pub(in crate::session) fn tell_line(&mut self, step: &mut Step, lane_id: LaneId, line: String) {
-        self.tell(step, lane_id, Event::RunLine(line));
+impl Runs {
+    pub(in crate::session) fn tell_line(
+        &mut self,
+        shared: &mut Shared,
+        step: &mut Step,
+        lane_id: LaneId,
+        line: String,
+    ) {
+        self.tell(shared, step, lane_id, Event::RunLine(line));
     }
 
     /// What belongs to a run is told while there is one.
-    pub(in crate::session) fn tell(&mut self, step: &mut Step, lane_id: LaneId, event: Event) {
+    pub(in crate::session) fn tell(
+        &mut self,
+        shared: &mut Shared,
+        step: &mut Step,
+        lane_id: LaneId,
+        event: Event,
+    ) {
         if self.lanes[lane_id].current.is_some() {
             // What was said before it is seen before it.
             self.pass_on(step, lane_id, Rest::Kept);
             let channel = self.lanes[lane_id].channel;
-            self.shared.append(step, channel, event);
+            shared.append(step, channel, event);
         }
     }
 
     /// The agent goes on to something else: what it thought is told, whole line or not.
-    pub(super) fn end_thought(&mut self, step: &mut Step, lane_id: LaneId) {
+    pub(super) fn end_thought(&mut self, shared: &mut Shared, step: &mut Step, lane_id: LaneId) {
         let thought =
             self.lanes[lane_id].current.as_mut().map(|run| std::mem::take(&mut run.thought));
         if let Some(rest) = thought.filter(|rest| !rest.is_empty()) {
-            self.tell_line(step, lane_id, rest);
+            self.tell_line(shared, step, lane_id, rest);
+        }
+    }
+
+    /// The agent thinks on: complete lines are told.
+    pub(super) fn lengthen_thought(
+        &mut self,
+        shared: &mut Shared,
+        step: &mut Step,
+        lane_id: LaneId,
+        text: &str,
+    ) {
+        let Some(current) = &mut self.lanes[lane_id].current else { return };
+        current.thought.push_str(text);
+        for line in progress::whole_lines(&mut current.thought) {
+            self.tell_line(shared, step, lane_id, line);
         }
     }
 
     /// The answer grows, and whoever looks sees it grow.
-    pub(super) fn lengthen_answer(&mut self, step: &mut Step, lane_id: LaneId, text: &str) {
+    pub(super) fn lengthen_answer(
+        &mut self,
+        shared: &mut Shared,
+        step: &mut Step,
+        lane_id: LaneId,
+        text: &str,
+    ) {
         if let Some(current) = &mut self.lanes[lane_id].current {
             current.fresh.push_str(text);
         }
-        self.take_answer(step, lane_id, text);
+        self.take_answer(shared, step, lane_id, text);
     }
 
     /// Shows what there is of the answer besides what was shown already.
@@ -58,7 +92,13 @@ impl Session {
     }
 
     /// An answer without end is told in parts, so that neither memory nor a packet grows without limit.
-    pub(super) fn take_answer(&mut self, step: &mut Step, lane_id: LaneId, text: &str) {
+    pub(super) fn take_answer(
+        &mut self,
+        shared: &mut Shared,
+        step: &mut Step,
+        lane_id: LaneId,
+        text: &str,
+    ) {
         let channel = self.lanes[lane_id].channel;
         let Some(current) = &mut self.lanes[lane_id].current else { return };
         current.answer.push_str(text);
@@ -66,11 +106,7 @@ impl Session {
             current.in_parts = true;
             let (text, run) = (std::mem::take(&mut current.answer), Some(current.run.id));
             self.pass_on(step, lane_id, Rest::Kept);
-            self.shared.append(
-                step,
-                channel,
-                Event::Text { text, run, note: AnswerNote::default() },
-            );
+            shared.append(step, channel, Event::Text { text, run, note: AnswerNote::default() });
         }
     }
 }

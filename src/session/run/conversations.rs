@@ -6,13 +6,13 @@ use crate::message::Channel;
 use crate::store::Conversation;
 
 #[derive(Debug)]
-pub(in crate::session) struct Conversations {
+pub(super) struct Conversations {
     /// One for each slot, agent and directory, so the configuration bounds their number.
     known: Vec<Conversation>,
 }
 
 impl Conversations {
-    pub(in crate::session) fn restored(known: Vec<Conversation>) -> Self {
+    pub(super) fn restored(known: Vec<Conversation>) -> Self {
         Self { known }
     }
 

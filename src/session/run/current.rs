@@ -1,7 +1,7 @@
 //! A run on its lane: how far it is, what it has said, what is still to be found out about it.
 
 use crate::message::{
-    AgentState, FileNote, PlaceKind, Run, RunOutcome, SourceNote, ToolState, Usage,
+    AgentState, FileNote, PlaceKind, Run, RunId, RunOutcome, SourceNote, ToolState, Usage,
 };
 use crate::provider::agent::AgentEnd;
 use crate::session::workplace::site::{Before, Changed};
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 /// A run in the queue of its lane.
 #[derive(Debug)]
-pub(in crate::session) struct Waiting {
+pub(super) struct Waiting {
     pub(super) run: Run,
     /// The order of the command that requested it; 0 for a run that an earlier process left.
     pub(super) order: u64,
@@ -21,8 +21,8 @@ pub(in crate::session) struct Waiting {
 
 /// The current run of a lane.
 #[derive(Debug)]
-pub(in crate::session) struct Current {
-    pub(in crate::session) run: Run,
+pub(super) struct Current {
+    pub(super) run: Run,
     pub(super) order: u64,
     pub(super) phase: Phase,
     pub(super) answer: String,
@@ -36,45 +36,65 @@ pub(in crate::session) struct Current {
     pub(super) line: String,
     /// The part of the agent's thoughts that has not been shown yet.
     pub(super) thought: String,
-    pub(in crate::session) changed: Vec<String>,
+    pub(super) changed: Vec<String>,
     /// Id, state and name last reported of each tool call.
     pub(super) tools: VecDeque<(String, ToolState, String)>,
     pub(super) state: AgentState,
     /// Usage of this run alone.
-    pub(in crate::session) usage: Option<Usage>,
-    pub(in crate::session) started: Instant,
+    pub(super) usage: Option<Usage>,
+    pub(super) started: Instant,
     /// When the user asked for it; earlier than `started` if it has waited.
     pub(super) asked: Instant,
     /// Files that tools read for the answer.
-    pub(in crate::session) sources: Vec<SourceNote>,
+    pub(super) sources: Vec<SourceNote>,
     /// Files that this run made; announced when it ends.
     pub(super) made: Vec<FileNote>,
     /// Where the agent works, once that is known.
-    pub(in crate::session) place: Option<PlaceKind>,
+    pub(super) place: Option<PlaceKind>,
     /// The state of the workplace before this run.
-    pub(in crate::session) before: Option<Box<Before>>,
+    pub(super) before: Option<Box<Before>>,
     /// The preparation, or the wait for the file backup. Aborted when the run is over.
-    pub(in crate::session) preparing: Option<AbortHandle>,
+    pub(super) preparing: Option<AbortHandle>,
     /// The user was told that the run has no file backup.
-    pub(in crate::session) is_unguarded: bool,
+    pub(super) is_unguarded: bool,
     /// Changes found on disk, once they are known.
-    pub(in crate::session) files: Changed,
+    pub(super) files: Changed,
     /// Inspections of its files that are still under way.
-    pub(in crate::session) looking: usize,
+    pub(super) looking: usize,
     /// How the run ended, while it waits for the inspections.
-    pub(in crate::session) ending: Option<Ending>,
+    pub(super) ending: Option<Ending>,
 }
 
 impl Current {
     /// A picture can be found twice: reported by the agent, and among the changed files.
-    pub(in crate::session) fn add_made(&mut self, note: FileNote) {
+    pub(super) fn add_made(&mut self, note: FileNote) {
         keep_once(&mut self.made, note);
     }
 
     /// Whether the run was told to stop, or has stopped.
-    pub(in crate::session) fn is_stopping(&self) -> bool {
+    pub(super) fn is_stopping(&self) -> bool {
         self.ending.is_some() || matches!(self.phase, Phase::Stopping { .. })
     }
+}
+
+/// Time and usage of a run that goes on.
+#[derive(Debug)]
+pub(in crate::session) struct RunSoFar {
+    pub(in crate::session) run: RunId,
+    /// `None` while the workplace is not known.
+    pub(in crate::session) place: Option<PlaceKind>,
+    pub(in crate::session) seconds: f64,
+    pub(in crate::session) usage: Option<Usage>,
+}
+
+/// What a finished run has done, for its summary.
+#[derive(Debug)]
+pub(in crate::session) struct FinishedRun {
+    pub(in crate::session) run: RunId,
+    pub(in crate::session) place: Option<PlaceKind>,
+    pub(in crate::session) seconds: f64,
+    pub(in crate::session) usage: Option<Usage>,
+    pub(in crate::session) changed: Changed,
 }
 
 /// How a run ended, with the reason if it failed.

@@ -24,9 +24,9 @@ const STOP_DEADLINE: Duration = Duration::from_secs(7);
 
 #[derive(Debug)]
 pub(in crate::session) struct Lane {
-    pub(in crate::session) channel: Channel,
-    pub(in crate::session) current: Option<Current>,
-    pub(in crate::session) queue: VecDeque<Waiting>,
+    pub(super) channel: Channel,
+    pub(super) current: Option<Current>,
+    pub(super) queue: VecDeque<Waiting>,
     worker: Worker,
     /// Since when the worker has been idle.
     free_since: Instant,
@@ -34,7 +34,7 @@ pub(in crate::session) struct Lane {
     held: bool,
     /// Late answers that are still due to cancels whose run ended by itself; they must not end the next run.
     stray_cancels: u32,
-    pub(in crate::session) meter: Meter,
+    pub(super) meter: Meter,
 }
 
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Lane {
         }
     }
 
-    pub(in crate::session) fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.current.is_none() && self.queue.is_empty() && !self.held
     }
 
@@ -103,15 +103,15 @@ impl Lane {
     }
 
     /// No run starts until [`Lane::let_go`].
-    pub(in crate::session) fn hold(&mut self) {
+    pub(super) fn hold(&mut self) {
         self.held = true;
     }
 
-    pub(in crate::session) fn is_held(&self) -> bool {
+    pub(super) fn is_held(&self) -> bool {
         self.held
     }
 
-    pub(in crate::session) fn let_go(&mut self) {
+    pub(super) fn let_go(&mut self) {
         self.held = false;
     }
 
@@ -152,7 +152,7 @@ impl Lane {
     }
 
     /// Sets the workplace of the next run. A process left by the last run ends.
-    pub(in crate::session) fn move_to(&mut self, new: Place) {
+    pub(super) fn move_to(&mut self, new: Place) {
         if let Worker::Agent { place, link, .. } = &mut self.worker {
             *link = None;
             *place = new;
@@ -160,7 +160,7 @@ impl Lane {
     }
 
     /// Sets the workplace of the current run. An agent that is warm elsewhere ends.
-    pub(in crate::session) fn work_at(&mut self, new: Place) {
+    pub(super) fn work_at(&mut self, new: Place) {
         if let Worker::Agent { place, .. } = &self.worker
             && *place != new
         {
@@ -169,7 +169,7 @@ impl Lane {
     }
 
     /// The configuration of the lane's agent; `None` for the chat and for the scripted agent.
-    pub(in crate::session) fn row(&self) -> Option<&AgentRow> {
+    pub(super) fn row(&self) -> Option<&AgentRow> {
         match &self.worker {
             Worker::Agent { config: AgentConfig::Program(program), .. } => Some(&program.row),
             Worker::Agent { config: AgentConfig::Inside(agent), .. } => {
@@ -180,7 +180,7 @@ impl Lane {
     }
 
     /// Whether the worker needs a workplace, and backups around its runs.
-    pub(in crate::session) fn works_on_project(&self) -> bool {
+    pub(super) fn works_on_project(&self) -> bool {
         match &self.worker {
             Worker::Chat { assistant, .. } => assistant.works_on_project,
             Worker::Agent { config, .. } => config.works_on_project(),
@@ -188,7 +188,7 @@ impl Lane {
     }
 
     /// Whether the agent asks for approval before it acts.
-    pub(in crate::session) fn has_approvals(&self) -> bool {
+    pub(super) fn has_approvals(&self) -> bool {
         match &self.worker {
             Worker::Chat { .. } => true,
             Worker::Agent { config, .. } => config.has_approvals(),
@@ -196,7 +196,7 @@ impl Lane {
     }
 
     /// Where the agent works.
-    pub(in crate::session) fn directory(&self) -> Option<&Path> {
+    pub(super) fn directory(&self) -> Option<&Path> {
         match &self.worker {
             Worker::Chat { .. } => None,
             Worker::Agent { place, .. } => Some(&place.directory),
@@ -204,13 +204,13 @@ impl Lane {
     }
 
     /// Name and directory of the agent. What the user always allows is remembered for this pair only.
-    pub(in crate::session) fn whose(&self) -> Option<(String, PathBuf)> {
+    pub(super) fn whose(&self) -> Option<(String, PathBuf)> {
         let name = self.row().map_or_else(String::new, |row| row.name.clone());
         self.directory().map(|directory| (name, directory.to_owned()))
     }
 
     /// The next question goes to this assistant and its chat model.
-    pub(in crate::session) fn choose_chat(&mut self, chosen: &'static Assistant, chat: ChatConfig) {
+    pub(super) fn choose_chat(&mut self, chosen: &'static Assistant, chat: ChatConfig) {
         if let Worker::Chat { assistant, config, .. } = &mut self.worker {
             *assistant = chosen;
             *config = chat;
@@ -218,7 +218,7 @@ impl Lane {
     }
 
     /// The next run is done by this agent; the process of another one that waited for work ends.
-    pub(in crate::session) fn give_to(&mut self, chosen: AgentConfig) {
+    pub(super) fn give_to(&mut self, chosen: AgentConfig) {
         if let Worker::Agent { config, link, .. } = &mut self.worker
             && *config != chosen
         {
@@ -335,14 +335,14 @@ impl Lane {
     }
 
     /// Tells the agent what was decided. An agent that is gone needs no answer.
-    pub(in crate::session) fn answer(&mut self, id: AskId, decision: Decision) {
+    pub(super) fn answer(&mut self, id: AskId, decision: Decision) {
         if let Worker::Agent { link: Some(link), .. } = &mut self.worker {
             let _ = link.input.try_send(AgentInput::Answer { id, decision });
         }
     }
 
     /// The deadline of a worker that was told to stop.
-    pub(in crate::session) fn deadline(&self) -> Option<Instant> {
+    pub(super) fn deadline(&self) -> Option<Instant> {
         let current = self.current.as_ref().filter(|current| current.ending.is_none())?;
         match current.phase {
             Phase::Stopping { deadline } => Some(deadline),
@@ -370,7 +370,7 @@ impl Lane {
 
     /// Aborts the preparation of the run. If it still waits for its turn, it never begins; otherwise it stops after the
     /// step that is under way.
-    pub(in crate::session) fn stop_preparing(&mut self) {
+    pub(super) fn stop_preparing(&mut self) {
         let preparing = self.current.as_mut().and_then(|current| current.preparing.take());
         if let Some(preparing) = preparing {
             preparing.abort();
@@ -396,7 +396,7 @@ impl Lane {
     }
 
     /// Ends the worker. The future completes when every process that it started is gone.
-    pub(in crate::session) fn end_worker(&mut self) -> impl Future<Output = ()> + Send + use<> {
+    pub(super) fn end_worker(&mut self) -> impl Future<Output = ()> + Send + use<> {
         let link = match &mut self.worker {
             Worker::Chat { turn, .. } => {
                 *turn = None;
@@ -412,7 +412,7 @@ impl Lane {
     }
 
     /// Drops the worker; every process that it started ends with it.
-    pub(in crate::session) fn cut(&mut self) {
+    pub(super) fn cut(&mut self) {
         self.stray_cancels = 0;
         match &mut self.worker {
             Worker::Chat { turn, .. } => *turn = None,

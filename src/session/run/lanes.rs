@@ -83,27 +83,27 @@ impl From<AgentSlot> for LaneId {
 }
 
 #[derive(Debug)]
-pub(in crate::session) struct Lanes {
+pub(super) struct Lanes {
     all: PerLane<Lane>,
     /// Position in [`LaneId::ALL`] of the lane that spoke last.
     last: usize,
 }
 
 impl Lanes {
-    pub(in crate::session) fn new(chat: Lane, agent: impl FnMut(AgentSlot) -> Lane) -> Self {
+    pub(super) fn new(chat: Lane, agent: impl FnMut(AgentSlot) -> Lane) -> Self {
         Self { all: PerLane { chat, agents: Slots::new(agent) }, last: 0 }
     }
 
-    pub(in crate::session) fn iter(&self) -> impl Iterator<Item = &Lane> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Lane> {
         std::iter::once(&self.all.chat).chain(&self.all.agents)
     }
 
-    pub(in crate::session) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
         std::iter::once(&mut self.all.chat).chain(self.all.agents.iter_mut())
     }
 
     /// Waits for output of any lane. The search starts behind the lane that spoke last, so that none is starved.
-    pub(in crate::session) async fn next_output(&mut self) -> (LaneId, LaneOutput) {
+    pub(super) async fn next_output(&mut self) -> (LaneId, LaneOutput) {
         poll_fn(|context| {
             for step in 1..=LaneId::ALL.len() {
                 let at = (self.last + step) % LaneId::ALL.len();

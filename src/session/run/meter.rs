@@ -7,7 +7,7 @@ use crate::message::{Cost, Usage};
 
 /// Belongs to one channel and counts over all its runs.
 #[derive(Debug, Default)]
-pub(in crate::session) struct Meter {
+pub(super) struct Meter {
     /// Cost of the conversation by the last report.
     cost: f64,
     /// Cost of the conversation when the run began.
@@ -27,7 +27,7 @@ impl Meter {
     }
 
     /// A tool call is done: the model will be asked again.
-    pub(in crate::session) fn called(&mut self) {
+    pub(super) fn called(&mut self) {
         self.is_over = true;
     }
 

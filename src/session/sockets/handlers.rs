@@ -43,7 +43,7 @@ impl Session {
             self.sockets.tell_trouble(&self.shared, attach.connection);
         }
         if attach.features.agents {
-            self.tell_present_state(attach.view, attach.connection);
+            self.runs.tell_present_state(&mut self.sockets, attach.view, attach.connection);
         }
         self.sockets.note_use(&mut self.shared);
         if let View::One(Channel::Agent(slot)) = attach.view {

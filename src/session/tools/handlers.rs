@@ -10,7 +10,7 @@ use crate::message::{
 use crate::provider::agent::{Tool as ShownTool, ToolStatus};
 use crate::provider::live::LiveInput;
 use crate::session::actor::Session;
-use crate::session::approval::gate::{AnswerTo, Judgement};
+use crate::session::approval::gate::{AnswerTo, Judgement, Question, audit};
 use crate::session::chat::turn::TurnCall;
 use crate::session::journal::{Effect, Step};
 use crate::session::run::activity;
@@ -31,8 +31,7 @@ const CROWDED: &str = "too many calls are under way; wait for their results";
 impl Session {
     /// The chat's model calls a tool.
     pub(in crate::session) fn on_turn_call(&mut self, step: &mut Step, call: TurnCall) {
-        let run = self.lanes[LaneId::Chat].current.as_ref().map(|current| current.run.id);
-        let Some(run) = run else { return };
+        let Some(run) = self.runs.current(LaneId::Chat) else { return };
         let reply = ReplyTo::Chat(call.reply);
         self.start_call(step, Caller::Chat, run, &call.name, call.arguments, reply);
     }
@@ -59,7 +58,7 @@ impl Session {
                 return self.answer_call(step, caller, key, reply, Err(why));
             }
         };
-        let (rules, remembered) = self.gate.law(caller);
+        let (rules, remembered) = self.approvals.law(caller);
         let law = Law { rules, remembered, locale: self.shared.env.language.get() };
         let call_name = call_name(caller, id);
         let judging =
@@ -114,12 +113,13 @@ impl Session {
         if let Some(why) = impossible {
             return self.finish_call(step, id, Err(why));
         }
-        let Judgement { confirmed, level, reason } = self.gate.judged(verdict);
+        let Judgement { confirmed, level, reason } = self.approvals.judged(verdict);
         let Some(confirmed) = confirmed else {
             let answer_to = AnswerTo::Call(id);
-            return self.ask_user(step, caller, lane, answer_to, policy, diff, level, reason);
+            let question = Question { caller, lane, answer_to, call: policy, diff, level, reason };
+            return self.approvals.ask_user(&mut self.shared, &self.runs, step, question);
         };
-        self.audit(step, caller, run, &policy, confirmed, DecidedBy::Rule, &reason);
+        audit(&self.shared, step, caller, run, &policy, confirmed, DecidedBy::Rule, &reason);
         self.answer_open_call(step, id, confirmed, &reason);
     }
 
@@ -163,14 +163,14 @@ impl Session {
     fn give_work_to_agent(&mut self, id: CallId, agent: u8, request: &str) {
         let mut step = Step::default();
         let Some(slot) = AgentSlot::new(agent) else { return };
-        let waiting = self.lanes[slot].queue.len();
+        let waiting = self.runs.waiting(slot);
         if waiting >= self.shared.env.config.limits.queue_per_channel {
             let why = format!("{waiting} requests wait for agent {agent} already");
             self.finish_call(&mut step, id, Err(why));
         } else {
             let order = self.commands.last_order();
             self.request_each(&mut step, order, AgentSet::from(slot), request, &[]);
-            let run = RunId(self.last_run);
+            let run = self.runs.newest();
             if let Some(open) = self.tools.get(id) {
                 open.waits_for = Some(run);
             }
@@ -245,8 +245,8 @@ impl Session {
 
     /// No text is answered until the user sends `/reset`.
     fn lock_chat(&mut self, step: &mut Step, caller: Caller, failures: usize) {
-        if caller == Caller::Chat && self.lanes[LaneId::Chat].current.is_some() {
-            self.lanes[LaneId::Chat].cut();
+        if caller == Caller::Chat && self.runs.current(LaneId::Chat).is_some() {
+            self.runs.cut(LaneId::Chat);
             let reason = "too many tool calls failed".to_owned();
             self.end_run(step, LaneId::Chat, Ending::Failed(reason));
         }
@@ -307,17 +307,15 @@ impl Session {
             None => (None, None),
         };
         let told = ShownTool { status, output, error, ..shown.clone() };
-        self.pass_on(step, lane, Rest::Kept);
+        self.runs.pass_on(step, lane, Rest::Kept);
         let note = activity::note(&told, false);
         self.shared.append(step, lane.channel(), Event::Tool(note));
     }
 
     /// Files that were read are named with the answer.
     fn note_source(&mut self, open: &OpenCall) {
-        let Some(source) = &open.source else { return };
-        let Some(current) = self.lanes[LaneId::Chat].current.as_mut() else { return };
-        if !current.sources.contains(source) {
-            current.sources.push(source.clone());
+        if let Some(source) = &open.source {
+            self.runs.add_source(open.lane, source);
         }
     }
 }

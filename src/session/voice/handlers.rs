@@ -11,7 +11,7 @@ use crate::message::{
 use crate::policy::{Call, Scope};
 use crate::provider::live::{LIVE_OUTPUT_CAPACITY, LiveInput, LiveOutput};
 use crate::session::actor::Session;
-use crate::session::approval::gate::{AnswerTo, Judgement};
+use crate::session::approval::gate::{AnswerTo, Judgement, Question, audit};
 use crate::session::job::Asker;
 use crate::session::journal::{Effect, Step};
 use bytes::Bytes;
@@ -204,14 +204,26 @@ impl Session {
 
     fn judge_live_request(&mut self, step: &mut Step, wanted: LiveRequest, call: Call) {
         let slot = wanted.agent;
-        self.gate.recall(slot, &self.lanes[slot]);
+        self.approvals.recall(slot, &self.runs);
         let scope = Scope::new(self.shared.env.files.project(), &[]);
-        let Judgement { confirmed, level, reason } = self.gate.judge(Caller::Live, &call, &scope);
+        let Judgement { confirmed, level, reason } =
+            self.approvals.judge(Caller::Live, &call, &scope);
         let Some(confirmed) = confirmed else {
             let (lane, answer_to) = (slot.into(), AnswerTo::Live(wanted));
-            return self.ask_user(step, Caller::Live, lane, answer_to, call, None, level, reason);
+            let (caller, diff) = (Caller::Live, None);
+            let question = Question { caller, lane, answer_to, call, diff, level, reason };
+            return self.approvals.ask_user(&mut self.shared, &self.runs, step, question);
         };
-        self.audit(step, Caller::Live, RunId(0), &call, confirmed, DecidedBy::Rule, &reason);
+        audit(
+            &self.shared,
+            step,
+            Caller::Live,
+            RunId(0),
+            &call,
+            confirmed,
+            DecidedBy::Rule,
+            &reason,
+        );
         self.answer_live_request(step, wanted, confirmed, &reason);
     }
 
@@ -219,7 +231,7 @@ impl Session {
     /// can cancel it on the agent's channel.
     pub(super) fn drop_live_requests(&mut self, ids: &[String]) {
         let mut step = Step::default();
-        while let Some(open) = self.gate.take_live_request(|wanted| ids.contains(&wanted.id)) {
+        while let Some(open) = self.approvals.take_live_request(|wanted| ids.contains(&wanted.id)) {
             let why = "the model does not want it any more";
             self.settle(&mut step, open, Confirmed::Refused, DecidedBy::End, why);
         }
@@ -248,7 +260,7 @@ impl Session {
     fn give_work(&mut self, step: &mut Step, wanted: LiveRequest) {
         let LiveRequest { id, agent: slot, request } = wanted;
         let agent = slot.number();
-        let waiting = self.lanes[slot].queue.len();
+        let waiting = self.runs.waiting(slot);
         if waiting >= self.shared.env.config.limits.queue_per_channel {
             let why = format!("{waiting} requests wait for agent {agent} already");
             return answer(step, id, Err(why));

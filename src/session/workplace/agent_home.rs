@@ -1,7 +1,7 @@
 //! What a workplace means to an agent's process: its directory, its agent home and the sandbox around it. The sandbox
 //! shows nothing of the gateway's own.
 
-use super::site::{Shared, Site};
+use super::site::{SharedProject, Site};
 use crate::config::{self, Config};
 use crate::message::{AgentSlot, Principal, SessionId};
 use crate::process::{self, AgentHome, Place};
@@ -9,7 +9,7 @@ use crate::provider::agent::{self, Checker, Program};
 use crate::provider::row::{AgentKind, AgentRow, CommandFormat};
 use crate::sandbox::{self, Confinement, Means, Network, StandIn};
 use crate::session::Env;
-use crate::session::actor::Session;
+use crate::session::shared::Shared;
 use crate::store;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,12 +23,12 @@ const ALWAYS_LINKED: &str = "~/.gitconfig";
 const NOT_ALL_PROTECTED: &str = "the project holds more directories or repositories than the gateway looks at, so this \
                                  agent can change hooks and settings of some repositories within it";
 
-/// Temporary files of agents: below the data directory, for each session and each [`Tenant`] in it.
+/// Temporary files of agents: below the data directory, for each session and each [`PlaceUser`] in it.
 pub(in crate::session) const TEMP: &str = "agent-temp";
 
 /// Makes an agent's [`Place`] from its [`Site`].
 #[derive(Debug, Clone)]
-pub(in crate::session) struct Quarters {
+pub(in crate::session) struct AgentPlaces {
     env: Env,
     principal: Principal,
     session: SessionId,
@@ -36,7 +36,7 @@ pub(in crate::session) struct Quarters {
 
 /// Who runs at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::session) enum Tenant {
+pub(in crate::session) enum PlaceUser {
     Agent(AgentSlot),
     /// The chat and the live model.
     Chat,
@@ -53,10 +53,10 @@ pub(in crate::session) fn chat_place(
 ) -> Place {
     let site = Site::project(env);
     let (env, principal, session) = (env.clone(), principal.clone(), session.clone());
-    Quarters { env, principal, session }.place(&site, None, Tenant::Chat)
+    AgentPlaces { env, principal, session }.place(&site, None, PlaceUser::Chat)
 }
 
-impl Tenant {
+impl PlaceUser {
     fn room(self) -> String {
         match self {
             Self::Agent(slot) => slot.number().to_string(),
@@ -82,15 +82,20 @@ pub(in crate::session) fn hidden(config: &Config) -> Arc<[PathBuf]> {
     hidden.into()
 }
 
-impl Quarters {
+impl AgentPlaces {
+    pub(in crate::session) fn of(shared: &Shared) -> Self {
+        let (env, principal) = (shared.env.clone(), shared.principal.clone());
+        Self { env, principal, session: shared.id.clone() }
+    }
+
     /// The place for the agent of this row. The scripted agent has no row.
     pub(in crate::session) fn place(
         &self,
         site: &Site,
         row: Option<&AgentRow>,
-        tenant: Tenant,
+        user: PlaceUser,
     ) -> Place {
-        let home = self.home(row, tenant);
+        let home = self.home(row, user);
         let notice = self.env.no_box.as_ref().map(|why| {
             format!(
                 "this agent is not boxed and can read and change whatever the gateway can: {why}"
@@ -109,14 +114,14 @@ impl Quarters {
         Place { directory, home: Some(home), confinement, notice }
     }
 
-    fn home(&self, row: Option<&AgentRow>, tenant: Tenant) -> AgentHome {
+    fn home(&self, row: Option<&AgentRow>, user: PlaceUser) -> AgentHome {
         let name = row.map_or(SCRIPTED, |row| &row.name);
         let shared = row.into_iter().flat_map(|row| &row.writable).map(String::as_str);
         let links = shared.chain([ALWAYS_LINKED]).filter_map(|text| {
             Some((PathBuf::from(text.strip_prefix("~/")?), config::at_home(text)?))
         });
         let directory = self.env.files.agent_home(&self.principal, name);
-        let temp = temp(&self.env.config.data, &self.session).join(tenant.room());
+        let temp = temp(&self.env.config.data, &self.session).join(user.room());
         AgentHome { directory, temp, links: links.collect() }
     }
 
@@ -141,7 +146,7 @@ impl Quarters {
             }
             // Hooks, settings and links to other git directories: whoever uses git next follows them, outside of the
             // sandbox.
-            Site::Shared(Shared { nested, .. }) => {
+            Site::Shared(SharedProject { nested, .. }) => {
                 let own = directory.join(".git");
                 // A directory that is a mount itself cannot be renamed, so nothing else can take the place of a
                 // repository.
@@ -207,25 +212,16 @@ fn named(row: Option<&AgentRow>) -> impl Iterator<Item = PathBuf> {
     program.into_iter().chain(arguments)
 }
 
-impl Session {
-    pub(in crate::session) fn quarters(&self) -> Quarters {
-        let (env, principal, session) =
-            (self.shared.env.clone(), self.shared.principal.clone(), self.shared.id.clone());
-        Quarters { env, principal, session }
-    }
-
-    /// The operator's check command, if there is one.
-    pub(super) fn checker(&self) -> Option<Checker> {
-        let check = self.shared.env.config.check.as_ref()?;
-        let row = AgentRow {
-            command: check.command.clone(),
-            env: check.env.clone(),
-            network: check.network,
-            ..AgentRow::new("check", AgentKind::Command(CommandFormat::Text))
-        };
-        let config = &self.shared.env.config;
-        let (supervisor, owner) = (config.supervisor.clone(), process::owner(&config.data));
-        let program = Program { row, supervisor, owner, model: None, resume: None };
-        Some(Checker { program: Arc::new(program), limit: check.limit })
-    }
+/// The operator's check command, if there is one.
+pub(super) fn checker(config: &Config) -> Option<Checker> {
+    let check = config.check.as_ref()?;
+    let row = AgentRow {
+        command: check.command.clone(),
+        env: check.env.clone(),
+        network: check.network,
+        ..AgentRow::new("check", AgentKind::Command(CommandFormat::Text))
+    };
+    let (supervisor, owner) = (config.supervisor.clone(), process::owner(&config.data));
+    let program = Program { row, supervisor, owner, model: None, resume: None };
+    Some(Checker { program: Arc::new(program), limit: check.limit })
 }

@@ -1,8 +1,8 @@
 //! Compares, shows, accepts and discards the work of agents, on blocking threads outside of the session's actor.
 
-use super::agent_home::{Quarters, Tenant};
+use super::agent_home::{AgentPlaces, PlaceUser};
 use super::restore;
-use super::site::{Site, SiteError, SiteWish, named};
+use super::site::{Site, SiteError, WorkplaceRequest, named};
 use crate::message::{
     Branch, Check, Choice, ChosenOutcome, ComparisonRow, Conflict, DiffNote, FileChange, PlaceKind,
     WorkVersion,
@@ -16,7 +16,7 @@ use tokio::task::spawn_blocking;
 /// What the session knows of an agent before its files are looked at.
 #[derive(Debug)]
 pub(super) struct Known {
-    pub(super) wish: SiteWish,
+    pub(super) wish: WorkplaceRequest,
     /// The row if the agent works in the shared project. It has figures of the last run only, because work of earlier
     /// runs cannot be told apart from the project.
     pub(super) row: ComparisonRow,
@@ -27,7 +27,7 @@ pub(super) struct Known {
 /// Compares the agents' files as they are now, with the result of the check command.
 pub(super) async fn compare(
     known: Vec<Known>,
-    check: Option<(Checker, Quarters)>,
+    check: Option<(Checker, AgentPlaces)>,
 ) -> Vec<ComparisonRow> {
     let rows = known.into_iter().map(|known| measured(known, check.clone()));
     join_all(rows).await
@@ -35,7 +35,7 @@ pub(super) async fn compare(
 
 async fn measured(
     Known { wish, row, own }: Known,
-    check: Option<(Checker, Quarters)>,
+    check: Option<(Checker, AgentPlaces)>,
 ) -> ComparisonRow {
     let (turn, looking) = (wish.turn().await, wish.clone());
     let looked = turn.blocking(move || {
@@ -56,7 +56,7 @@ async fn measured(
     // The work of a running agent is not checked, because it changes meanwhile.
     let at_work = row.run.is_some() && row.outcome.is_none();
     let check = match check.filter(|_| !at_work) {
-        Some((checker, quarters)) => Some(checked(&wish, worktree, &checker, &quarters).await),
+        Some((checker, places)) => Some(checked(&wish, worktree, &checker, &places).await),
         None => None,
     };
     ComparisonRow {
@@ -80,12 +80,12 @@ pub(super) fn lines(files: &[FileChange], count: fn(&FileChange) -> Option<u32>)
 /// Runs the check in a scratch copy: what it leaves behind is not the agent's work, and an agent that starts meanwhile
 /// does not disturb it.
 async fn checked(
-    wish: &SiteWish,
+    wish: &WorkplaceRequest,
     worktree: Worktree,
     checker: &Checker,
-    quarters: &Quarters,
+    places: &AgentPlaces,
 ) -> Check {
-    let tenant = Tenant::Check(worktree.slot());
+    let user = PlaceUser::Check(worktree.slot());
     let scratch = match blocking(wish.clone(), move |_| Ok(worktree.scratch()?)).await {
         Ok(scratch) => Leaving(Some(scratch)),
         Err(err) => {
@@ -95,7 +95,7 @@ async fn checked(
     let Some(copy) = scratch.0.as_ref().map(|scratch| scratch.worktree().clone()) else {
         return Check { code: None, output: FAILED.to_owned() };
     };
-    let place = quarters.place(&Site::Worktree(copy), Some(&checker.program.row), tenant);
+    let place = places.place(&Site::Worktree(copy), Some(&checker.program.row), user);
     let check = checker.run(&place).await;
     scratch.leave().await;
     check
@@ -121,7 +121,7 @@ impl Drop for Leaving {
 }
 
 /// What an agent has changed since its work began.
-pub(super) async fn diff(wish: SiteWish, path: Option<String>) -> Result<DiffNote, String> {
+pub(super) async fn diff(wish: WorkplaceRequest, path: Option<String>) -> Result<DiffNote, String> {
     blocking(wish, move |wish| {
         let worktree = wish.worktree()?;
         let (_, base) = worktree.base()?;
@@ -166,7 +166,7 @@ pub(super) enum ProjectUse {
 }
 
 pub(super) async fn choose(
-    wish: SiteWish,
+    wish: WorkplaceRequest,
     choice: Choice,
     others: ProjectUse,
 ) -> Result<Carried, String> {
@@ -282,8 +282,8 @@ const FAILED: &str =
 
 /// Runs work on an agent's workplace when it is the session's turn.
 pub(super) async fn blocking<T: Send + 'static>(
-    wish: SiteWish,
-    work: impl FnOnce(&SiteWish) -> Result<T, SiteError> + Send + 'static,
+    wish: WorkplaceRequest,
+    work: impl FnOnce(&WorkplaceRequest) -> Result<T, SiteError> + Send + 'static,
 ) -> Result<T, String> {
     let turn = wish.turn().await;
     match turn.blocking(move || work(&wish)).await {

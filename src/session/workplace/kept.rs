@@ -2,55 +2,51 @@
 //! is told so on the agent's channel.
 
 use super::inspect::blocking;
-use super::site;
+use super::site::{self, WorkplaceRequest};
 use crate::message::{AgentSlot, Channel, Event, Notice, SessionSettings};
-use crate::session::actor::Session;
 use crate::session::job::JobDone;
-use crate::session::journal::Step;
+use crate::session::run::Runs;
+use crate::session::shared::Shared;
 use tracing::warn;
 
-impl Session {
-    /// Called when settings have changed. A running agent stays in its workplace, so its work is looked for at the end
-    /// of the run.
-    pub(in crate::session) fn mention_kept_since(&mut self, before: &SessionSettings) {
-        for slot in AgentSlot::ALL {
-            let was_shared = site::is_shared(before, slot);
-            if !was_shared && site::is_shared(&self.shared.settings, slot) {
-                self.tell_shared_risk(slot);
-            }
-            if !was_shared && self.lanes[slot].is_idle() {
-                self.mention_kept(slot);
-            }
+/// Called when settings have changed. A running agent stays in its workplace, so its work is looked for at the end of
+/// the run.
+pub(in crate::session) fn mention_since(
+    shared: &mut Shared,
+    runs: &Runs,
+    before: &SessionSettings,
+) {
+    for slot in AgentSlot::ALL {
+        let was_shared = site::is_shared(before, slot);
+        if !was_shared && site::is_shared(&shared.settings, slot) {
+            // The shared project has risks. The welcome has the same warning.
+            let line = shared.env.language.get().say("welcome", "shared_risk", &[]);
+            shared.record_event(Channel::Agent(slot), Event::RunLine(line));
+        }
+        if !was_shared && runs.is_idle(slot) {
+            mention(shared, slot);
         }
     }
+}
 
-    /// Warns about the shared project when it is chosen. The welcome has the same warning.
-    fn tell_shared_risk(&mut self, agent: AgentSlot) {
-        let mut step = Step::default();
-        let line = self.shared.env.language.get().say("welcome", "shared_risk", &[]);
-        self.shared.append(&mut step, Channel::Agent(agent), Event::RunLine(line));
-        self.shared.journal.record(step);
+/// Looks for work in the agent's own copy, if the agent works in the shared project now.
+pub(super) fn mention(shared: &mut Shared, agent: AgentSlot) {
+    if !site::is_shared(&shared.settings, agent) {
+        return;
     }
-
-    pub(super) fn mention_kept(&mut self, agent: AgentSlot) {
-        if !site::is_shared(&self.shared.settings, agent) {
-            return;
-        }
-        let wish = self.wish(agent);
-        self.shared.jobs.spawn(async move {
-            let files = blocking(wish, |wish| wish.kept()).await.unwrap_or_else(|err| {
-                warn!(err, "whether an agent has left something in its own place is not known");
-                0
-            });
-            JobDone::Kept { agent, files }
+    let wish = WorkplaceRequest::of(shared, agent);
+    shared.jobs.spawn(async move {
+        let files = blocking(wish, |wish| wish.kept()).await.unwrap_or_else(|err| {
+            warn!(err, "whether an agent has left something in its own place is not known");
+            0
         });
-    }
+        JobDone::Kept { agent, files }
+    });
+}
 
-    pub(in crate::session) fn on_kept(&mut self, agent: AgentSlot, files: usize) {
-        if files == 0 {
-            return;
-        }
-        self.shared
-            .record_event(Channel::Agent(agent), Event::Notice(Notice::WorkKept { agent, files }));
+pub(in crate::session) fn on_found(shared: &mut Shared, agent: AgentSlot, files: usize) {
+    if files > 0 {
+        let notice = Notice::WorkKept { agent, files };
+        shared.record_event(Channel::Agent(agent), Event::Notice(notice));
     }
 }

@@ -1,18 +1,12 @@
 //! Lists and restores the backups of a session. For an agent in a shared project without git, these are the project's
 //! file backups, which belong to everybody who works on the project.
 
-use super::choice::{ChoiceError, Inquirer, Inquiry, TOO_MANY};
+use super::choice::{ChoiceError, Inquiry};
 use super::inspect::{Carried, ProjectUse, blocking, done, paths};
-use super::site::{SiteError, SiteWish};
+use super::site::{SiteError, WorkplaceRequest};
 use crate::files::{self, FileError, Files, Moment};
-use crate::message::{
-    AgentSlot, BackupList, BackupNote, BackupReason, Channel, PlaceKind, Problem, RestorePoint,
-    Signal,
-};
+use crate::message::{AgentSlot, BackupList, BackupNote, BackupReason, PlaceKind, RestorePoint};
 use crate::session::SessionHandle;
-use crate::session::actor::Session;
-use crate::session::job::JobDone;
-use crate::session::journal::Step;
 use crate::workplace::{Backup, GitError, Place, Repository};
 use std::sync::Arc;
 
@@ -23,43 +17,10 @@ impl SessionHandle {
     }
 }
 
-impl Session {
-    pub(in crate::session) fn list_backups(
-        &mut self,
-        inquirer: Inquirer<Arc<BackupList>>,
-        agent: Option<AgentSlot>,
-    ) {
-        if !self.results.may_look() {
-            return self.refuse_inquiry(inquirer, TOO_MANY.to_owned());
-        }
-        let wish = self.wish(agent.unwrap_or(AgentSlot::ALL[0]));
-        self.shared.jobs.spawn(async move {
-            JobDone::BackupsListed { inquirer, list: backups(wish, agent).await }
-        });
-    }
-
-    pub(in crate::session) fn on_backups_listed(
-        &mut self,
-        inquirer: Inquirer<Arc<BackupList>>,
-        list: Result<BackupList, String>,
-    ) {
-        self.results.looked();
-        let list = list.map(Arc::new).map_err(|reason| Problem::NoChoice { reason });
-        match (inquirer, list) {
-            (Inquirer::Caller(reply), list) => drop(reply.send(list)),
-            (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Ok(list)) => {
-                let channel = list.agent.map_or(Channel::Chat, Channel::Agent);
-                self.sockets.tell_knowing(channel, &Signal::Backups(list));
-                self.shared.record_for(asker, Step::default());
-            }
-            (Inquirer::Socket(asker) | Inquirer::Typed { asker, .. }, Err(problem)) => {
-                self.refuse(asker, problem);
-            }
-        }
-    }
-}
-
-async fn backups(wish: SiteWish, agent: Option<AgentSlot>) -> Result<BackupList, String> {
+pub(super) async fn backups(
+    wish: WorkplaceRequest,
+    agent: Option<AgentSlot>,
+) -> Result<BackupList, String> {
     blocking(wish, move |wish| {
         let repository = wish.repository()?.filter(|found| found.has_git() || !wish.is_shared());
         let mut backups: Vec<_> = match repository {
@@ -97,7 +58,7 @@ fn file_note(moment: Moment) -> BackupNote {
 
 /// Restores into the agent's own workplace, or into the project if the backup is of the project.
 pub(super) fn restore(
-    wish: &SiteWish,
+    wish: &WorkplaceRequest,
     point: &RestorePoint,
     path: Option<&str>,
     others: ProjectUse,
@@ -132,7 +93,7 @@ pub(super) fn restore(
 
 /// Whether a file backup is meant. In a shared project without git there are no others. Earlier versions listed only
 /// file backups without git, so a name with `/` still means one.
-fn is_of_files(wish: &SiteWish, repository: &Repository, point: &RestorePoint) -> bool {
+fn is_of_files(wish: &WorkplaceRequest, repository: &Repository, point: &RestorePoint) -> bool {
     let is_moment = match point {
         RestorePoint::Named(name) => name.contains('/'),
         RestorePoint::Before(_) => false,
@@ -141,7 +102,7 @@ fn is_of_files(wish: &SiteWish, repository: &Repository, point: &RestorePoint) -
 }
 
 fn find(
-    wish: &SiteWish,
+    wish: &WorkplaceRequest,
     repository: &Repository,
     point: &RestorePoint,
 ) -> Result<Backup, SiteError> {

@@ -13,7 +13,7 @@ const ENTRY_BYTES: usize = 64;
 
 /// Results of each agent, in the session's project and in its earlier projects.
 #[derive(Debug)]
-pub(in crate::session) struct Results {
+pub(super) struct Results {
     /// The session's current project.
     project: String,
     /// Results by project. The configuration bounds the number of projects.
@@ -37,10 +37,7 @@ struct Work {
 
 impl Results {
     /// Rebuilds the results from stored summaries, oldest first.
-    pub(in crate::session) fn restored(
-        project: String,
-        summaries: Vec<(AgentSlot, RunSummary)>,
-    ) -> Self {
+    pub(super) fn restored(project: String, summaries: Vec<(AgentSlot, RunSummary)>) -> Self {
         let works = HashMap::from([(project.clone(), Work::default())]);
         let mut results = Self { project, works, looking: 0 };
         for (slot, summary) in summaries {
@@ -50,7 +47,7 @@ impl Results {
     }
 
     /// Estimated memory in bytes, mostly paths.
-    pub(in crate::session) fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         let summary = |summary: &RunSummary| -> usize {
             summary.files.iter().map(|file| ENTRY_BYTES + file.path.len()).sum()
         };
@@ -60,7 +57,7 @@ impl Results {
     }
 
     /// The session changes to another project. Results in the current one are kept.
-    pub(in crate::session) fn move_to(&mut self, project: String) {
+    pub(super) fn move_to(&mut self, project: String) {
         self.works.entry(project.clone()).or_default();
         self.project = project;
     }
@@ -102,7 +99,7 @@ impl Results {
     }
 
     /// Whether the agent's own workplace has changes that are neither accepted nor discarded.
-    pub(in crate::session) fn is_open(&self, slot: AgentSlot) -> bool {
+    pub(super) fn is_open(&self, slot: AgentSlot) -> bool {
         self.work().is_some_and(|work| work.is_apart[slot])
     }
 
@@ -145,6 +142,6 @@ pub(super) fn is_told(summary: &RunSummary) -> bool {
 }
 
 /// A project's name in stored summaries.
-pub(in crate::session) fn project_name(files: &Files) -> String {
+pub(super) fn project_name(files: &Files) -> String {
     files.project().to_string_lossy().into_owned()
 }

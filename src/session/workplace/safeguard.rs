@@ -3,7 +3,7 @@
 //! not wait for the backup after the run; only the list of changed files does.
 
 use super::place_work::Turn;
-use super::site::{Before, Changed, Site, SiteWish, is_picture};
+use super::site::{Before, Changed, Site, WorkplaceRequest, is_picture};
 use crate::files::{FileError, Files, Snapshot};
 use crate::message::{Channel, FileChange, FileNote, PlaceKind, Principal, RunId};
 use crate::session::Env;
@@ -51,7 +51,12 @@ pub(in crate::session) struct Conclusion {
 
 /// Backs up the project before a run, and prepares the agent's workplace meanwhile. Dropping this before the session's
 /// turn costs nothing. Later the step under way is finished, and no other step begins.
-pub(super) async fn prepare(env: Env, channel: Channel, run: RunId, wish: SiteWish) -> JobDone {
+pub(super) async fn prepare(
+    env: Env,
+    channel: Channel,
+    run: RunId,
+    wish: WorkplaceRequest,
+) -> JobDone {
     let turn = wish.turn().await;
     let (survey, copies) = survey(&env, &turn).await;
     let before = turn.blocking(move || wish.prepare(run, survey)).await;
@@ -77,7 +82,7 @@ pub(super) async fn conclude(
     principal: Principal,
     channel: Channel,
     run: RunId,
-    wish: SiteWish,
+    wish: WorkplaceRequest,
     before: Box<Before>,
     told: Vec<String>,
 ) -> JobDone {

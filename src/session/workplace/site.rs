@@ -8,6 +8,7 @@ use crate::message::{
     SessionSettings, WorkVersion, WorkplaceChoice,
 };
 use crate::session::Env;
+use crate::session::shared::Shared;
 use crate::workplace::{
     self, GitError, GitLayouts, Nested, Repository, SetAside, TreeId, Worktree,
 };
@@ -25,7 +26,7 @@ const MOST_CHANGED: usize = 1_000;
 
 /// Which agent of which session needs a workplace, and where the user wants it to work.
 #[derive(Debug, Clone)]
-pub(in crate::session) struct SiteWish {
+pub(in crate::session) struct WorkplaceRequest {
     files: Files,
     data: PathBuf,
     session: SessionId,
@@ -48,12 +49,12 @@ enum Wanted {
 #[derive(Debug, Clone)]
 pub(in crate::session) enum Site {
     Worktree(Worktree),
-    Shared(Shared),
+    Shared(SharedProject),
 }
 
 /// The shared project.
 #[derive(Debug, Clone)]
-pub(in crate::session) struct Shared {
+pub(in crate::session) struct SharedProject {
     /// The repository that the project is in.
     pub(super) repository: Option<Repository>,
     /// Repositories inside the project.
@@ -113,7 +114,7 @@ pub(in crate::session) enum SiteError {
     Files(#[from] FileError),
 }
 
-impl SiteWish {
+impl WorkplaceRequest {
     pub(in crate::session) fn new(
         env: &Env,
         session: &SessionId,
@@ -130,6 +131,11 @@ impl SiteWish {
             backups: (env.config.files.backup_keep, env.config.files.backup_age),
             work: env.place_work.clone(),
         }
+    }
+
+    /// For an agent of the actor's own session.
+    pub(in crate::session) fn of(shared: &Shared, slot: AgentSlot) -> Self {
+        Self::new(&shared.env, &shared.id, slot, &shared.settings)
     }
 
     /// Waits until it is this session's turn to work on its workplaces.
@@ -189,7 +195,7 @@ impl SiteWish {
         let layouts = Arc::new(GitLayouts::find(self.files.project(), &self.private));
         // A project without git has file backups instead.
         let repository = repository.filter(Repository::has_git);
-        Site::Shared(Shared { repository, nested, layouts })
+        Site::Shared(SharedProject { repository, nested, layouts })
     }
 
     pub(super) fn is_shared(&self) -> bool {
@@ -281,10 +287,10 @@ impl Site {
             env.hidden.iter().cloned().chain(env.config.private_files()).collect();
         let nested = Nested::find(env.files.project(), &private);
         let layouts = Arc::new(GitLayouts::find(env.files.project(), &private));
-        Self::Shared(Shared { repository: None, nested, layouts })
+        Self::Shared(SharedProject { repository: None, nested, layouts })
     }
 
-    pub(super) fn kind(&self) -> PlaceKind {
+    pub(in crate::session) fn kind(&self) -> PlaceKind {
         match self {
             Self::Worktree(_) => PlaceKind::Worktree,
             Self::Shared(_) => PlaceKind::Shared,
@@ -326,7 +332,7 @@ impl Before {
     pub(super) fn changed(&self, survey: Option<&Snapshot>) -> Changed {
         let found = match (&self.site, &self.tree) {
             (Site::Worktree(worktree), Some(tree)) => self.in_worktree(worktree, tree),
-            (Site::Shared(Shared { repository: Some(repository), .. }), Some(tree)) => {
+            (Site::Shared(SharedProject { repository: Some(repository), .. }), Some(tree)) => {
                 self.in_repository(repository, tree, survey)
             }
             (Site::Worktree(_) | Site::Shared(_), _) => Ok(self.in_project(survey)),

@@ -1,17 +1,19 @@
 //! Starts slow agents when a socket attaches to their channel, so that the first request need not wait for them. Errors
 //! are shown only when there is a request.
 
-use super::lane::Lane;
+use super::Workplaces;
+use super::agent_home::{AgentPlaces, PlaceUser};
+use super::site::{Site, SiteError, WorkplaceRequest};
 use crate::message::{AgentSlot, Channel, RunId, Slots, View};
-use crate::session::actor::Session;
 use crate::session::job::JobDone;
-use crate::session::workplace::agent_home::Tenant;
-use crate::session::workplace::site::{Site, SiteError, SiteWish};
+use crate::session::run::Runs;
+use crate::session::shared::Shared;
+use crate::session::sockets::Sockets;
 use std::path::Path;
 
 /// Workplaces that are made ahead of a request, by slot.
 #[derive(Debug, Default)]
-pub(in crate::session) struct Warming {
+pub(super) struct EarlyPlaces {
     placing: Slots<Placing>,
     /// What a place that was made for nobody lacks; told with the first request.
     lacks: Slots<Vec<String>>,
@@ -26,23 +28,23 @@ enum Placing {
     Awaited(RunId),
 }
 
-impl Warming {
+impl EarlyPlaces {
     fn of(&mut self, slot: AgentSlot) -> &mut Placing {
         &mut self.placing[slot]
     }
 
     /// What the workplace of this agent lacks and the user was not told yet.
-    pub(in crate::session) fn lacks(&mut self, slot: AgentSlot) -> &mut Vec<String> {
+    pub(super) fn lacks(&mut self, slot: AgentSlot) -> &mut Vec<String> {
         &mut self.lacks[slot]
     }
 
     /// The session moved to another project, which has other workplaces.
-    pub(in crate::session) fn forget_lacks(&mut self) {
+    pub(super) fn forget_lacks(&mut self) {
         self.lacks = Default::default();
     }
 
     /// True: the workplace is being made, and the run is prepared afterwards.
-    pub(in crate::session) fn defer(&mut self, slot: AgentSlot, run: RunId) -> bool {
+    pub(super) fn defer(&mut self, slot: AgentSlot, run: RunId) -> bool {
         let placing = self.of(slot);
         match placing {
             Placing::No => false,
@@ -54,21 +56,27 @@ impl Warming {
     }
 }
 
-impl Session {
+impl Workplaces {
     /// Makes the workplace and starts the agent ahead of a request, if a socket sees its channel.
-    pub(in crate::session) fn warm_up(&mut self, slot: AgentSlot) {
-        let is_placing = !matches!(self.warming.of(slot), Placing::No);
-        if !self.shared.env.config.agents_early
+    pub(in crate::session) fn warm_up(
+        &mut self,
+        shared: &mut Shared,
+        runs: &Runs,
+        sockets: &Sockets,
+        slot: AgentSlot,
+    ) {
+        let is_placing = !matches!(self.early.of(slot), Placing::No);
+        if !shared.env.config.agents_early
             || is_placing
-            || !self.is_watched(slot)
-            || !self.lane_of(slot).could_be_warm()
+            || !is_watched(sockets, slot)
+            || !runs.could_be_warm(slot)
         {
             return;
         }
-        *self.warming.of(slot) = Placing::Alone;
-        let wish = SiteWish::new(&self.shared.env, &self.shared.id, slot, &self.shared.settings);
+        *self.early.of(slot) = Placing::Alone;
+        let wish = WorkplaceRequest::of(shared, slot);
         let project = wish.files().project().to_owned();
-        self.shared.jobs.spawn(async move {
+        shared.jobs.spawn(async move {
             let turn = wish.turn().await;
             let found = turn.blocking(move || site(&wish)).await;
             JobDone::Placed { slot, project, site: found.unwrap_or_default() }
@@ -77,51 +85,43 @@ impl Session {
 
     pub(in crate::session) fn on_placed(
         &mut self,
+        shared: &mut Shared,
+        runs: &mut Runs,
+        sockets: &Sockets,
         slot: AgentSlot,
         project: &Path,
         site: Option<Site>,
     ) {
-        if project == self.shared.env.files.project()
-            && let Some(site) = site.as_ref().filter(|site| site.is_fresh())
-        {
-            *self.warming.lacks(slot) = site.lacks();
+        let is_elsewhere = project != shared.env.files.project();
+        if !is_elsewhere && let Some(site) = site.as_ref().filter(|site| site.is_fresh()) {
+            *self.early.lacks(slot) = site.lacks();
         }
-        match std::mem::take(self.warming.of(slot)) {
-            Placing::Awaited(run) => self.prepare(slot, run),
-            Placing::No | Placing::Alone if project != self.shared.env.files.project() => {
-                self.warm_up(slot);
+        match std::mem::take(self.early.of(slot)) {
+            Placing::Awaited(run) => self.prepare(shared, runs, slot, run),
+            Placing::No | Placing::Alone if is_elsewhere => {
+                self.warm_up(shared, runs, sockets, slot);
             }
             Placing::No | Placing::Alone => {
                 // The socket may have left, a request or another agent may have come meanwhile.
                 if let Some(site) = site
-                    && self.is_watched(slot)
-                    && self.lane_of(slot).could_be_warm()
+                    && is_watched(sockets, slot)
+                    && runs.could_be_warm(slot)
                 {
-                    self.start_early(slot, &site);
+                    let user = PlaceUser::Agent(slot);
+                    let place = AgentPlaces::of(shared).place(&site, runs.row(slot), user);
+                    runs.start_ahead(slot, place);
                 }
             }
         }
     }
+}
 
-    fn start_early(&mut self, slot: AgentSlot, site: &Site) {
-        let place = self.quarters().place(site, self.lane_of(slot).row(), Tenant::Agent(slot));
-        let lane = &mut self.lanes[slot];
-        lane.work_at(place);
-        let resume = self.conversations.of(lane);
-        lane.warm(resume);
-    }
-
-    fn is_watched(&self, slot: AgentSlot) -> bool {
-        self.sockets.count_view(View::One(Channel::Agent(slot))) > 0
-    }
-
-    fn lane_of(&self, slot: AgentSlot) -> &Lane {
-        &self.lanes[slot]
-    }
+fn is_watched(sockets: &Sockets, slot: AgentSlot) -> bool {
+    sockets.count_view(View::One(Channel::Agent(slot))) > 0
 }
 
 /// The workplace of the next run, made if it does not exist yet. Blocking.
-fn site(wish: &SiteWish) -> Option<Site> {
+fn site(wish: &WorkplaceRequest) -> Option<Site> {
     match wish.worktree() {
         Ok(_) | Err(SiteError::NoWork) => {
             let repository = wish.repository().ok()??;

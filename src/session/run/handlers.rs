@@ -1,29 +1,35 @@
-//! Runs: how requests are queued, start, produce output, end and are cancelled.
+//! Runs from their request to their end, and what the other rooms have to do with it: a run is approved, gets a
+//! workplace, is backed up, and is reported to the chat and the live model.
 
-use super::current::{Ending, Waiting};
+use super::Runs;
+use super::activity;
+use super::current::{Ending, FinishedRun, Waiting};
+use super::inspection::{Inspected, tell_file};
 use super::lane::{LaneOutput, Stop};
 use super::lanes::LaneId;
-use super::progress;
 use super::progress::Rest;
+use super::report::{answer_request, report};
 use crate::assistant;
 use crate::message::{
-    AgentReport, AgentSet, AgentSlot, AgentState, AnswerNote, CancelScope, Channel, Event,
-    FileNote, Notice, PlaceKind, Problem, ReportStage, Run, RunId, RunOrigin,
+    AgentSet, AgentSlot, AgentState, AnswerNote, CancelScope, Channel, Event, FileNote, Notice,
+    PlaceKind, Problem, ReportStage, Run, RunId, RunOrigin, RunOutcome,
 };
 use crate::provider::agent::AgentOutput;
-use crate::provider::live::LiveInput;
 use crate::session::actor::Session;
 use crate::session::chat::slash::{self, Slash};
 use crate::session::chat::turn::{self, TurnOutput};
-use crate::session::job::{self, Asker};
+use crate::session::job::Asker;
 use crate::session::journal::{Effect, Step};
+use crate::session::shared::Shared;
 use crate::session::tools;
+use crate::session::workplace::run_backup;
 use crate::store::{Change, RunState};
-use bytes::Bytes;
 use tokio::time::Instant;
 
 /// Pieces of output that share one write.
 const OUTPUT_BATCH: usize = 64;
+/// How much of an interrupted request its notice repeats.
+const REMINDER_CHARS: usize = 500;
 
 impl Session {
     /// A text typed in the pane where its answer appears.
@@ -46,7 +52,7 @@ impl Session {
         self.shared.append(&mut step, channel, shown);
         self.enqueue(&mut step, asker.order, channel, RunOrigin::Pane, text, attachments);
         if let Channel::Agent(slot) = channel {
-            self.remind(&mut step, channel, slot);
+            self.approvals.remind(&mut self.shared, &mut step, channel, slot);
         }
         self.shared.record_for(asker, step);
     }
@@ -54,24 +60,24 @@ impl Session {
     /// A command of the user in the chat: it is answered without a model.
     fn on_slash(&mut self, asker: Asker, slash: Slash, text: String) {
         let locale = self.shared.env.language.get();
-        if slash == Slash::Cancel {
-            return self.cancel_run(asker, Channel::Chat, CancelScope::Current);
-        }
         let mut step = Step::default();
         let said = Event::UserText { text, attachments: Vec::new() };
         self.shared.append(&mut step, Channel::Chat, said);
         let settings = &self.shared.settings;
         let answer = match slash {
-            Slash::Help | Slash::Cancel => slash::help(locale),
+            Slash::Help => slash::help(locale),
             Slash::Tools => slash::tools(locale, settings),
             Slash::Status => {
-                let lane = &self.lanes[LaneId::Chat];
-                let state = match (self.tools.is_locked(), lane.current.is_some()) {
+                let state = match (self.tools.is_locked(), self.runs.current(LaneId::Chat)) {
                     (true, _) => "locked",
-                    (false, true) => "busy",
-                    (false, false) => "idle",
+                    (false, Some(_)) => "busy",
+                    (false, None) => "idle",
                 };
-                slash::status(locale, settings, lane.queue.len(), state)
+                slash::status(locale, settings, self.runs.waiting(LaneId::Chat), state)
+            }
+            Slash::Cancel => {
+                self.shared.record_changes(step);
+                return self.cancel_run(asker, Channel::Chat, CancelScope::Current);
             }
             Slash::Reset => {
                 self.tools.unlock();
@@ -79,8 +85,7 @@ impl Session {
                 return self.shared.record_for(asker, step);
             }
         };
-        let note = AnswerNote::default();
-        let answer = Event::Text { text: answer, run: None, note };
+        let answer = Event::Text { text: answer, run: None, note: AnswerNote::default() };
         self.shared.append(&mut step, Channel::Chat, answer);
         self.shared.record_for(asker, step);
     }
@@ -97,7 +102,9 @@ impl Session {
         let attachments = self.commands.take_recent_files(Channel::Chat);
         self.request_each(&mut step, asker.order, agents, &text, &attachments);
         self.shared.append(&mut step, Channel::Chat, Event::UserText { text, attachments });
-        agents.iter().for_each(|slot| self.remind(&mut step, Channel::Chat, slot));
+        agents.iter().for_each(|slot| {
+            self.approvals.remind(&mut self.shared, &mut step, Channel::Chat, slot)
+        });
         self.shared.record_for(asker, step);
     }
 
@@ -136,7 +143,7 @@ impl Session {
 
     /// Refuses before anything is shown, so that a refused request leaves no trace.
     fn room_or_refuse(&mut self, asker: Asker, channel: Channel) -> Option<Asker> {
-        let waiting = LaneId::of(channel).map_or(0, |lane_id| self.lanes[lane_id].queue.len());
+        let waiting = LaneId::of(channel).map_or(0, |lane_id| self.runs.lanes[lane_id].queue.len());
         if waiting < self.shared.env.config.limits.queue_per_channel {
             return Some(asker);
         }
@@ -154,8 +161,8 @@ impl Session {
         attachments: Vec<String>,
     ) {
         let Some(lane_id) = LaneId::of(channel) else { return };
-        self.last_run += 1;
-        let run = Run { id: RunId(self.last_run), channel, origin, text, attachments };
+        self.runs.last_run += 1;
+        let run = Run { id: RunId(self.runs.last_run), channel, origin, text, attachments };
         if self.commands.is_cancelled(channel, order) {
             return self.shared.append(
                 step,
@@ -163,18 +170,19 @@ impl Session {
                 Event::Notice(Notice::QueuedCancelled { run: run.id }),
             );
         }
-        if self.lanes[lane_id].is_idle() {
+        if self.runs.lanes[lane_id].is_idle() {
             return self.start(step, lane_id, Waiting { run, order, asked: Instant::now() });
         }
-        let notice = Notice::Queued { run: run.id, place: self.lanes[lane_id].queue.len() + 1 };
+        let notice =
+            Notice::Queued { run: run.id, place: self.runs.lanes[lane_id].queue.len() + 1 };
         step.changes.push(Change::Run(run.clone(), RunState::Waiting));
-        self.lanes[lane_id].queue.push_back(Waiting { run, order, asked: Instant::now() });
+        self.runs.lanes[lane_id].queue.push_back(Waiting { run, order, asked: Instant::now() });
         self.shared.append(step, channel, Event::Notice(notice));
     }
 
     pub(in crate::session) fn start_next(&mut self, step: &mut Step, lane_id: LaneId) {
-        if self.lanes[lane_id].is_free()
-            && let Some(waiting) = self.lanes[lane_id].queue.pop_front()
+        if self.runs.lanes[lane_id].is_free()
+            && let Some(waiting) = self.runs.lanes[lane_id].queue.pop_front()
         {
             self.start(step, lane_id, waiting);
         }
@@ -186,19 +194,22 @@ impl Session {
         if let Channel::Agent(agent) = run.channel
             && run.origin == RunOrigin::Request
         {
-            self.report(step, agent, ReportStage::Started { request: run.text.clone() });
+            let stage = ReportStage::Started { request: run.text.clone() };
+            report(&mut self.shared, &self.voice, step, agent, stage);
         }
         self.shared.append(step, run.channel, Event::RunStarted(run.id));
-        self.reset_breaker(lane_id);
+        self.approvals.reset_breaker(lane_id);
         step.effects.push(Effect::Begin { channel: run.channel, run: run.id });
         self.shared.env.metrics.run_started();
-        self.lanes[lane_id].take(waiting);
+        self.runs.lanes[lane_id].take(waiting);
     }
 
     /// The run is stored: now its worker may begin. An agent's workplace is prepared and backed up first.
     pub(in crate::session) fn begin(&mut self, channel: Channel, run: RunId) {
         match channel {
-            Channel::Agent(slot) if self.lanes[slot].works_on_project() => self.prepare(slot, run),
+            Channel::Agent(slot) if self.runs.lanes[slot].works_on_project() => {
+                self.workplaces.prepare(&mut self.shared, &mut self.runs, slot, run)
+            }
             Channel::Agent(_) | Channel::Chat | Channel::Audio | Channel::Input | Channel::File => {
                 self.launch(channel, run)
             }
@@ -210,7 +221,7 @@ impl Session {
         if let Channel::Agent(slot) = channel {
             self.on_state(slot, AgentState::Thinking);
         }
-        let shown = self.lanes[lane_id]
+        let shown = self.runs.lanes[lane_id]
             .current
             .as_ref()
             .map_or(&[][..], |current| &current.run.attachments);
@@ -225,10 +236,9 @@ impl Session {
         let ask = |assistant: &'static _, config: &_, question| {
             turn::begin(env, place, assistant, config, question)
         };
-        let resume = self.conversations.of(&self.lanes[lane_id]);
-        let names = tools::names(&self.shared.settings.tools);
-        let tools = assistant::tools(&names);
-        if !self.lanes[lane_id].begin(run, stored, resume, tools, ask) {
+        let resume = self.runs.conversations.of(&self.runs.lanes[lane_id]);
+        let tools = assistant::tools(&tools::names(&self.shared.settings.tools));
+        if !self.runs.lanes[lane_id].begin(run, stored, resume, tools, ask) {
             let mut step = Step::default();
             self.end_run(
                 &mut step,
@@ -243,20 +253,24 @@ impl Session {
         let mut step = Step::default();
         self.absorb(&mut step, lane_id, output);
         for _ in 1..OUTPUT_BATCH {
-            let Some(output) = self.lanes[lane_id].more_output() else { break };
+            let Some(output) = self.runs.lanes[lane_id].more_output() else { break };
             self.absorb(&mut step, lane_id, output);
         }
-        self.pass_on(&mut step, lane_id, Rest::Kept);
+        self.runs.pass_on(&mut step, lane_id, Rest::Kept);
         self.record(step);
     }
 
     fn absorb(&mut self, step: &mut Step, lane_id: LaneId, output: LaneOutput) {
         match output {
-            LaneOutput::Chat(TurnOutput::Piece(text)) => self.lengthen_answer(step, lane_id, &text),
-            LaneOutput::Chat(TurnOutput::Picture(bytes)) => self.keep_picture(lane_id, bytes),
+            LaneOutput::Chat(TurnOutput::Piece(text)) => {
+                self.runs.lengthen_answer(&mut self.shared, step, lane_id, &text)
+            }
+            LaneOutput::Chat(TurnOutput::Picture(bytes)) => {
+                self.runs.keep_picture(&mut self.shared, lane_id, bytes)
+            }
             LaneOutput::Chat(TurnOutput::Call(call)) => self.on_turn_call(step, call),
             LaneOutput::Chat(TurnOutput::Done { cut_off }) => {
-                if let Some(current) = &mut self.lanes[lane_id].current {
+                if let Some(current) = &mut self.runs.lanes[lane_id].current {
                     current.cut_off = cut_off;
                 }
                 self.end_run(step, lane_id, Ending::Finished);
@@ -270,53 +284,60 @@ impl Session {
     }
 
     fn absorb_agent(&mut self, step: &mut Step, lane_id: LaneId, output: AgentOutput) {
-        let Channel::Agent(slot) = self.lanes[lane_id].channel else { return };
+        let Channel::Agent(slot) = self.runs.lanes[lane_id].channel else { return };
         match output {
             AgentOutput::Answer(text) => {
-                self.end_thought(step, lane_id);
-                self.lengthen_answer(step, lane_id, &text);
+                self.runs.end_thought(&mut self.shared, step, lane_id);
+                self.runs.lengthen_answer(&mut self.shared, step, lane_id, &text);
             }
-            AgentOutput::WholeAnswer(text) => self.take_answer(step, lane_id, &text),
-            AgentOutput::Line(line) => self.tell_line(step, lane_id, line),
+            AgentOutput::WholeAnswer(text) => {
+                self.runs.take_answer(&mut self.shared, step, lane_id, &text)
+            }
+            AgentOutput::Line(line) => self.runs.tell_line(&mut self.shared, step, lane_id, line),
             AgentOutput::Note(text) => {
-                self.tell_line(step, lane_id, self.shared.env.language.get().word(&text));
+                let line = self.shared.env.language.get().word(&text);
+                self.runs.tell_line(&mut self.shared, step, lane_id, line);
             }
             AgentOutput::Thought(text) => {
-                if let Some(current) = &mut self.lanes[lane_id].current {
-                    current.thought.push_str(&text);
-                    for line in progress::whole_lines(&mut current.thought) {
-                        self.tell_line(step, lane_id, line);
-                    }
-                }
+                self.runs.lengthen_thought(&mut self.shared, step, lane_id, &text);
             }
             AgentOutput::Tool(tool) => {
-                self.end_thought(step, lane_id);
-                self.pass_on(step, lane_id, Rest::Told);
-                self.tell_tool(step, lane_id, &tool);
-                self.on_tool(step, lane_id, &tool);
+                self.runs.end_thought(&mut self.shared, step, lane_id);
+                self.runs.pass_on(step, lane_id, Rest::Told);
+                let note = activity::note(&tool, self.approvals.is_ungated(lane_id, &tool));
+                self.runs.tell_tool(&mut self.shared, step, lane_id, note);
+                if self.approvals.on_tool(&mut self.shared, &mut self.runs, step, lane_id, &tool) {
+                    self.stop_lane(step, lane_id);
+                }
             }
-            AgentOutput::Plan(steps) => self.tell(step, lane_id, Event::Plan(steps)),
-            AgentOutput::Ask(ask) => self.on_ask(step, lane_id, ask),
+            AgentOutput::Plan(steps) => {
+                self.runs.tell(&mut self.shared, step, lane_id, Event::Plan(steps))
+            }
+            AgentOutput::Ask(ask) => {
+                self.approvals.on_ask(&mut self.shared, &mut self.runs, step, lane_id, ask)
+            }
             AgentOutput::Usage(usage) => {
-                let own = self.lanes[lane_id].meter.read(&usage);
-                self.on_tokens(step, lane_id, own.used);
-                self.on_usage(lane_id, slot, usage, own);
+                let own = self.runs.lanes[lane_id].meter.read(&usage);
+                if self.approvals.on_tokens(lane_id, own.used) {
+                    self.stop_lane(step, lane_id);
+                }
+                self.runs.on_usage(&mut self.sockets, slot, usage, own);
             }
             AgentOutput::Opened { session, .. } => {
-                let news = self.conversations.note(&self.lanes[lane_id], session);
+                let news = self.runs.conversations.note(&self.runs.lanes[lane_id], session);
                 step.changes.extend(news.map(Change::Conversation));
             }
             AgentOutput::State(state) => self.on_state(slot, state),
             AgentOutput::Mode(_) => {}
-            AgentOutput::Picture(bytes) => self.keep_picture(lane_id, bytes),
-            AgentOutput::FileMade(path) => self.describe(lane_id, path),
+            AgentOutput::Picture(bytes) => self.runs.keep_picture(&mut self.shared, lane_id, bytes),
+            AgentOutput::FileMade(path) => self.runs.describe(&mut self.shared, lane_id, path),
             AgentOutput::FilesChanged(paths) => {
-                if let Some(current) = &mut self.lanes[lane_id].current {
+                if let Some(current) = &mut self.runs.lanes[lane_id].current {
                     current.changed.extend(paths);
                 }
             }
             AgentOutput::Done(end) => {
-                if !self.lanes[lane_id].is_stray(&end) {
+                if !self.runs.lanes[lane_id].is_stray(&end) {
                     self.end_run(step, lane_id, end.into());
                 }
             }
@@ -324,8 +345,8 @@ impl Session {
     }
 
     fn on_lost_worker(&mut self, step: &mut Step, lane_id: LaneId) {
-        let stopping = self.lanes[lane_id].deadline().is_some();
-        self.lanes[lane_id].cut();
+        let stopping = self.runs.lanes[lane_id].deadline().is_some();
+        self.runs.lanes[lane_id].cut();
         let ending = if stopping {
             Ending::Cancelled
         } else {
@@ -334,76 +355,39 @@ impl Session {
         self.end_run(step, lane_id, ending);
     }
 
-    /// Stores a picture that a model made or an agent shows.
-    fn keep_picture(&mut self, lane_id: LaneId, bytes: Bytes) {
-        let channel = self.lanes[lane_id].channel;
-        let Some(current) = &mut self.lanes[lane_id].current else { return };
-        current.looking += 1;
-        let (env, principal, run) =
-            (self.shared.env.clone(), self.shared.principal.clone(), current.run.id);
-        self.shared.jobs.spawn(job::keep_picture(env, principal, channel, run, bytes));
-    }
-
-    /// Looks at a file that a run made.
-    fn describe(&mut self, lane_id: LaneId, path: String) {
-        let channel = self.lanes[lane_id].channel;
-        let Some(current) = &mut self.lanes[lane_id].current else { return };
-        // What is made in a place of its own is found there when the run is over.
-        if current.before.as_ref().is_some_and(|before| before.site.is_own()) {
-            return;
-        }
-        current.looking += 1;
-        let run = current.run.id;
-        self.shared.jobs.spawn(job::describe(self.shared.env.clone(), channel, run, path));
-    }
-
     pub(in crate::session) fn on_described(
         &mut self,
         channel: Channel,
         run: RunId,
         note: FileNote,
     ) {
-        let mut step = Step::default();
         let Some(lane_id) = LaneId::of(channel) else { return };
-        let current = self.lanes[lane_id].current.as_mut();
-        match current.filter(|current| current.run.id == run) {
-            Some(current) => {
-                current.looking -= 1;
-                current.add_made(note);
-                if let Some(ending) = current.ending.take() {
-                    self.end_run(&mut step, lane_id, ending);
-                }
-            }
-            // The run ended meanwhile; its file exists all the same.
-            None => self.tell_file(&mut step, channel, note),
+        let mut step = Step::default();
+        let described = self.runs.end_description(&mut self.shared, &mut step, lane_id, run, note);
+        if let Inspected::Ends(ending) = described {
+            self.end_run(&mut step, lane_id, ending);
         }
         self.shared.record_changes(step);
     }
 
-    fn tell_file(&mut self, step: &mut Step, channel: Channel, note: FileNote) {
-        let without_picture = FileNote { thumbnail: None, ..note.clone() };
-        self.shared.append(step, channel, Event::FileMade(note));
-        self.shared.append(step, Channel::Input, Event::FileMade(without_picture));
-    }
-
     /// A run is over when the files it made and changed have been looked at.
     pub(in crate::session) fn end_run(&mut self, step: &mut Step, lane_id: LaneId, ending: Ending) {
-        self.pass_on(step, lane_id, Rest::Kept);
-        let ending = self.why_ended(lane_id, ending);
+        self.runs.pass_on(step, lane_id, Rest::Kept);
+        let ending = self.approvals.why_ended(&self.shared, lane_id, ending);
         self.void_confirmations(step, lane_id);
-        self.close_tools(step, lane_id);
+        self.approvals.close_tools(&mut self.shared, &mut self.runs, step, lane_id);
         if lane_id == LaneId::Chat {
             self.drop_chat_calls(step);
         }
-        self.conclude(lane_id);
-        if let Some(current) = &mut self.lanes[lane_id].current
+        run_backup::conclude(&mut self.shared, &mut self.runs, lane_id);
+        if let Some(current) = &mut self.runs.lanes[lane_id].current
             && current.looking > 0
         {
             current.ending = Some(ending);
             return;
         }
-        self.end_thought(step, lane_id);
-        let Some(mut done) = self.lanes[lane_id].release() else { return };
+        self.runs.end_thought(&mut self.shared, step, lane_id);
+        let Some(mut done) = self.runs.lanes[lane_id].release() else { return };
         if let LaneId::Agent(slot) = lane_id {
             self.choose_agent(slot);
         }
@@ -414,7 +398,8 @@ impl Session {
         let files = done.files.files.len();
         if let Channel::Agent(slot) = run.channel {
             self.on_state(slot, AgentState::WaitingForInput);
-            self.sum_up(step, slot, &mut done, ending.outcome());
+            let finished = FinishedRun::of(&mut done);
+            self.workplaces.sum_up(&mut self.shared, step, slot, finished, ending.outcome());
         }
         self.shared.append(step, run.channel, Event::RunEnded(ending.outcome()));
         // A stopped chat has said something too: the partial answer is shown before the notice.
@@ -449,57 +434,22 @@ impl Session {
             }
         }
         if run.origin == RunOrigin::Request {
-            self.answer_request(step, &run, done.answer, ending);
+            let outcome = match &ending {
+                Ending::Finished => Ok(done.answer.clone()),
+                Ending::Failed(reason) => Err(reason.clone()),
+                Ending::Cancelled => Err("the work was cancelled".to_owned()),
+            };
+            self.on_agent_answer(step, run.id, outcome);
+            answer_request(&mut self.shared, &self.voice, step, &run, done.answer, ending);
         }
         if place == PlaceKind::Worktree {
-            self.tell_copy(step, &run, files);
+            tell_copy(&mut self.shared, step, &run, files);
         }
-        self.tell_changes(step, run.channel, done.changed, place);
+        run_backup::tell_changes(&mut self.shared, step, run.channel, done.changed, place);
         for note in done.made {
-            self.tell_file(step, run.channel, note);
+            tell_file(&mut self.shared, step, run.channel, note);
         }
         self.start_next(step, lane_id);
-    }
-
-    /// Tells where the work is and how to accept it, for frontends that show only text.
-    fn tell_copy(&mut self, step: &mut Step, run: &Run, files: usize) {
-        let Channel::Agent(agent) = run.channel else { return };
-        let in_chat = (run.origin == RunOrigin::Request).then_some(Channel::Chat);
-        if files > 0 {
-            for channel in [run.channel].into_iter().chain(in_chat) {
-                self.shared.append(step, channel, Event::Notice(Notice::InCopy { agent, files }));
-            }
-        }
-    }
-
-    /// Tells the chat and the input channel how a request ended; of a cancelled one only the input channel.
-    fn answer_request(&mut self, step: &mut Step, run: &Run, answer: String, ending: Ending) {
-        let Channel::Agent(agent) = run.channel else { return };
-        let outcome = match &ending {
-            Ending::Finished => Ok(answer.clone()),
-            Ending::Failed(reason) => Err(reason.clone()),
-            Ending::Cancelled => Err("the work was cancelled".to_owned()),
-        };
-        self.on_agent_answer(step, run.id, outcome);
-        let answer = match ending {
-            Ending::Finished => answer,
-            Ending::Failed(reason) => format!("! {reason}"),
-            Ending::Cancelled => return self.report(step, agent, ReportStage::Stopped),
-        };
-        let answered = Event::RequestAnswered { text: answer.clone(), by: Some(agent) };
-        self.shared.append(step, Channel::Chat, answered);
-        self.report(step, agent, ReportStage::Finished { request: run.text.clone(), answer });
-    }
-
-    /// Tells the input channel, and the live model if it is open.
-    pub(super) fn report(&mut self, step: &mut Step, agent: AgentSlot, stage: ReportStage) {
-        let report = AgentReport { agent, stage };
-        // A live model without room misses the remark; the report itself is stored.
-        if self.voice.is_open() && self.voice.has_room() {
-            let told = self.shared.env.language.get().report_to_model(&report);
-            step.effects.push(Effect::Show(LiveInput::Report(told)));
-        }
-        self.shared.append(step, Channel::Input, Event::AgentReport(report));
     }
 
     /// Takes a cancel in any phase of a run. Runs that were requested after the cancel go on.
@@ -512,8 +462,9 @@ impl Session {
         let Some(lane_id) = LaneId::of(channel) else { return };
         let mut step = Step::default();
         self.shared.append(&mut step, channel, Event::CancelTaken);
-        let waiting = self.drop_waiting(&mut step, lane_id, scope, asker.order);
-        let current = self.lanes[lane_id].current.as_ref();
+        let waiting =
+            self.runs.drop_waiting(&mut self.shared, &mut step, lane_id, scope, asker.order);
+        let current = self.runs.lanes[lane_id].current.as_ref();
         let running =
             current.filter(|current| current.order < asker.order).map(|current| current.run.id);
         let wanted = match scope {
@@ -531,16 +482,93 @@ impl Session {
     /// From now on nobody can say yes to what the run still waited for, however long it takes to stop.
     pub(in crate::session) fn stop_lane(&mut self, step: &mut Step, lane_id: LaneId) {
         self.void_confirmations(step, lane_id);
-        if self.lanes[lane_id].stop() == Stop::Done {
+        if self.runs.lanes[lane_id].stop() == Stop::Done {
             self.end_run(step, lane_id, Ending::Cancelled);
-        } else if let Channel::Agent(slot) = self.lanes[lane_id].channel {
+        } else if let Channel::Agent(slot) = self.runs.lanes[lane_id].channel {
             self.on_state(slot, AgentState::Stopping);
         }
     }
 
+    /// Cuts the links of workers that missed the stop deadline, which ends everything they started.
+    pub(in crate::session) fn on_stop_deadline(&mut self) {
+        let now = Instant::now();
+        let mut step = Step::default();
+        for lane_id in LaneId::ALL {
+            if self.runs.lanes[lane_id].deadline().is_some_and(|deadline| deadline <= now) {
+                self.runs.lanes[lane_id].cut();
+                self.end_run(&mut step, lane_id, Ending::Cancelled);
+            }
+        }
+        self.shared.record_changes(step);
+    }
+
+    pub(in crate::session) fn on_state(&mut self, agent: AgentSlot, state: AgentState) {
+        // An agent also waits while the gate decides by the rules alone; that is over before anybody could see it.
+        if state != AgentState::WaitingForConfirmation || self.approvals.asks_user(agent) {
+            self.runs.on_state(&mut self.sockets, agent, state);
+        }
+    }
+
+    /// Announces interrupted runs and starts the queued ones. Requests to agents were meant for the session's project.
+    /// If that project is `lost`, they are interrupted too, because nobody wants them carried out in another one.
+    pub(in crate::session) fn take_up(
+        &mut self,
+        cut_off: Vec<Run>,
+        waiting: Vec<Run>,
+        lost: Option<String>,
+    ) {
+        let mut step = Step::default();
+        cut_off.into_iter().for_each(|run| self.cut_off(&mut step, run));
+        let is_astray = |run: &Run| lost.is_some() && matches!(run.channel, Channel::Agent(_));
+        let (astray, waiting): (Vec<Run>, Vec<Run>) = waiting.into_iter().partition(is_astray);
+        if let Some(project) = lost {
+            self.give_up_project(&mut step, &project, &astray);
+        }
+        astray.into_iter().for_each(|run| self.cut_off(&mut step, run));
+        for run in waiting {
+            self.runs.queue_again(run);
+        }
+        for lane_id in LaneId::ALL {
+            self.start_next(&mut step, lane_id);
+        }
+        self.shared.record_changes(step);
+    }
+
+    fn cut_off(&mut self, step: &mut Step, run: Run) {
+        step.changes.push(Change::RunOver(run.id));
+        if let Channel::Agent(agent) = run.channel {
+            self.shared.append(step, run.channel, Event::RunEnded(RunOutcome::Interrupted));
+            if run.origin == RunOrigin::Request {
+                report(&mut self.shared, &self.voice, step, agent, ReportStage::Stopped);
+            }
+        }
+        let request = run.text.chars().take(REMINDER_CHARS).collect();
+        let notice = Notice::RunInterrupted { run: run.id, request };
+        self.shared.append(step, run.channel, Event::Notice(notice));
+        self.shared.env.metrics.run_ended(RunOutcome::Interrupted);
+    }
+
+    /// The project is given up for good, even if it is allowed again later: requests from now on are meant for the
+    /// gateway's own project.
+    fn give_up_project(&mut self, step: &mut Step, project: &str, astray: &[Run]) {
+        let stored = self.shared.settings.differences(&self.shared.env.config.settings);
+        step.changes.push(Change::Settings(stored));
+        let mut told = Vec::new();
+        for run in astray {
+            if !told.contains(&run.channel) {
+                told.push(run.channel);
+                let notice = Notice::ProjectGone { project: project.to_owned() };
+                self.shared.append(step, run.channel, Event::Notice(notice));
+            }
+        }
+    }
+}
+
+impl Runs {
     /// Takes cancelled requests out of the queue and returns how many.
     fn drop_waiting(
         &mut self,
+        shared: &mut Shared,
         step: &mut Step,
         lane_id: LaneId,
         scope: CancelScope,
@@ -556,7 +584,7 @@ impl Session {
         self.lanes[lane_id].queue = kept.into();
         for Waiting { run, .. } in &dropped {
             step.changes.push(Change::RunOver(run.id));
-            self.shared.append(
+            shared.append(
                 step,
                 run.channel,
                 Event::Notice(Notice::QueuedCancelled { run: run.id }),
@@ -564,17 +592,15 @@ impl Session {
         }
         dropped.len()
     }
+}
 
-    /// Cuts the links of workers that missed the stop deadline, which ends everything they started.
-    pub(in crate::session) fn on_stop_deadline(&mut self) {
-        let now = Instant::now();
-        let mut step = Step::default();
-        for lane_id in LaneId::ALL {
-            if self.lanes[lane_id].deadline().is_some_and(|deadline| deadline <= now) {
-                self.lanes[lane_id].cut();
-                self.end_run(&mut step, lane_id, Ending::Cancelled);
-            }
+/// Tells where the work is and how to accept it, for frontends that show only text.
+fn tell_copy(shared: &mut Shared, step: &mut Step, run: &Run, files: usize) {
+    let Channel::Agent(agent) = run.channel else { return };
+    let in_chat = (run.origin == RunOrigin::Request).then_some(Channel::Chat);
+    if files > 0 {
+        for channel in [run.channel].into_iter().chain(in_chat) {
+            shared.append(step, channel, Event::Notice(Notice::InCopy { agent, files }));
         }
-        self.shared.record_changes(step);
     }
 }
