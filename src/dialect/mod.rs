@@ -83,6 +83,14 @@ impl Decoded {
         Self::Several(others.chain(last).collect())
     }
 
+    /// The only command of the frame.
+    pub fn into_one(self) -> Option<Inbound> {
+        match self {
+            Self::One(inbound) => Some(inbound),
+            Self::Several(_) | Self::Ping => None,
+        }
+    }
+
     pub fn into_commands(self) -> Vec<Inbound> {
         match self {
             Self::One(inbound) => vec![inbound],

@@ -514,8 +514,8 @@ mod tests {
             SourceNote { path: "a.txt".into(), lines: None },
             SourceNote { path: "b.txt".into(), lines: Some((2, 9)) },
         ];
-        let note = AnswerNote { sources, latency: Some(Duration::from_millis(1200)) };
-        check(Event::Text { text: "read".into(), run: Some(RunId(5)), note });
+        let about = AnswerNote { sources, latency: Some(Duration::from_millis(1200)) };
+        check(Event::Text { text: "read".into(), run: Some(RunId(5)), note: about });
         check(Event::Notice(Notice::Locked { failures: 8 }));
         check(Event::Notice(Notice::Reset));
         check(Event::Text { text: "spoken".into(), run: None, note: AnswerNote::default() });
@@ -579,6 +579,7 @@ mod tests {
             number: 7,
             call: "t1".into(),
             tool: "Write a".into(),
+            name: Some("file:write".into()),
             input: "{}".into(),
             diff: Some("-a\n+b\n".into()),
             level: WarningLevel::Warn,

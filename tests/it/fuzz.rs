@@ -81,7 +81,8 @@ fn bad_frames_of_the_session_api_are_read_without_a_panic() {
 /// Reads one frame; what comes out must obey the rules of its socket. True if it was understood.
 fn check(channel: Channel, dialect: &AicoreDialect, frame: &str) -> bool {
     let refusal = match dialect.decode(Received::Text(frame)) {
-        Ok(inbound) => {
+        Ok(read) => {
+            let inbound = read.into_one().unwrap();
             let sound = matches!(
                 inbound.command,
                 Command::SendAudio(_)

@@ -51,7 +51,7 @@ fn check_sent(name: &str, own: Channel, expected: Command) {
     let frame =
         fixture(name).replace("<base64_pcm>", "AAEC/w==").replace("<base64_image>", "AAEC/w==");
     let read = dialect(own).decode(Received::Text(&frame));
-    assert_eq!(read, Ok(Inbound { request: None, command: expected }), "{name}");
+    assert_eq!(read, Ok(Inbound { request: None, command: expected }.into()), "{name}");
 }
 
 /// What the server sends: the sample, key by key, and beyond it nothing but the number of the packet.
@@ -194,7 +194,7 @@ fn choices_about_the_work_of_agents_are_understood() {
     check_sent("client_restore_named", Channel::Input, choose(named));
     check_sent("client_backups", Channel::Input, Command::ListBackups { agent: Some(two) });
     let all = r#"{"メッセージ識別":"backups"}"#;
-    let read = dialect(Channel::Input).decode(Received::Text(all)).unwrap().command;
+    let read = dialect(Channel::Input).decode(Received::Text(all)).unwrap().into_one().unwrap().command;
     assert_eq!(read, Command::ListBackups { agent: None });
     let text = |agents| Command::SendText {
         route: Route::AgentsFromChat(agents),
