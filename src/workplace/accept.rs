@@ -1,6 +1,7 @@
 //! Accepts an agent's result: into the project's files, or as a branch.
 
 use super::apply::Course;
+use super::filtered::RealCourse;
 use super::git::Git;
 use super::index::Extent;
 use super::merge::Merged;
@@ -77,20 +78,24 @@ impl Worktree {
             Merged::Clean(tree) => tree,
             Merged::Conflicts(conflicts) => return Ok(Accepted::Conflicts(conflicts)),
         };
-        let changes = repository.changes(&project.tree, &merged)?;
+        let RealCourse { from, to, kept } =
+            repository.real_course(&index, &project.tree, &merged, None)?;
+        let changes = repository.changes(&from, &to)?;
+        let left_out = [result.left_out.clone(), kept].concat();
         if changes.total > 0 {
             let reason = BackupReason::Accept;
             // The worktree continues from the project's new state, so without a backup the agent's own version would be
             // lost.
             repository.keep_backup(self.session(), reason, &result, Some(self))?;
-            let backup = repository.keep_backup(self.session(), reason, &project, None)?;
-            let (from, extent) = (&project.tree, Extent::Project);
-            repository.bring(&Course { index: &index, from, to: &merged, extent, only: None })?;
+            let before = Snapshot { tree: from.clone(), ..project };
+            let backup = repository.keep_backup(self.session(), reason, &before, None)?;
+            let (from, to, extent) = (&from, &to, Extent::Project);
+            repository.bring(&Course { index: &index, from, to, extent, only: None })?;
             self.go_on(&own_index, &result, merged);
-            return Ok(Accepted::Project { changes, backup, left_out: result.left_out });
+            return Ok(Accepted::Project { changes, backup, left_out });
         }
         self.go_on(&own_index, &result, merged);
-        Ok(Accepted::Nothing { left_out: result.left_out })
+        Ok(Accepted::Nothing { left_out })
     }
 
     /// Moves the worktree to the merged state. If that fails, the old base stays and nothing is lost: merging the same

@@ -2,6 +2,7 @@
 //! files, so that it can be undone.
 
 use super::apply::Course;
+use super::filtered::RealCourse;
 use super::index::{Extent, paths};
 use super::refs::{Kept, commit_id};
 use super::snapshot::{Place, Snapshot};
@@ -33,6 +34,9 @@ pub struct Restored {
     pub changes: Changes,
     /// Backup of the state before the restore; `None` if there was nothing to do.
     pub backup: Option<Backup>,
+    /// Files with a filter that stay as they are, because the backup has only their stored form, or because they are too
+    /// large to be backed up.
+    pub left_out: Vec<String>,
 }
 
 impl Repository {
@@ -49,7 +53,13 @@ impl Repository {
             Place::Worktree(worktree) => Some(worktree),
         };
         let snapshot = self.snapshot_of(place, &self.subject(worktree.map(Worktree::slot)))?;
-        let backup = self.keep_backup(session, BackupReason::Run(run), &snapshot, worktree)?;
+        let kept = match place {
+            Place::Project => {
+                Snapshot { tree: self.real_tree(&snapshot.tree)?, ..snapshot.clone() }
+            }
+            Place::Worktree(_) => snapshot.clone(),
+        };
+        let backup = self.keep_backup(session, BackupReason::Run(run), &kept, worktree)?;
         Ok((backup, snapshot))
     }
 
@@ -84,7 +94,11 @@ impl Repository {
         if wanted.slot != worktree.map(Worktree::slot) {
             return Err(GitError::NoSuchBackup);
         }
-        let mut changes = self.changes_without_renames(&now.tree, &wanted.tree)?;
+        let RealCourse { from, to, kept } = match place {
+            Place::Project => self.real_course(&index, &now.tree, &wanted.tree, path)?,
+            Place::Worktree(_) => RealCourse::plain(&now.tree, &wanted.tree),
+        };
+        let mut changes = self.changes_without_renames(&from, &to)?;
         if let Some(path) = path {
             self.narrow(&mut changes, &wanted.tree, path)?;
         }
@@ -93,16 +107,17 @@ impl Repository {
             (Some(_) | None, _) => None,
         };
         if changes.total == 0 && base.is_none() {
-            return Ok(Restored { changes, backup: None });
+            return Ok(Restored { changes, backup: None, left_out: kept });
         }
-        let backup = self.keep_backup(session, BackupReason::Restore, &now, worktree)?;
-        let (from, to, extent) = (&now.tree, &wanted.tree, Extent::Project);
+        let before = Snapshot { tree: from.clone(), ..now };
+        let backup = self.keep_backup(session, BackupReason::Restore, &before, worktree)?;
+        let (from, to, extent) = (&from, &to, Extent::Project);
         self.bring(&Course { index: &index, from, to, extent, only: path })?;
         if let (Some(worktree), Some((name, base))) = (worktree, base) {
             self.keep(&name, &base)?;
             worktree.show_base(&worktree.base_kept()?)?;
         }
-        Ok(Restored { changes, backup: Some(backup) })
+        Ok(Restored { changes, backup: Some(backup), left_out: kept })
     }
 
     /// The base that a worktree's backup was made against, if the worktree has another one now. With the newer base,

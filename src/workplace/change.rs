@@ -33,6 +33,7 @@ pub(super) struct RawChange {
     pub(super) old_path: Option<OsString>,
     pub(super) status: Status,
     pub(super) old_mode: Mode,
+    pub(super) old_hash: String,
     pub(super) new_mode: Mode,
     pub(super) new_hash: String,
 }
@@ -154,6 +155,11 @@ fn told(change: RawChange, lines: &HashMap<OsString, Lines>) -> FileChange {
     }
 }
 
+/// Git's list of changes without counts.
+pub(super) fn raw_changes(listed: &[u8]) -> Vec<RawChange> {
+    parse(listed).0
+}
+
 /// First every change as `:MODE MODE HASH HASH STATUS`, then every count as `ADDED\tREMOVED\tPATH`, each part ended
 /// by a zero. A renamed file has two paths in both.
 fn parse(listed: &[u8]) -> (Vec<RawChange>, HashMap<OsString, Lines>) {
@@ -172,7 +178,7 @@ fn parse(listed: &[u8]) -> (Vec<RawChange>, HashMap<OsString, Lines>) {
 fn raw_change<'a>(part: &[u8], rest: &mut impl Iterator<Item = &'a [u8]>) -> Option<RawChange> {
     let text = String::from_utf8_lossy(part).into_owned();
     let words: Vec<_> = text.trim_start_matches(':').split(' ').collect();
-    let [old_mode, new_mode, _, new_hash, letter] = words.as_slice() else { return None };
+    let [old_mode, new_mode, old_hash, new_hash, letter] = words.as_slice() else { return None };
     let first = OsString::from_vec(rest.next()?.to_vec());
     let (status, old_path) = match letter.as_bytes().first()? {
         b'A' => (Status::Added, None),
@@ -186,8 +192,8 @@ fn raw_change<'a>(part: &[u8], rest: &mut impl Iterator<Item = &'a [u8]>) -> Opt
         None => first,
     };
     let (old_mode, new_mode) = (Mode::parse(old_mode), Mode::parse(new_mode));
-    let new_hash = (*new_hash).to_owned();
-    Some(RawChange { path, old_path, status, old_mode, new_mode, new_hash })
+    let (old_hash, new_hash) = ((*old_hash).to_owned(), (*new_hash).to_owned());
+    Some(RawChange { path, old_path, status, old_mode, old_hash, new_mode, new_hash })
 }
 
 fn count<'a>(part: &[u8], rest: &mut impl Iterator<Item = &'a [u8]>) -> Option<(OsString, Lines)> {

@@ -381,16 +381,32 @@ impl Index {
         if prefix.as_os_str().is_empty() { git } else { git.arg(prefix) }
     }
 
-    /// Writes entries as they are in a tree, then notes which files match them. `lines` are `MODE HASH\tPATH`.
-    pub(super) fn note(&self, lines: &[Vec<u8>]) -> Result<(), GitError> {
-        if !lines.is_empty() {
-            let mut input = Vec::new();
-            for line in lines {
-                input.extend_from_slice(line);
-                input.push(0);
-            }
-            self.git("update-index").args(["-z", "--index-info"]).input(input).read()?;
+    /// Writes entries as they are in a tree. `lines` are `MODE HASH\tPATH`.
+    pub(super) fn set(&self, lines: &[Vec<u8>]) -> Result<(), GitError> {
+        if lines.is_empty() {
+            return Ok(());
         }
+        let mut input = Vec::new();
+        for line in lines {
+            input.extend_from_slice(line);
+            input.push(0);
+        }
+        self.git("update-index").args(["-z", "--index-info"]).input(input).read().map(drop)
+    }
+
+    /// Hashes and paths of all files.
+    pub(super) fn entries(&self) -> Result<Vec<(String, OsString)>, GitError> {
+        let listed = self.git("ls-files").args(["-z", "--stage"]).read()?;
+        Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
+    }
+
+    pub(super) fn tree(&self) -> Result<TreeId, GitError> {
+        write_tree(self.git("write-tree"))
+    }
+
+    /// [`Index::set`], then notes which files match the entries.
+    pub(super) fn note(&self, lines: &[Vec<u8>]) -> Result<(), GitError> {
+        self.set(lines)?;
         // The exit code says that some file is not up to date, which is no error here.
         let options = ["-q", "--refresh", "--ignore-submodules"];
         self.try_look(|| self.git("update-index").args(options)).map(drop)

@@ -1,11 +1,13 @@
 //! Remembers git's answers about one repository, so that git is not asked again. Every answer is checked before it is
 //! used: a commit is named by its content, and files are compared by their footprint.
 
-use super::CommitId;
+use super::change::Mode;
 use super::footprint::{Footprint, Mark};
 use super::refs::Kept;
 use super::snapshot::Snapshot;
+use super::{CommitId, TreeId};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -22,6 +24,10 @@ struct Answers {
     looks: HashMap<String, Look>,
     /// Objects that the user's repository had when its directories had these marks.
     present: HashMap<String, Vec<Mark>>,
+    /// Files of a tree that have a filter: their hashes and paths.
+    filtered: HashMap<TreeId, Vec<(String, OsString)>>,
+    /// What was on disk at a path when it had this mark.
+    contents: HashMap<OsString, (Mark, Mode, String)>,
     /// Whether the user's repository had files of a project when its index had this mark.
     holds: HashMap<String, (Mark, bool)>,
 }
@@ -74,6 +80,24 @@ impl Memory {
 
     pub(super) fn note_present(&self, id: &str, marks: Vec<Mark>) {
         insert(&mut self.answers().present, id.to_owned(), marks);
+    }
+
+    pub(super) fn filtered(&self, tree: &TreeId) -> Option<Vec<(String, OsString)>> {
+        self.answers().filtered.get(tree).cloned()
+    }
+
+    pub(super) fn note_filtered(&self, tree: TreeId, files: Vec<(String, OsString)>) {
+        insert(&mut self.answers().filtered, tree, files);
+    }
+
+    pub(super) fn content(&self, path: &OsString, mark: &Mark) -> Option<(Mode, String)> {
+        let answers = self.answers();
+        let (known, mode, hash) = answers.contents.get(path)?;
+        (known == mark).then(|| (*mode, hash.clone()))
+    }
+
+    pub(super) fn note_content(&self, path: OsString, mark: Mark, mode: Mode, hash: String) {
+        insert(&mut self.answers().contents, path, (mark, mode, hash));
     }
 
     pub(super) fn holds_project(&self, project: &str, index: &Mark) -> Option<bool> {

@@ -13,6 +13,7 @@ mod backup;
 mod change;
 mod diff;
 mod error;
+mod filtered;
 mod folder;
 mod footprint;
 mod frozen;

@@ -84,6 +84,8 @@ impl Repository {
         };
         let (tree, left_out) = taken?;
         let tree = self.complete(&index, tree)?;
+        let stored = self.in_stored_form(tree.clone())?;
+        let tree = if stored == tree { tree } else { self.complete(&index, stored)? };
         let last = self.last_name();
         let commit = self.keep_last(&last, &tree, None, about)?;
         let snapshot = Snapshot { commit, tree, left_out };

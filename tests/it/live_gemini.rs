@@ -1,6 +1,6 @@
 //! Gemini Live behind a session: a server of ours speaks the vendor's own JSON, and fails as the real one was seen to.
 
-#[path = "../../src/provider/live/remote/gemini/tests/vendor.rs"]
+#[path = "../../src/provider/live/remote/vendor/gemini/tests/fake_vendor.rs"]
 mod vendor;
 
 use crate::live_openai::{send_picture, size};

@@ -1,6 +1,6 @@
 //! Whatever was done with the work of agents can be undone: over the wire, with real repositories.
 
-use crate::choice::{Scene, read, set};
+use crate::choice::{Scene, git, read, set};
 use crate::http::{get, post};
 use crate::support::{BODY, CHANNEL, CODE, Gateway, KIND};
 use kakehashi::config::{CheckCommand, Config};
@@ -59,6 +59,49 @@ async fn every_choice_is_undone_by_the_backup_that_it_names() {
     // A new branch overwrites nothing.
     let branch = scene.choose("accept", 1, json!({"ブランチ": "one"})).await;
     assert_eq!((&branch["結果"], &branch["控え"]), (&json!("done"), &Value::Null));
+    scene.gateway.stop().await;
+}
+
+/// As with Git LFS: git stores another text than the one on disk.
+fn add_filter(project: &Path) {
+    git(project, "config filter.form.clean sed\ts/real/stored/");
+    git(project, "config filter.form.smudge sed\ts/stored/real/");
+    std::fs::write(project.join(".gitattributes"), "*.big filter=form\n").unwrap();
+    for content in ["real zero", "real one"] {
+        let path = project.join("x.big");
+        std::fs::write(&path, content).unwrap();
+        // Older than the index, or git would read it again to be sure.
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000)).unwrap();
+        git(project, "add .gitattributes x.big");
+        git(project, "commit -q -m filter");
+    }
+    assert_eq!(git(project, "show HEAD:x.big"), "stored one");
+}
+
+#[tokio::test]
+async fn an_undo_brings_back_the_content_of_a_file_with_a_filter() {
+    let mut scene = Scene::new().await;
+    add_filter(scene.project());
+    scene.work(1, "write x.big agent").await;
+    let accepted = scene.choose("accept", 1, json!({})).await;
+    assert_eq!(read(scene.project(), "x.big"), "agent");
+    let undone = scene.choose("restore", 1, json!({"控え": accepted["控え"]})).await;
+    assert_eq!((&undone["結果"], &undone["ファイル"]), (&json!("done"), &json!(["x.big"])));
+    assert_eq!(read(scene.project(), "x.big"), "real one");
+    // What git stores is never written over the file, and the user is told.
+    scene.work(2, "write x.big stored zero").await;
+    let kept = scene.choose("accept", 2, json!({})).await;
+    assert_eq!((&kept["結果"], &kept["除外"]), (&json!("done"), &json!(["x.big"])));
+    assert_eq!(read(scene.project(), "x.big"), "real one");
+    // The same in the shared project.
+    set(&scene, json!({"CODE_AI3_PLACE": "shared"})).await;
+    let result = scene.work(3, "write x.big agent").await;
+    assert_eq!(read(scene.project(), "x.big"), "agent");
+    let body = json!({"実行番号": result["実行番号"]});
+    let undone = scene.choose("restore", 3, body).await;
+    assert_eq!((&undone["ファイル"], &undone["除外"]), (&json!(["x.big"]), &json!([])));
+    assert_eq!(read(scene.project(), "x.big"), "real one");
     scene.gateway.stop().await;
 }
 

@@ -264,8 +264,8 @@ pub(super) fn done(touched: PlaceKind, files: Vec<String>, backup: Option<String
 }
 
 impl Carried {
-    /// Adds the paths that are not part of the result.
-    fn without(mut self, paths: Vec<String>) -> Self {
+    /// Adds the paths that are not part of it.
+    pub(super) fn without(mut self, paths: Vec<String>) -> Self {
         if let ChosenOutcome::Done { left_out, .. } = &mut self.outcome {
             *left_out = named(paths);
         }

@@ -88,7 +88,7 @@ pub(super) fn restore(
         }
     };
     let before = restored.backup.map(|backup| backup.name);
-    Ok(done(touched, paths(restored.changes), before))
+    Ok(done(touched, paths(restored.changes), before).without(restored.left_out))
 }
 
 /// Whether a file backup is meant. In a shared project without git there are no others. Earlier versions listed only

@@ -4,6 +4,7 @@ mod accepting;
 mod bytes;
 mod changing;
 mod counting;
+mod filters;
 mod hostile;
 mod keeping;
 mod leaving_out;

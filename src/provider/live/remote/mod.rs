@@ -1,29 +1,24 @@
-//! Live models behind a WebSocket. A conversation of ours speaks with the session; a [`protocol::Protocol`] says how a
-//! vendor wants to be spoken to.
+//! Live models behind a WebSocket. Owns what all conversations share, and starts each conversation as a task.
+//! `conversation` decides what happens, `speech` knows what was said and heard, `vendor` translates to and from a
+//! vendor's frames, and `connection` carries the frames. Sessions, channels and clients are not known here.
 
-mod captions;
+mod connection;
 mod conversation;
-mod dial;
-mod ear;
-mod floor;
-mod gemini;
-mod health;
-mod line;
-mod memory;
-mod openai;
-mod picture;
 mod protocol;
 mod speech;
+mod vendor;
+
+pub use vendor::voices;
 
 use super::{
     GIVE_WORK_TOOL, LIVE_INPUT_CAPACITY, LIVE_OUTPUT_CAPACITY, LiveLink, LiveOutput, Said, Speaker,
 };
 use crate::audio::voice::VoiceGate;
-use crate::provider::row::{LiveKind, LiveModel, TurnRules};
+use crate::provider::row::{LiveModel, TurnRules};
 use crate::task;
+use connection::availability::Availability;
+use connection::dial::Dialer;
 use conversation::Conversation;
-use dial::Dialer;
-use health::Health;
 use protocol::{Protocol, Setup, Tool};
 use serde_json::json;
 use std::sync::Arc;
@@ -31,24 +26,24 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// What all conversations share: the way to the vendors, and who of them does not work.
+/// Shared by all conversations: how to reach the vendors, and which models are out of service.
 #[derive(Debug, Clone)]
 pub struct Client {
     dialer: Dialer,
-    health: Health,
-    /// Our own ear.
+    availability: Availability,
+    /// Makes the voice detection of one conversation.
     gate: fn(&TurnRules) -> VoiceGate,
     #[cfg(test)]
-    probe: Probe,
+    size_probe: SizeProbe,
 }
 
-/// The most that a conversation has kept since somebody looked, all things counted.
+/// The largest number of things that a conversation has kept in memory since the last look.
 #[cfg(test)]
 #[derive(Debug, Clone, Default)]
-struct Probe(Arc<std::sync::atomic::AtomicUsize>);
+struct SizeProbe(Arc<std::sync::atomic::AtomicUsize>);
 
 #[cfg(test)]
-impl Probe {
+impl SizeProbe {
     fn note(&self, size: usize) {
         self.0.fetch_max(size, std::sync::atomic::Ordering::Relaxed);
     }
@@ -64,26 +59,26 @@ impl Default for Client {
         let gate = |rules: &TurnRules| VoiceGate::new(rules.threshold_percent, rules.silence);
         Self {
             dialer: Dialer::default(),
-            health: Health::default(),
+            availability: Availability::default(),
             gate,
             #[cfg(test)]
-            probe: Probe::default(),
+            size_probe: SizeProbe::default(),
         }
     }
 }
 
-/// Models that can hold a conversation, and how.
+/// What a conversation is started with.
 #[derive(Debug, Clone)]
 pub struct Remote {
-    /// The first that works speaks.
+    /// In order of preference; the first that works is used.
     pub models: Vec<Arc<LiveModel>>,
     pub rules: Arc<TurnRules>,
-    /// What a model is told about its part.
+    /// System instructions for the model.
     pub instructions: Arc<str>,
     pub client: Client,
 }
 
-/// The client is the same for all.
+/// Compares the configuration; the client is shared by all and left out.
 impl PartialEq for Remote {
     fn eq(&self, other: &Self) -> bool {
         let same = |one: &Self, two: &Self| one.models == two.models && one.rules == two.rules;
@@ -93,7 +88,7 @@ impl PartialEq for Remote {
 
 impl Eq for Remote {}
 
-/// So long a conversation waits for what was said before it; then it begins without.
+/// Timeout for loading what was said earlier in the session; after it the conversation begins without that.
 const PAST: Duration = Duration::from_secs(2);
 
 pub(super) fn connect(
@@ -113,33 +108,17 @@ pub(super) fn connect(
     LiveLink { input, output }
 }
 
-/// The way of this model's vendor.
+/// The protocol of this model's vendor, with what the model is to be told.
 fn protocol_of(model: &Arc<LiveModel>, remote: &Remote) -> Box<dyn Protocol> {
-    let setup = Setup {
+    vendor::protocol(Setup {
         model: Arc::clone(model),
         instructions: remote.instructions.to_string(),
         tools: vec![code_agent_request()],
         rules: Arc::clone(&remote.rules),
-    };
-    match model.kind {
-        LiveKind::OpenAi => Box::new(openai::OpenAi::new(setup)),
-        LiveKind::Gemini => Box::new(gemini::Gemini::new(setup)),
-    }
+    })
 }
 
-/// Voices that a vendor is known to have; there may be others.
-pub fn voices(kind: LiveKind) -> &'static [&'static str] {
-    match kind {
-        LiveKind::OpenAi => &[
-            "marin", "cedar", "alloy", "ash", "ballad", "coral", "echo", "sage", "shimmer", "verse",
-        ],
-        LiveKind::Gemini => {
-            &["Zephyr", "Puck", "Charon", "Kore", "Fenrir", "Leda", "Orus", "Aoede"]
-        }
-    }
-}
-
-/// What the session does is its own affair; this is only how a model asks for it.
+/// The tool by which a model gives work to an agent. The session carries it out.
 fn code_agent_request() -> Tool {
     Tool {
         name: GIVE_WORK_TOOL,

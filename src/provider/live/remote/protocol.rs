@@ -1,4 +1,5 @@
-//! What the conversation needs of a vendor's protocol. Pure: no sockets, no clock of its own; bytes in, deeds out.
+//! The contract between the conversation and a vendor's protocol: requests and frames in, effects out. Pure: a protocol
+//! has no sockets and plays no sound.
 
 use crate::provider::live::LiveOutput;
 pub(super) use crate::provider::live::Said;
@@ -18,14 +19,14 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// What a model is told of the language, if there is one to be told of.
+    /// A sentence for the model about the configured language.
     pub(super) fn language(&self) -> Option<String> {
         let language = self.model.language.as_deref()?;
         Some(format!("The language of this conversation is {language}."))
     }
 }
 
-/// Something that the model may want done.
+/// A tool that is offered to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tool {
     pub(super) name: &'static str,
@@ -34,27 +35,27 @@ pub(super) struct Tool {
     pub(super) parameters: serde_json::Value,
 }
 
-/// What a vendor can do, under the rules by which turns are taken.
+/// What a vendor can do, given the rules of turn taking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Capabilities {
     pub(super) input_rate: u32,
     pub(super) output_rate: u32,
-    /// A reply can be stopped at the vendor.
+    /// A reply can be cancelled.
     pub(super) cancel: bool,
     /// The vendor can be told how much of a reply was heard.
     pub(super) truncate: bool,
     pub(super) images: bool,
-    /// It tells when the user begins and ends to speak.
+    /// It reports when the user begins and stops to speak.
     pub(super) hears_speech: bool,
-    /// It falls silent by itself as soon as it hears anybody.
+    /// It interrupts its reply by itself at any sound of the user.
     pub(super) interrupts_itself: bool,
-    /// It speaks when it has something to say, and not when it is asked to.
+    /// It replies by itself, without being asked for a reply.
     pub(super) replies_unasked: bool,
-    /// It goes on speaking while a tool works, and may say nothing to what came of it.
+    /// It goes on speaking while a tool runs, and may say nothing about the result.
     pub(super) works_aside: bool,
-    /// It can be given something to hear that it does not answer.
+    /// It can transcribe sound without answering it.
     pub(super) hears_aside: bool,
-    /// Who tells that the user speaks can be changed within a connection.
+    /// Its voice detection can be switched off within a connection.
     pub(super) yields_turns: bool,
     pub(super) resume: Resume,
     /// A connection is renewed at the next pause after this long...
@@ -66,9 +67,9 @@ pub(super) struct Capabilities {
 /// How a new connection goes on with the conversation of an old one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resume {
-    /// Only by telling it what was said.
+    /// By replaying the history.
     Replay,
-    /// By a handle of the vendor.
+    /// By a handle of the vendor, who keeps the session.
     Handle,
 }
 
@@ -76,32 +77,32 @@ pub(super) enum Resume {
 #[derive(Debug, Clone)]
 pub(super) struct Address {
     pub(super) url: String,
-    /// Secrets among them; never shown.
+    /// Contain secrets; never logged.
     pub(super) headers: Vec<(&'static str, String)>,
 }
 
-/// What the conversation wants of the vendor.
+/// What the conversation asks of the vendor.
 #[derive(Debug)]
-pub(super) enum Wish {
+pub(super) enum Request {
     /// PCM16 at the vendor's input rate.
     Hear(Bytes),
-    /// The microphone pauses for long.
+    /// The microphone is off.
     HearNothing,
-    /// The user began / stopped to speak, by key or by our own gate (only where turns are ours to tell).
+    /// The user begins or stops to speak, by the talk key or by our own voice detection.
     SpeechBegins,
     SpeechEnds,
-    /// Answer what was said: only with vendors whose replies are asked for.
+    /// Answer what was said. Vendors that reply by themselves need it only if they were given nothing since.
     Reply,
-    /// The answer is long due: ask for it in so many words, whatever was heard since.
+    /// The answer is overdue: ask for it explicitly, even if something was heard since.
     Insist,
     Read(String),
-    /// Say this in your own words.
+    /// Tell the user this, in the model's own words.
     Report(String),
     /// A JPEG.
     See(Bytes),
-    /// Stop the reply that is being made, if any.
+    /// Stop the current reply, if any.
     Cancel,
-    /// So much of this reply was heard; `Duration::ZERO` means nothing at all.
+    /// How much of this reply was heard; `Duration::ZERO` means nothing.
     Heard {
         reply: String,
         played: Duration,
@@ -112,27 +113,27 @@ pub(super) enum Wish {
     },
 }
 
-/// What a frame or a wish leads to, in order.
+/// What a frame or a request leads to, in order.
 #[derive(Debug, PartialEq)]
-pub(super) enum Deed {
+pub(super) enum Effect {
     /// A JSON text for the vendor.
     Send(String),
     /// The connection can be used.
     Ready,
-    /// The vendor heard the user begin to speak; `utterance` is its name for what follows.
+    /// The vendor heard the user begin to speak; `utterance` is its id of what follows.
     SpeechBegan {
         utterance: String,
     },
     SpeechEnded {
         utterance: String,
     },
-    /// The vendor says what the user said; may come late, and in pieces (`last`: the final, whole text replaces the pieces).
+    /// Transcription of the user; may come late, and in pieces (`last`: the final, whole text replaces the pieces).
     UserSaid {
         utterance: String,
         text: String,
         last: bool,
     },
-    /// `reply` is the vendor's name for a reply (what [`Wish::Heard`] needs).
+    /// `reply` is the vendor's id of a reply, as [`Request::Heard`] needs it.
     ReplyBegan {
         reply: String,
     },
@@ -144,26 +145,26 @@ pub(super) enum Deed {
         reply: String,
         text: String,
     },
-    /// No more sound of it.
+    /// All of its sound has come.
     ReplyMade {
         reply: String,
     },
-    /// No more sound or text of it.
+    /// It is over; only text may still follow.
     ReplyEnded {
         reply: String,
         end: ReplyEnd,
     },
-    /// The vendor has cut the reply by itself because the user spoke.
+    /// The vendor has stopped the reply by itself because the user spoke.
     Interrupted,
-    /// To the session as it is (tool calls, usage, texts).
+    /// An output for the session (tool calls, usage, texts).
     Tell(LiveOutput),
-    /// From now on a new connection may go on with this handle; `None`: not at the moment.
+    /// A new connection can resume with this handle; `None`: not at the moment.
     Handle(Option<String>),
-    /// The vendor will close in this time.
+    /// The vendor will close the connection in this time.
     GoAway {
         left: Duration,
     },
-    /// What the vendor allows is used up for so long.
+    /// Rate limit: used up for this long.
     Limited {
         reset: Duration,
     },
@@ -171,7 +172,7 @@ pub(super) enum Deed {
     Remark(String),
     Failed {
         reason: String,
-        fate: Fate,
+        recovery: Recovery,
     },
 }
 
@@ -183,42 +184,42 @@ pub(super) enum ReplyEnd {
     Failed(String),
 }
 
-/// What to do about a failure.
+/// What to do after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// Connect again and go on.
+pub(super) enum Recovery {
+    /// Reconnect and go on.
     Retry,
-    /// The same with a new conversation (a refused handle).
+    /// Reconnect without the resume handle.
     StartOver,
-    /// This conversation and this model do not go together, whatever others say to it: take the next one.
+    /// The model refuses this conversation, but may work for others: take the next model.
     Unfit,
-    /// This model will not work for anybody until somebody does something (key, quota, unknown model): take the next one.
+    /// The model works for nobody until somebody does something (key, quota, unknown model): take the next model.
     GiveUp,
 }
 
-/// Who a lost connection tells something about.
+/// Whether a lost connection concerns all conversations with the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blame {
-    /// What was said on it may have led to it.
+    /// This conversation may have caused it.
     Conversation,
-    /// It would have been so for everybody.
+    /// It would have happened to every conversation.
     Vendor,
 }
 
 pub(super) trait Protocol: Send + Debug {
     fn capabilities(&self) -> Capabilities;
     fn address(&self) -> Address;
-    /// The first frames of a new connection. All state of an old one is forgotten; without a handle the vendor is told
+    /// The first frames of a new connection. State of the old connection is forgotten. Without a handle the vendor is told
     /// what was said.
-    fn open(&mut self, handle: Option<&str>, said: &[Said]) -> Vec<Deed>;
-    /// Other rules from the next connection on.
+    fn open(&mut self, handle: Option<&str>, said: &[Said]) -> Vec<Effect>;
+    /// The rules change from the next connection on.
     fn set_rules(&mut self, rules: Arc<TurnRules>);
-    fn wish(&mut self, wish: Wish) -> Vec<Deed>;
+    fn request(&mut self, request: Request) -> Vec<Effect>;
     /// A text or binary frame of the vendor.
-    fn frame(&mut self, frame: &[u8]) -> Vec<Deed>;
-    /// How much it keeps.
+    fn frame(&mut self, frame: &[u8]) -> Vec<Effect>;
+    /// How many things are kept in memory.
     #[cfg(test)]
     fn size(&self) -> usize;
-    /// What the end of a connection means.
-    fn closed(&mut self, code: Option<u16>, reason: &str) -> Fate;
+    /// The vendor has closed the connection.
+    fn closed(&mut self, code: Option<u16>, reason: &str) -> Recovery;
 }

@@ -1,76 +1,76 @@
-//! What the model says: from its first sound until somebody has heard it, or silenced it.
+//! Replies of the model: from the first sound until they were played or interrupted, and how much of them was heard.
 
 use super::Conversation;
-use super::turn::Asked;
+use super::turn::ExpectedAnswer;
 use crate::message::{Interruption, StopReason, TurnTimes};
-use crate::provider::live::remote::protocol::{Deed, Fate, ReplyEnd, Wish};
-use crate::provider::live::remote::speech::{Speech, State, Tempo};
+use crate::provider::live::remote::protocol::{Effect, Recovery, ReplyEnd, Request};
+use crate::provider::live::remote::speech::spoken_reply::{SpeechRate, SpokenReply, State};
 use crate::provider::live::{LiveOutput, Pace, Played, SPEAKER_RATE};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A client tells within this how much it had played when it fell silent.
+/// How long a client may take to report its playback position after a stop.
 pub(super) const FINAL_ACK: Duration = Duration::from_millis(150);
 
-/// Who says a short word when there is no more than this to come does not mean "go on".
+/// If no more than this is left to play, a short word of the user is an answer and not a backchannel.
 const LAST_WORDS: Duration = Duration::from_millis(700);
 
-/// Some vendors end a reply before they have said all of its words.
+/// Some vendors end a reply before they have sent all of its text.
 const LATE_WORDS: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     open: Vec<Reply>,
-    /// Silenced, and not yet told how much of them was heard.
+    /// Interrupted, but not reported yet: the playback position is still to come.
     cut: Vec<Cut>,
     cut_until: Option<Instant>,
-    /// Of the voice that speaks.
-    tempo: Tempo,
+    /// Of the current model's voice.
+    speech_rate: SpeechRate,
 }
 
 #[derive(Debug)]
 struct Reply {
-    speech: Speech,
-    /// Samples so far, as the vendor sends them.
+    spoken: SpokenReply,
+    /// Samples so far, at the vendor's rate.
     sounded: u64,
-    /// The same as the speaker plays them.
+    /// Samples so far, at the speaker's rate.
     made: u64,
-    /// When the last of it came.
+    /// When its last sound came.
     last_sound: Option<Instant>,
-    /// There will be no more sound of it, although it may not be over yet.
+    /// All of its sound has come, although it may not have ended yet.
     whole: bool,
-    asked: Option<Asked>,
-    /// On which it was made.
+    asked: Option<ExpectedAnswer>,
+    /// Number of the connection that made it.
     connection: u64,
-    /// It has ended, but until then there may be words of it.
+    /// It has ended; more text is waited for until then.
     words_until: Option<Instant>,
 }
 
 #[derive(Debug)]
 struct Cut {
     reply: Reply,
-    /// When it was silenced.
+    /// Playback position when it was interrupted.
     known: Played,
-    /// How long the user had to speak for that.
+    /// How long the user spoke before the interruption.
     stop: Option<Duration>,
 }
 
 impl Replies {
-    /// Somebody may still hear something of them.
+    /// Some are still being played or reported.
     pub(super) fn are_open(&self) -> bool {
         !self.open.is_empty() || !self.cut.is_empty()
     }
 
-    /// There will be more to hear of one.
+    /// More sound of one is expected.
     pub(super) fn are_growing(&self) -> bool {
-        self.open.iter().any(|reply| reply.speech.state == State::Growing && !reply.whole)
+        self.open.iter().any(|reply| reply.spoken.state == State::Growing && !reply.whole)
     }
 
-    /// From now on another voice speaks.
+    /// Another model with another voice speaks from now on.
     pub(super) fn forget_voice(&mut self) {
-        self.tempo = Tempo::default();
+        self.speech_rate = SpeechRate::default();
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -84,45 +84,45 @@ impl Replies {
     }
 
     fn named(&mut self, name: &str) -> Option<&mut Reply> {
-        self.open.iter_mut().find(|reply| reply.speech.name == name)
+        self.open.iter_mut().find(|reply| reply.spoken.name == name)
     }
 
-    /// Also of those that were silenced: their words may come behind their sound.
+    /// Includes interrupted replies: their text may come after their sound.
     fn untold(&mut self, name: &str) -> Option<&mut Reply> {
         let cut = self.cut.iter_mut().map(|cut| &mut cut.reply);
-        self.open.iter_mut().chain(cut).find(|reply| reply.speech.name == name)
+        self.open.iter_mut().chain(cut).find(|reply| reply.spoken.name == name)
     }
 }
 
 impl Conversation {
-    /// Everything was made that is to be heard, and all but the last of it was.
+    /// All sound has come, and all but the last words were played.
     pub(super) fn is_ending(&self) -> bool {
         let mut left = 0;
         for reply in &self.replies.open {
-            let complete = reply.whole || reply.speech.state == State::Complete;
+            let complete = reply.whole || reply.spoken.state == State::Complete;
             if !complete {
                 return false;
             }
-            let played = self.speaker.played(reply.speech.generation);
+            let played = self.speaker.played(reply.spoken.generation);
             left += reply.made.saturating_sub(played.samples);
         }
-        self.held.is_none() && !self.turn.is_awaited() && time_of(left) <= LAST_WORDS
+        self.held_sound.is_none() && !self.turn.is_awaited() && time_of(left) <= LAST_WORDS
     }
 
     pub(super) fn on_reply_began(&mut self, name: String, now: Instant) {
         let generation = match self.speaker.begin_at(Pace::Bursts, self.vendor.output_rate) {
             Ok(generation) => generation,
             Err(err) => {
-                let (reason, fate) = (err.to_string(), Fate::GiveUp);
-                return self.deeds.push_front(Deed::Failed { reason, fate });
+                let (reason, recovery) = (err.to_string(), Recovery::GiveUp);
+                return self.effects.push_front(Effect::Failed { reason, recovery });
             }
         };
         if !self.vendor.hears_speech {
-            self.captions.forget_surplus();
+            self.transcript.forget_surplus();
         }
-        self.captions.reply_began(generation);
+        self.transcript.reply_began(generation);
         let reply = Reply {
-            speech: Speech::new(name, generation),
+            spoken: SpokenReply::new(name, generation),
             sounded: 0,
             made: 0,
             last_sound: None,
@@ -135,34 +135,34 @@ impl Conversation {
         self.turn.replied = Some(now);
         self.turn.unanswered = false;
         if !self.user_speaks() {
-            self.ear.forget();
+            self.microphone.forget();
         }
     }
 
-    /// What the speaker has no room for is held, and nothing more is read meanwhile.
+    /// Sound for which the speaker has no room is held, and no further effects are applied meanwhile.
     pub(super) fn on_sound(&mut self, name: &str, pcm: Bytes, now: Instant) {
         self.connection.speaks();
         let Some(reply) = self.replies.named(name) else {
-            // Who cannot be stopped speaks to its end before it answers anything else.
+            // A vendor without cancel finishes this reply before it answers anything else.
             if !self.vendor.cancel {
                 self.turn.wait_until(now + self.remote.rules.patience);
             }
             return;
         };
-        let generation = reply.speech.generation;
+        let generation = reply.spoken.generation;
         reply.last_sound = Some(now);
         reply.sounded += (pcm.len() / 2) as u64;
         reply.made = reply.sounded * u64::from(SPEAKER_RATE) / u64::from(self.vendor.output_rate);
         match self.speaker.push(generation, pcm.clone()).now_or_never() {
             Some(Ok(()) | Err(_)) => (),
-            None => self.held = Some((generation, pcm)),
+            None => self.held_sound = Some((generation, pcm)),
         }
     }
 
     pub(super) fn on_reply_said(&mut self, name: &str, text: String) {
         if let Some(reply) = self.replies.untold(name) {
             let made = reply.made;
-            reply.speech.say(text, made);
+            reply.spoken.say(text, made);
         }
     }
 
@@ -174,12 +174,12 @@ impl Conversation {
 
     pub(super) fn on_reply_ended(&mut self, name: &str, end: ReplyEnd, now: Instant) {
         let found = self.replies.named(name).map(|reply| {
-            reply.speech.state = match end {
+            reply.spoken.state = match end {
                 ReplyEnd::Complete => State::Complete,
                 ReplyEnd::Cancelled | ReplyEnd::Failed(_) => State::Broken,
             };
             reply.words_until = Some(now + LATE_WORDS);
-            (reply.speech.generation, reply.made, reply.last_sound)
+            (reply.spoken.generation, reply.made, reply.last_sound)
         });
         if let Some((generation, ..)) = found {
             self.speaker.finish(generation);
@@ -201,25 +201,25 @@ impl Conversation {
         }
     }
 
-    /// The vendor will say no more of what it has begun. True if it had not finished.
+    /// The connection is gone: open replies get no more sound. True if one was not complete.
     pub(super) fn break_off(&mut self) -> bool {
         let mut broken = false;
         for reply in &mut self.replies.open {
-            if reply.speech.state == State::Growing {
-                reply.speech.state = State::Broken;
+            if reply.spoken.state == State::Growing {
+                reply.spoken.state = State::Broken;
                 broken = true;
             }
             reply.words_until = None;
-            self.speaker.finish(reply.speech.generation);
+            self.speaker.finish(reply.spoken.generation);
         }
         broken
     }
 
-    /// The user takes the word. Since when they wanted it is known if they speak; otherwise the speaker was silenced
-    /// when they wanted it, and only what began since then is to be silenced here.
+    /// Stops the model because the user speaks, types or cancels. `since` is when the user began to speak. `None`: a cancel,
+    /// for which the speaker was stopped already, so that only what began after it is stopped here.
     pub(super) fn interrupt(&mut self, since: Option<Instant>, now: Instant) {
         (self.turn.suspected, self.turn.began) = (None, None);
-        self.turn.take_floor();
+        self.turn.take_turn();
         let anything = !self.replies.open.is_empty() || self.turn.is_awaited();
         if !anything {
             self.speaker.resume();
@@ -227,27 +227,27 @@ impl Conversation {
         }
         self.cut_open(since.map(|since| now.saturating_duration_since(since)));
         self.speaker.stop(Some(StopReason::UserSpeaks));
-        self.held = None;
+        self.held_sound = None;
         self.replies.cut_until.get_or_insert(now + FINAL_ACK);
         self.turn.forget_asked();
-        self.wish(Wish::Cancel);
+        self.request(Request::Cancel);
     }
 
-    /// How much of them was heard is told a little later.
+    /// Marks the open replies as interrupted. How much was heard is reported a little later.
     fn cut_open(&mut self, stop: Option<Duration>) {
         for reply in std::mem::take(&mut self.replies.open) {
-            let known = self.speaker.played(reply.speech.generation);
+            let known = self.speaker.played(reply.spoken.generation);
             self.replies.cut.push(Cut { reply, known, stop });
         }
     }
 
-    /// There will be nobody any more who could speak. True if a client has still to tell how much it has played.
+    /// The conversation ends: stops its replies. True if a client still has to report its playback position.
     pub(super) fn silence(&mut self, now: Instant) -> bool {
         if !self.replies.are_open() {
             return false;
         }
-        // Somebody else may speak by now.
-        let last = self.replies.open.iter().map(|reply| reply.speech.generation).max();
+        // Another conversation may use the speaker by now, so only our replies are stopped.
+        let last = self.replies.open.iter().map(|reply| reply.spoken.generation).max();
         if let Some(last) = last {
             self.cut_open(None);
             self.speaker.stop_upto(last, StopReason::ModelLeaves);
@@ -264,10 +264,11 @@ impl Conversation {
             }
         }
         for reply in std::mem::take(&mut self.replies.open) {
-            let played = self.speaker.played(reply.speech.generation);
-            let growing = reply.speech.state == State::Growing;
-            let held = self.held.as_ref().is_some_and(|(held, _)| *held == reply.speech.generation);
-            // One that the speaker does not know any more was silenced long ago.
+            let played = self.speaker.played(reply.spoken.generation);
+            let growing = reply.spoken.state == State::Growing;
+            let held =
+                self.held_sound.as_ref().is_some_and(|(held, _)| *held == reply.spoken.generation);
+            // The speaker has forgotten replies that were stopped long ago.
             let gone = played.made == 0 && reply.made > 0 && !held;
             let late = reply.words_until.is_some_and(|moment| now < moment);
             if growing || held || late || !(played.over || gone) {
@@ -278,9 +279,9 @@ impl Conversation {
         }
     }
 
-    /// A client that never tells what it plays would by now be taken to have played more.
+    /// Without a report of the client, the position at the interruption counts: by the clock, more would seem played.
     fn settle_cut(&mut self, cut: Cut, now: Instant) {
-        let told = self.speaker.played(cut.reply.speech.generation);
+        let told = self.speaker.played(cut.reply.spoken.generation);
         let played = if told.told { told } else { cut.known };
         self.tell(
             cut.reply,
@@ -290,7 +291,7 @@ impl Conversation {
         );
     }
 
-    /// Once for each reply, when nothing more of it will be heard.
+    /// Reports a reply, once, when nothing more of it will be heard.
     fn tell(
         &mut self,
         mut reply: Reply,
@@ -298,20 +299,20 @@ impl Conversation {
         cut: Option<Option<Duration>>,
         now: Instant,
     ) {
-        let complete = reply.speech.state == State::Complete;
+        let complete = reply.spoken.state == State::Complete;
         if !complete {
-            reply.speech.state = State::Broken;
+            reply.spoken.state = State::Broken;
         }
         let all = complete && played.samples >= reply.made;
-        let text = reply.speech.heard(played.samples, reply.made, &self.replies.tempo);
-        self.replies.tempo.learn(&reply.speech, reply.made);
+        let text = reply.spoken.heard(played.samples, reply.made, &self.replies.speech_rate);
+        self.replies.speech_rate.learn(&reply.spoken, reply.made);
         let heard = time_of(played.samples);
         let interrupted = (!all).then_some(Interruption { heard });
-        self.captions.reply_ended(reply.speech.generation, text, interrupted, now);
+        self.transcript.reply_ended(reply.spoken.generation, text, interrupted, now);
         let times = self.times(&reply, &played, cut.flatten());
-        self.untold.push_back(LiveOutput::Turn(times));
+        self.outbox.push_back(LiveOutput::Turn(times));
         if !all && self.vendor.truncate && reply.connection == self.connection.number {
-            self.wish(Wish::Heard { reply: reply.speech.name, played: heard });
+            self.request(Request::Heard { reply: reply.spoken.name, played: heard });
         }
     }
 
@@ -326,7 +327,7 @@ impl Conversation {
             first_played: between(played.first_sent, played.first_heard),
             stop,
             underruns: played.underruns,
-            dropped: std::mem::take(&mut self.ear.dropped),
+            dropped: std::mem::take(&mut self.microphone.dropped),
         }
     }
 }

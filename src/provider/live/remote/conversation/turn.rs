@@ -1,84 +1,84 @@
-//! The turn that is being taken: what the user says, who waits for an answer, and how long that took.
+//! The current turn: what the user says, whether an answer is expected, and what happens if none comes.
 
 use super::Conversation;
-use crate::provider::live::remote::floor::Model;
-use crate::provider::live::remote::protocol::Wish;
+use crate::provider::live::remote::protocol::Request;
+use crate::provider::live::remote::speech::turn_taking::ModelState;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-/// A microphone that sends nothing for so long is taken for switched off.
+/// A microphone that sends nothing for this long counts as off.
 const MICROPHONE_OFF: Duration = Duration::from_secs(1);
-/// A vendor that could not answer is asked again after this.
+/// Delay before a vendor that could not answer is asked again.
 const ASK_AGAIN: Duration = Duration::from_secs(2);
-/// A limit of the vendor is not waited for any longer.
+/// Longest wait for a rate limit of the vendor.
 const LONGEST_LIMIT: Duration = Duration::from_secs(60);
-/// A vendor is asked so often for one answer; after that it is connected anew.
+/// How often a vendor is asked for one answer; after that the connection is renewed.
 const MOST_ASKED: u32 = 2;
 const MOST_UNDECIDED: usize = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// The user speaks by a key, and has said so much.
+    /// The user holds the talk key, and has sent this much sound.
     pub(super) key: Option<Duration>,
-    /// What the vendor hears at this moment.
+    /// Utterances that the vendor hears at this moment.
     pub(super) utterances: VecDeque<Utterance>,
-    /// Short words into a reply; what they were decides whether they interrupt it. `None`: the vendor has yet to give
-    /// it a name.
+    /// Short words during a reply; their text will decide whether they interrupt it. `None`: the vendor has not named the
+    /// utterance yet.
     pub(super) undecided: VecDeque<Option<String>>,
-    /// The model waits because of what the vendor hears; until then the user may still fall silent.
+    /// The vendor hears the user during a reply. If that still goes on at this moment, it is an interruption.
     pub(super) suspected: Option<Instant>,
-    /// Something was said that no connection has answered yet.
+    /// The user has said something that no connection has answered yet.
     pub(super) unanswered: bool,
-    /// When the last sound of the microphone came; `None`: it is off.
+    /// When the microphone last sent sound; `None`: it is off.
     pub(super) last_sound: Option<Instant>,
-    /// When the user was heard to begin what may interrupt the model.
+    /// When the possible interruption began.
     pub(super) began: Option<Instant>,
-    /// When the user was last heard to speak.
+    /// When the user last spoke.
     pub(super) voiced: Option<Instant>,
-    /// The vendor has not heard the last sound, which was too short to interrupt it; it will if somebody goes on.
+    /// The last sound was too short to interrupt and was held back from the vendor. It is sent if the user goes on.
     pub(super) murmured: bool,
-    /// The reply was all but over when the user last began to speak into it.
+    /// The reply was all but over when the user began to speak.
     pub(super) into_end: bool,
-    /// A short word answers the reply into whose end it was said: it is a turn of its own as soon as that is over.
+    /// A short word at the end of a reply answers it: it becomes a turn as soon as the reply is over.
     pub(super) answers: bool,
     /// When a reply last began.
     pub(super) replied: Option<Instant>,
-    asked: Option<Asked>,
+    asked: Option<ExpectedAnswer>,
     /// Why the last answer that was asked for did not come.
     pub(super) failure: Option<String>,
-    /// Before this the vendor allows nothing more.
+    /// Rate limit: the vendor takes no request before this.
     limited_until: Option<Instant>,
 }
 
 #[derive(Debug)]
 pub(super) struct Utterance {
     pub(super) name: String,
-    pub(super) amid: Amid,
+    pub(super) spoken_into: SpokenInto,
 }
 
-/// What somebody has begun to speak into, and has not interrupted.
+/// What the model did when the user began to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Amid {
+pub(super) enum SpokenInto {
     Silence,
-    /// A reply that had only just begun: most likely it is the reply itself.
+    /// A reply had just begun: most likely the sound is its echo.
     Beginning,
     Reply,
-    /// A reply that was all but over.
+    /// A reply was all but over.
     End,
 }
 
 /// An answer is expected.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct ExpectedAnswer {
     pub(super) at: Instant,
-    /// From the user's last word to there.
+    /// From the user's last word to the request.
     pub(super) end_of_turn: Option<Duration>,
-    /// No answer by then: something is to be done about it.
+    /// Timeout: without an answer by then the vendor is asked again.
     by: Instant,
     times: u32,
-    /// The model has begun to do something about it.
+    /// The answer has begun.
     begun: bool,
 }
 
@@ -87,8 +87,8 @@ impl Turn {
         self.asked.is_some_and(|asked| !asked.begun)
     }
 
-    /// The model answers.
-    pub(super) fn answered(&mut self) -> Option<Asked> {
+    /// The answer begins. Returns the expectation the first time.
+    pub(super) fn answered(&mut self) -> Option<ExpectedAnswer> {
         let asked = self.asked.as_mut()?;
         let first = !asked.begun;
         asked.begun = true;
@@ -100,20 +100,22 @@ impl Turn {
         self.asked.is_some_and(|asked| self.replied.is_some_and(|replied| replied >= asked.at))
     }
 
-    /// A reply has ended that went on until this moment: whatever was asked for before that is answered by it.
+    /// A reply has ended whose last sound came at this moment: it answers everything that was requested before.
     pub(super) fn fulfilled(&mut self, last_sound: Option<Instant>) {
         if let Some(asked) = &mut self.asked {
             asked.begun |= last_sound.is_some_and(|moment| moment >= asked.at);
         }
     }
 
-    /// Whatever the user says from now on interrupts nobody.
-    pub(super) fn take_floor(&mut self) {
-        self.utterances.iter_mut().for_each(|utterance| utterance.amid = Amid::Silence);
+    /// It is the user's turn: utterances no longer count as spoken into a reply.
+    pub(super) fn take_turn(&mut self) {
+        self.utterances
+            .iter_mut()
+            .for_each(|utterance| utterance.spoken_into = SpokenInto::Silence);
         self.answers = false;
     }
 
-    /// What was asked for then is still the last that was.
+    /// The request of that moment is still the newest.
     pub(super) fn asked_at(&self, moment: Instant) -> bool {
         self.asked.is_some_and(|asked| asked.at == moment)
     }
@@ -122,7 +124,7 @@ impl Turn {
         self.limited_until = Some(now + reset.min(LONGEST_LIMIT));
     }
 
-    /// No answer is due before that.
+    /// Extends the timeout of the expected answer.
     pub(super) fn wait_until(&mut self, moment: Instant) {
         if let Some(asked) = &mut self.asked {
             asked.by = asked.by.max(moment);
@@ -135,7 +137,7 @@ impl Turn {
 }
 
 impl Conversation {
-    /// When time alone changes something about the turn.
+    /// The next timeout of the turn.
     pub(super) fn turn_alarm(&self) -> Option<Instant> {
         let insisting = self.connection.is_ready() && !self.user_speaks();
         let unanswered = self.turn.asked.filter(|asked| insisting && !asked.begun);
@@ -148,12 +150,14 @@ impl Conversation {
     }
 
     pub(super) fn user_speaks(&self) -> bool {
-        self.turn.key.is_some() || !self.turn.utterances.is_empty() || self.floor.is_taken()
+        self.turn.key.is_some()
+            || !self.turn.utterances.is_empty()
+            || self.turn_taking.is_user_speaking()
     }
 
     /// The user has finished, and the model is to answer.
     pub(super) fn end_turn(&mut self, now: Instant) {
-        self.floor.leave();
+        self.turn_taking.end_turn();
         self.turn.answers = false;
         self.ask(now);
         let end_of_turn = self.turn.voiced.map(|voiced| now.saturating_duration_since(voiced));
@@ -163,26 +167,26 @@ impl Conversation {
     }
 
     pub(super) fn ask(&mut self, now: Instant) {
-        self.wish(Wish::Reply);
+        self.request(Request::Reply);
         self.expect(now);
     }
 
-    /// For the same answer, on another connection.
+    /// Requests the same answer on a new connection.
     pub(super) fn ask_again(&mut self, now: Instant) {
         if let Some(asked) = &mut self.turn.asked {
             asked.by = now + self.remote.rules.patience;
         }
-        self.wish(Wish::Reply);
+        self.request(Request::Reply);
     }
 
-    /// Something was asked for, so an answer is due.
+    /// Starts the timeout of an answer.
     pub(super) fn expect(&mut self, now: Instant) {
         let by = now + self.remote.rules.patience;
-        let asked = Asked { at: now, end_of_turn: None, by, times: 1, begun: false };
+        let asked = ExpectedAnswer { at: now, end_of_turn: None, by, times: 1, begun: false };
         self.turn.asked = Some(asked);
     }
 
-    /// There will be no answer by itself.
+    /// The vendor has failed to answer; it is asked again later.
     pub(super) fn on_no_answer(&mut self, reason: &str, now: Instant) {
         warn!(reason, "the live model could not answer; it is asked again");
         self.turn.failure = Some(reason.to_owned());
@@ -197,11 +201,11 @@ impl Conversation {
             self.turn.suspected = None;
             self.interrupt(Some(self.turn.began.unwrap_or(now)), now);
         }
-        if self.turn.answers && !self.user_speaks() && self.model(now) == Model::Silent {
+        if self.turn.answers && !self.user_speaks() && self.model(now) == ModelState::Silent {
             self.answer_reply(now);
         }
         if self.speaker.current().is_some() {
-            // Whoever is being listened to is not mute.
+            // While a reply is played, the model is not mute.
             self.turn.wait_until(now + self.remote.rules.patience);
         }
         if let Some(last) = self.turn.last_sound
@@ -220,13 +224,13 @@ impl Conversation {
         }
     }
 
-    /// Some vendors go mute after an interruption: ask again, then connect again, then take another one.
-    fn insist(&mut self, asked: Asked, now: Instant) {
+    /// Some vendors go mute after an interruption: ask again, then reconnect, then take another model.
+    fn insist(&mut self, asked: ExpectedAnswer, now: Instant) {
         let by = now + self.remote.rules.patience;
-        let again = Asked { by, times: asked.times + 1, ..asked };
+        let again = ExpectedAnswer { by, times: asked.times + 1, ..asked };
         if asked.times < MOST_ASKED {
             info!("the live model does not answer; it is asked again");
-            self.wish(Wish::Insist);
+            self.request(Request::Insist);
             self.turn.asked = Some(again);
         } else {
             self.turn.asked = Some(again);
@@ -234,7 +238,7 @@ impl Conversation {
         }
     }
 
-    /// A short word whose text will tell whether it was more than that.
+    /// Waits for the text of a short word to decide whether it interrupts.
     pub(super) fn decide_later(&mut self, utterance: Option<String>) {
         if self.turn.undecided.len() >= MOST_UNDECIDED {
             self.turn.undecided.pop_front();

@@ -1,10 +1,10 @@
 //! Whatever happens, nobody is said to have heard more than was played; and not much less, if nothing is lost on the way.
 
+use super::fake_vendor::Call;
 use super::player::Network;
-use super::vendor::Call;
 use super::*;
 use crate::message::TalkKey;
-use crate::provider::live::remote::gemini::tests::vendor::Call as GeminiCall;
+use crate::provider::live::remote::vendor::gemini::tests::fake_vendor::Call as GeminiCall;
 use crate::task;
 use proptest::prelude::*;
 use serde_json::json;

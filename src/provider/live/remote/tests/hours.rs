@@ -1,9 +1,9 @@
 //! Two hours of conversation, over every limit of the vendors that there is: nothing grows, nothing drifts, and every
 //! turn is told once, also those that were interrupted.
 
-use super::vendor::Call;
+use super::fake_vendor::Call;
 use super::*;
-use crate::provider::live::remote::gemini::tests::vendor::Call as GeminiCall;
+use crate::provider::live::remote::vendor::gemini::tests::fake_vendor::Call as GeminiCall;
 use crate::provider::row::Turns;
 use crate::task;
 use serde_json::json;
@@ -43,7 +43,7 @@ async fn two_hours(name: &str, turns: Turns) -> usize {
     let rules = TurnRules { turns, ..rules() };
     let (calls, called) = mpsc::channel(4);
     let remote = Remote { models: vec![model(name)], rules: Arc::new(rules), ..remote_to(calls) };
-    let probe = remote.client.probe.clone();
+    let probe = remote.client.size_probe.clone();
     let speaker = Speaker::default();
     let player = Player::start(&speaker, ConnectionId(1));
     let link = live::connect(&LiveConfig::Remote(remote), speaker.clone(), ready(Vec::new()));
@@ -156,7 +156,7 @@ async fn serve(mut vendor: Vendor, connections: Arc<AtomicUsize>) {
         while let Some(event) = call.any().await {
             match event["type"].as_str().unwrap() {
                 "input_audio_buffer.append" if detects => {
-                    let (loud, samples) = vendor::loudness(&event);
+                    let (loud, samples) = fake_vendor::loudness(&event);
                     let heard = listening.hear(loud, samples, 24_000 / 2);
                     utterances += usize::from(heard == Some(true));
                     let item = format!("u{utterances}");

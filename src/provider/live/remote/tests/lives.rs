@@ -9,7 +9,7 @@ fn seconds(time: u64) -> Duration {
 }
 
 /// What a new connection is told of what was said, as role and text.
-async fn retold(call: &mut vendor::Call, count: usize) -> Vec<(String, String)> {
+async fn retold(call: &mut fake_vendor::Call, count: usize) -> Vec<(String, String)> {
     let mut said = Vec::new();
     for _ in 0..count {
         let event: Value = call.expect("conversation.item.create").await;

@@ -1,7 +1,8 @@
 //! Whole conversations on the paused clock: a vendor in memory that speaks Realtime's own JSON, and a speaker that
 //! knows to the sample what it has played.
 
-mod health;
+mod availability;
+mod fake_vendor;
 mod heard;
 mod hours;
 mod lives;
@@ -9,15 +10,15 @@ mod player;
 mod talking;
 mod turns;
 mod unstoppable;
-mod vendor;
 
-use super::dial::Dialer;
-use super::floor::tests::rules;
-use super::{Client, Health, Probe, Remote};
+use super::connection::dial::Dialer;
+use super::speech::turn_taking::tests::rules;
+use super::{Availability, Client, Remote, SizeProbe};
 use crate::audio::voice::VoiceGate;
 use crate::message::{AudioChunk, ConnectionId, Speaker as Side};
 use crate::provider::live::{self, LiveConfig, LiveInput, LiveLink, LiveOutput, Said, Speaker};
 use crate::provider::row::{ChatKey, LiveKind, LiveModel, Secret, TurnRules};
+use fake_vendor::Vendor;
 use player::Player;
 use std::future::ready;
 use std::sync::Arc;
@@ -25,7 +26,6 @@ use std::time::Duration;
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use vendor::Vendor;
 
 /// A conversation, and everybody who takes part in it.
 struct Talk {
@@ -80,9 +80,9 @@ pub(super) fn remote() -> Remote {
 fn remote_to(calls: mpsc::Sender<DuplexStream>) -> Remote {
     let client = Client {
         dialer: Dialer::to(calls),
-        health: Health::default(),
+        availability: Availability::default(),
         gate: by_level,
-        probe: Probe::default(),
+        size_probe: SizeProbe::default(),
     };
     Remote {
         models: vec![model("first")],

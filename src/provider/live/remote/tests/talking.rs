@@ -1,6 +1,6 @@
 //! What people do: ask, listen, interrupt, mumble, hold a key, show something, give work.
 
-use super::vendor::LETTER;
+use super::fake_vendor::LETTER;
 use super::*;
 use crate::message::TalkKey;
 use serde_json::json;
@@ -69,7 +69,7 @@ async fn who_goes_on_speaking_interrupts_and_only_what_was_heard_is_told() {
     call.begin("r1").await;
     call.burst("r1", "once upon a time there was a king and he had many horses").await;
     sleep(milliseconds(1_000)).await;
-    // By our own ear, half a second of voice is enough.
+    // By our own voice detection, half a second of voice is enough.
     talk.microphone(9_000, 16).await;
     let cancel = call.expect("response.cancel").await;
     assert_eq!(cancel["response_id"], "r1");

@@ -1,9 +1,9 @@
 //! Whose turn it is: short words at the end of a reply, and results that come while somebody speaks.
 
-use super::vendor::LETTER;
+use super::fake_vendor::LETTER;
 use super::*;
 use crate::message::TalkKey;
-use crate::provider::live::remote::gemini::tests::vendor::Call as GeminiCall;
+use crate::provider::live::remote::vendor::gemini::tests::fake_vendor::Call as GeminiCall;
 use crate::provider::row::Turns;
 use serde_json::json;
 use tokio::time::sleep;
@@ -17,7 +17,7 @@ fn milliseconds(time: u64) -> Duration {
 }
 
 /// A question is being asked, and so long before its end the user begins to speak.
-async fn asked(talk: &mut Talk, before_end: u64) -> vendor::Call {
+async fn asked(talk: &mut Talk, before_end: u64) -> fake_vendor::Call {
     talk.say(LiveInput::Text("go".to_owned())).await;
     let mut call = talk.vendor.answer().await;
     call.expect("conversation.item.create").await;
@@ -66,7 +66,7 @@ async fn the_same_is_so_where_the_gateway_decides() {
 }
 
 /// The model wants a tool to be used; its id.
-async fn called(talk: &mut Talk) -> (vendor::Call, String) {
+async fn called(talk: &mut Talk) -> (fake_vendor::Call, String) {
     talk.say(LiveInput::Text("fix it".to_owned())).await;
     let mut call = talk.vendor.answer().await;
     call.expect("conversation.item.create").await;

@@ -2,7 +2,7 @@
 
 use super::super::conversation::Conversation;
 use super::super::protocol::{
-    Address, Capabilities, Deed, Fate, Protocol, ReplyEnd, Resume, Said, Wish,
+    Address, Capabilities, Effect, Protocol, Recovery, ReplyEnd, Request, Resume, Said,
 };
 use super::*;
 use serde_json::{Value, json};
@@ -40,54 +40,54 @@ impl Protocol for Unstoppable {
         Address { url: "ws://vendor/".to_owned(), headers: Vec::new() }
     }
 
-    fn open(&mut self, _handle: Option<&str>, _said: &[Said]) -> Vec<Deed> {
-        vec![Deed::Ready]
+    fn open(&mut self, _handle: Option<&str>, _said: &[Said]) -> Vec<Effect> {
+        vec![Effect::Ready]
     }
 
     fn set_rules(&mut self, _rules: Arc<TurnRules>) {}
 
-    fn wish(&mut self, wish: Wish) -> Vec<Deed> {
-        match wish {
-            Wish::Read(text) => vec![Deed::Send(json!({ "read": text }).to_string())],
-            Wish::Heard { .. } => panic!("it cannot be told"),
-            Wish::Insist => vec![Deed::Send(json!("insist").to_string())],
-            Wish::Hear(_)
-            | Wish::HearNothing
-            | Wish::SpeechBegins
-            | Wish::SpeechEnds
-            | Wish::Reply
-            | Wish::Report(_)
-            | Wish::See(_)
-            | Wish::Cancel
-            | Wish::ToolResult { .. } => Vec::new(),
+    fn request(&mut self, request: Request) -> Vec<Effect> {
+        match request {
+            Request::Read(text) => vec![Effect::Send(json!({ "read": text }).to_string())],
+            Request::Heard { .. } => panic!("it cannot be told"),
+            Request::Insist => vec![Effect::Send(json!("insist").to_string())],
+            Request::Hear(_)
+            | Request::HearNothing
+            | Request::SpeechBegins
+            | Request::SpeechEnds
+            | Request::Reply
+            | Request::Report(_)
+            | Request::See(_)
+            | Request::Cancel
+            | Request::ToolResult { .. } => Vec::new(),
         }
     }
 
-    fn frame(&mut self, frame: &[u8]) -> Vec<Deed> {
+    fn frame(&mut self, frame: &[u8]) -> Vec<Effect> {
         let frame: Value = serde_json::from_slice(frame).unwrap();
         if let Some(reply) = frame["end"].as_str() {
-            return vec![Deed::ReplyEnded { reply: reply.to_owned(), end: ReplyEnd::Complete }];
+            return vec![Effect::ReplyEnded { reply: reply.to_owned(), end: ReplyEnd::Complete }];
         }
         let reply = frame["say"].as_str().unwrap().to_owned();
-        let mut deeds = Vec::new();
+        let mut effects = Vec::new();
         if !self.known.contains(&reply) {
             self.known.push(reply.clone());
-            deeds.push(Deed::ReplyBegan { reply: reply.clone() });
+            effects.push(Effect::ReplyBegan { reply: reply.clone() });
         }
         let text = frame["text"].as_str().unwrap().to_owned();
-        deeds.push(Deed::ReplySaid { reply: reply.clone(), text });
+        effects.push(Effect::ReplySaid { reply: reply.clone(), text });
         let samples = usize::try_from(frame["samples"].as_u64().unwrap()).unwrap();
         let pcm = 500_i16.to_le_bytes().repeat(samples).into();
-        deeds.push(Deed::Sound { reply, pcm });
-        deeds
+        effects.push(Effect::Sound { reply, pcm });
+        effects
     }
 
     fn size(&self) -> usize {
         self.known.len()
     }
 
-    fn closed(&mut self, _code: Option<u16>, _reason: &str) -> Fate {
-        Fate::Retry
+    fn closed(&mut self, _code: Option<u16>, _reason: &str) -> Recovery {
+        Recovery::Retry
     }
 }
 
