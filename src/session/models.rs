@@ -2,16 +2,18 @@
 
 use super::chat::turn;
 use super::language::Language;
+use super::tools;
 use super::{Env, Registry};
-use crate::assistant::{Asking, Coder, Said, Texts};
+use crate::assistant::{self, Asking, Coder, Said, Texts};
 use crate::config::{self, Config, Models};
 use crate::locale::Locale;
 use crate::message::{AUTO, AgentSlot, ModelOffer, Offered, Principal, SessionId, SessionSettings};
 use crate::process::{self, Launcher};
 use crate::provider::agent::{AgentConfig, Inside, Program};
-use crate::provider::chat::ChatConfig;
+use crate::provider::chat::{ChatConfig, ToolSpec};
 use crate::provider::live::{self, LiveConfig, Remote};
 use crate::provider::row::{AgentRow, LiveModel};
+use crate::tool;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -105,8 +107,16 @@ pub(super) fn live(env: &Env, settings: &SessionSettings) -> LiveConfig {
         models: models.into_iter().map(Arc::new).collect(),
         rules: Arc::clone(&env.config.turn_rules),
         instructions: instructions.into(),
+        tools: live_tools(settings),
         client: env.live.clone(),
     })
+}
+
+/// Live models give work to agents in a way of their own: they are told of the end later, and talk meanwhile.
+fn live_tools(settings: &SessionSettings) -> Vec<ToolSpec> {
+    let mut names = tools::names(&settings.tools);
+    names.retain(|name| *name != tool::REQUEST_NAME);
+    assistant::tools(&names)
 }
 
 /// The agent that the settings choose for a slot; the built-in agent if that one does not exist any more.

@@ -232,10 +232,7 @@ mod tests {
             let tool = registry::find(&format!("file:{name}")).unwrap();
             match tool.prepare(&place, arguments).unwrap().work {
                 Work::Look(look) => look(&CancellationToken::new()),
-                Work::Edit(_)
-                | Work::Execute(_)
-                | Work::Request { .. }
-                | Work::Impossible(_) => {
+                Work::Edit(_) | Work::Execute(_) | Work::Request { .. } | Work::Impossible(_) => {
                     panic!("{name} does more than to look")
                 }
             }

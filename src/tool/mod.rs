@@ -13,5 +13,6 @@ mod workplace;
 pub use call::{Call, Context, Interrupted, Outcome, Output, OutputClosed, Subject};
 pub use edit::Change;
 pub use registry::{Description, Risk, Tool, all, descriptions, find, named};
+pub use request::NAME as REQUEST_NAME;
 pub use shell::LONGEST_SECONDS;
 pub use workplace::{Workplace, WorkplaceError};

@@ -6,8 +6,9 @@ use super::workplace::Workplace;
 use serde::Deserialize;
 use serde_json::json;
 
-pub(super) static REQUEST: Tool = Tool { name: "agent:request", risk: Risk::Request, prepare };
+pub(super) static REQUEST: Tool = Tool { name: NAME, risk: Risk::Request, prepare };
 
+pub const NAME: &str = "agent:request";
 const AGENTS: std::ops::RangeInclusive<u8> = 1..=4;
 const LONGEST: usize = 64 * 1024;
 

@@ -10,13 +10,13 @@ use kakehashi::dialect::aicore::{AicoreDialect, UNSTATED_RATE};
 use kakehashi::dialect::{Dialect, Encoder, Frame, FrameError, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{
-    AgentReport, AgentSet, AgentSlot, AgentState, AudioChunk, Branch, CancelScope, Channel,
-    CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome, Command, ConfirmId, Confirmed, Conflict,
-    DecidedBy, Delivery, Event, Features, FileList, Generation, Inbound, Interruption, KnownList,
-    ListKind, ListRoots, ListScope, ListedFile, Notice, PlanStep, PlanStepState, PlaybackAck,
-    Problem, Recorded, ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SessionId,
-    Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote, ToolState, TurnTimes,
-    Typed, WatchTarget, WatchWish,
+    AgentReport, AgentSet, AgentSlot, AgentState, AnswerNote, AudioChunk, Branch, CancelScope,
+    Channel, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome, Command, ConfirmId, Confirmed,
+    Conflict, DecidedBy, Delivery, Event, Features, FileList, Generation, Inbound, Interruption,
+    KnownList, ListKind, ListRoots, ListScope, ListedFile, Notice, PlanStep, PlanStepState,
+    PlaybackAck, Problem, Recorded, ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome,
+    SecondYes, SessionId, Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote,
+    ToolState, TurnTimes, Typed, WatchTarget, WatchWish,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -118,7 +118,8 @@ fn known_lists_watches_and_answers_are_understood() {
         watch(WatchTarget::Every, WatchWish::Stop),
     );
     let (id, confirmed) = (ConfirmId::new("c0ffee"), Confirmed::Approved);
-    let answer = Command::Confirm { id, confirmed, always: false, twice: false };
+    let answer =
+        Command::Confirm { id, confirmed, always: false, call: None, second: SecondYes::Missing };
     check_sent("client_confirm_answer", Channel::Input, answer);
     for wrong in [
         r#"{"メッセージ識別":"confirm_answer","メッセージ内容":{"id":"a","承認":"yes"}}"#,
@@ -194,7 +195,8 @@ fn choices_about_the_work_of_agents_are_understood() {
     check_sent("client_restore_named", Channel::Input, choose(named));
     check_sent("client_backups", Channel::Input, Command::ListBackups { agent: Some(two) });
     let all = r#"{"メッセージ識別":"backups"}"#;
-    let read = dialect(Channel::Input).decode(Received::Text(all)).unwrap().into_one().unwrap().command;
+    let read =
+        dialect(Channel::Input).decode(Received::Text(all)).unwrap().into_one().unwrap().command;
     assert_eq!(read, Command::ListBackups { agent: None });
     let text = |agents| Command::SendText {
         route: Route::AgentsFromChat(agents),
@@ -259,7 +261,10 @@ fn every_kind_the_server_sends_has_its_golden_frame() {
         (
             "output_text",
             Channel::Chat,
-            logged(Channel::Chat, Event::Text { text: answer(), run: Some(RunId(3)) }),
+            logged(
+                Channel::Chat,
+                Event::Text { text: answer(), run: Some(RunId(3)), note: AnswerNote::default() },
+            ),
         ),
         ("output_stream_started", pane, logged(pane, Event::RunStarted(RunId(3)))),
         ("output_stream_line", pane, logged(pane, Event::RunLine("\u{1b}[1mbold".into()))),

@@ -3,8 +3,8 @@
 
 use crate::docs::files_below;
 use crate::samples::{
-    BACKUP, backups, comparison_row, confirmation, diff_note, file_note, logged, run_summary,
-    tool_note, usage, version,
+    BACKUP, answer_note, backups, comparison_row, confirmation, diff_note, file_note, logged,
+    run_summary, tool_note, usage, version,
 };
 use bytes::Bytes;
 use kakehashi::dialect::api::{
@@ -18,10 +18,10 @@ use kakehashi::message::{
     Confirmed, Conflict, DecidedBy, Delivery, Epoch, Event, Features, FileList, Generation,
     Greeting, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope, ListedFile,
     ModelOffer, Notice, Offered, Order, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded,
-    ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SampleRate, SessionId,
-    SessionName, Setting, SettingChange, SettingProblem, SettingsNote, Signal, Speaker, StateNote,
-    StopReason, SystemNotice, TalkKey, ToolState, TurnTimes, Typed, View, WatchTarget, WatchWish,
-    WorkplaceChoice,
+    ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SampleRate, SecondYes,
+    SessionId, SessionName, Setting, SettingChange, SettingProblem, SettingsNote, Signal, Speaker,
+    StateNote, StopReason, SystemNotice, TalkKey, ToolState, TurnTimes, Typed, View, WatchTarget,
+    WatchWish, WorkplaceChoice,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,7 +51,7 @@ fn events() -> Vec<(&'static str, Channel, Event)> {
         Event::UserText { .. } => "user_text", Event::UserText { text: text(), attachments: vec!["temp/input/a.png".into()] };
         Event::UserRequest { .. } => "user_request", Event::UserRequest { text: "fix it".into(), attachments: vec![] };
         Event::UserFile(_) => "user_file", Event::UserFile(file_note());
-        Event::Text { .. } => "reply", Event::Text { text: text(), run: Some(RunId(3)) };
+        Event::Text { .. } => "reply", Event::Text { text: text(), run: Some(RunId(3)), note: answer_note() };
         Event::RunStarted(_) => "run_started", Event::RunStarted(RunId(3));
         Event::RunLine(_) => "run_line", Event::RunLine("\u{1b}[1mbold".into());
         Event::Tool(_) => "tool", Event::Tool(tool_note(ToolState::Completed));
@@ -227,11 +227,35 @@ fn commands() -> Vec<(&'static str, Inbound)> {
         ("cancel", cancel(CancelScope::Current)),
         ("cancel_run", cancel(CancelScope::One(RunId(7)))),
         ("cancel_all", cancel(CancelScope::All)),
-        ("answer", Command::Confirm { id: id(), confirmed, always: false, twice: false }),
-        ("answer_always", Command::Confirm { id: id(), confirmed, always: true, twice: true }),
+        (
+            "answer",
+            Command::Confirm {
+                id: id(),
+                confirmed,
+                always: false,
+                call: None,
+                second: SecondYes::Missing,
+            },
+        ),
+        (
+            "answer_always",
+            Command::Confirm {
+                id: id(),
+                confirmed,
+                always: true,
+                call: None,
+                second: SecondYes::Given,
+            },
+        ),
         ("answer_no", {
             let (id, confirmed) = (id(), Confirmed::Refused);
-            Command::Confirm { id, confirmed, always: false, twice: false }
+            Command::Confirm {
+                id,
+                confirmed,
+                always: false,
+                call: None,
+                second: SecondYes::Missing,
+            }
         }),
         ("upload", {
             let (channel, name) = (PANE, "a.csv".to_owned());

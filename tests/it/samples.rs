@@ -2,12 +2,13 @@
 
 use bytes::Bytes;
 use kakehashi::message::{
-    AgentSlot, BackupList, BackupNote, BackupReason, ChangeStatus, Channel, Check, ComparisonRow,
-    ConfirmId, Confirmation, Cost, Delivery, DiffNote, Entry, Event, EventTime, FileChange,
-    FileNote, Order, Overlap, PlaceKind, RunId, RunOutcome, RunSummary, Seq, ToolNote, ToolState,
-    Usage, WarningLevel, WorkVersion,
+    AgentSlot, AnswerNote, BackupList, BackupNote, BackupReason, ChangeStatus, Channel, Check,
+    ComparisonRow, ConfirmId, Confirmation, Cost, Delivery, DiffNote, Entry, Event, EventTime,
+    FileChange, FileNote, Order, Overlap, PlaceKind, RunId, RunOutcome, RunSummary, Seq,
+    SourceNote, ToolNote, ToolState, Usage, WarningLevel, WorkVersion,
 };
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) fn logged(channel: Channel, event: Event) -> Delivery {
     let (seq, order, at) = (Seq(7), Order(70), EventTime(1_772_134_493_000));
@@ -136,4 +137,9 @@ pub(crate) fn comparison_row(agent: AgentSlot) -> ComparisonRow {
         version: Some(version()),
         problem: None,
     }
+}
+
+pub(crate) fn answer_note() -> AnswerNote {
+    let sources = vec![SourceNote { path: "src/main.rs".into(), lines: Some((1, 20)) }];
+    AnswerNote { sources, latency: Some(Duration::from_millis(1200)) }
 }

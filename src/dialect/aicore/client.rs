@@ -225,7 +225,8 @@ mod tests {
     #[test]
     fn the_gateway_understands_the_microphone() {
         let packet = write_audio(ID, 24_000, &[1, 2, 3, 4]);
-        let inbound = gateway(Channel::Audio).decode(Received::Text(&packet)).unwrap().into_one().unwrap();
+        let inbound =
+            gateway(Channel::Audio).decode(Received::Text(&packet)).unwrap().into_one().unwrap();
         let Command::SendAudio(chunk) = inbound.command else { panic!("{inbound:?}") };
         assert_eq!(
             chunk,
@@ -253,7 +254,12 @@ mod tests {
     fn the_gateway_understands_what_was_played_and_the_key() {
         let playback = Playback { generation: 3, played: 24_000, left_ms: 180, gaps: 2 };
         let read = |packet: String| {
-            gateway(Channel::Audio).decode(Received::Text(&packet)).unwrap().into_one().unwrap().command
+            gateway(Channel::Audio)
+                .decode(Received::Text(&packet))
+                .unwrap()
+                .into_one()
+                .unwrap()
+                .command
         };
         let Command::AckPlayback(ack) = read(write_playback(ID, &playback)) else { panic!() };
         assert_eq!((ack.generation, ack.samples, ack.underruns), (Generation(3), 24_000, 2));

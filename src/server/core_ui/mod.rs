@@ -50,8 +50,6 @@ struct AddressQuery {
     /// The number of a code agent; without it the client talks to the chat.
     agent: Option<String>,
     features: Option<String>,
-    /// `agent_event` for the second form.
-    form: Option<String>,
     /// The page of the second form sends its secret in the address.
     token: Option<String>,
 }

@@ -158,6 +158,14 @@ impl Approvals {
         }
     }
 
+    /// Takes the question about a call that is `wanted`.
+    pub(in crate::session) fn take_call(
+        &mut self,
+        wanted: impl Fn(CallId) -> bool,
+    ) -> Option<Open> {
+        self.take(|open| matches!(open.answer_to, AnswerTo::Call(id) if wanted(id)))
+    }
+
     pub(in crate::session) fn take_live_request(
         &mut self,
         wanted: impl Fn(&LiveRequest) -> bool,

@@ -19,6 +19,13 @@ pub(in crate::session) enum ReplyTo {
     Live(String),
 }
 
+impl OpenCall {
+    /// Whether the live model knows the call by one of these ids.
+    pub(super) fn is_of_live(&self, ids: &[String]) -> bool {
+        matches!(&self.reply, ReplyTo::Live(id) if ids.contains(id))
+    }
+}
+
 #[derive(Debug)]
 pub(in crate::session) struct OpenCall {
     pub(super) id: CallId,

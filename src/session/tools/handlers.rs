@@ -266,15 +266,17 @@ impl Session {
         }
     }
 
-    /// The live model does not want the results of these calls any more.
+    /// The live model does not want the results of these calls any more: open questions are refused, and calls under
+    /// way are ended.
     pub(in crate::session) fn drop_live_calls(&mut self, step: &mut Step, ids: &[String]) {
-        let is_unwanted =
-            |call: &&OpenCall| matches!(&call.reply, ReplyTo::Live(id) if ids.contains(id));
-        let calls: Vec<_> =
-            self.tools.open.iter().filter(is_unwanted).map(|call| call.id).collect();
+        let why = "the model does not want it any more";
+        while let Some(open) = self.approvals.take_call(|id| self.tools.is_of_live(id, ids)) {
+            self.settle(step, open, Confirmed::Refused, DecidedBy::End, why);
+        }
+        let calls = self.tools.open.iter().filter(|call| call.is_of_live(ids));
+        let calls: Vec<_> = calls.map(|call| call.id).collect();
         for id in calls {
-            let outcome = Err("the model does not want it any more".to_owned());
-            self.tell_call(step, id, ToolStatus::Failed, Some(&outcome));
+            self.tell_call(step, id, ToolStatus::Failed, Some(&Err(why.to_owned())));
             if let Some(open) = self.tools.take(id) {
                 open.stop.cancel();
             }

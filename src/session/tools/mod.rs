@@ -6,10 +6,11 @@ pub(in crate::session) mod handlers;
 pub(in crate::session) mod job;
 mod safety;
 
-pub(in crate::session) use call::{CallId, OpenCall, ReplyTo};
+pub(in crate::session) use call::{CallId, ReplyTo};
 
 use crate::message::{Caller, ToolChoice};
 use crate::tool::{self, Tool};
+use call::OpenCall;
 use safety::Safety;
 
 /// Calls of one session at the same time. A model that wants more is told to wait.
@@ -50,6 +51,10 @@ impl Tools {
     /// Whether the call is one of the chat's current run.
     pub(in crate::session) fn is_of_chat(&self, id: CallId) -> bool {
         self.open.iter().any(|call| call.id == id && call.caller == Caller::Chat)
+    }
+
+    fn is_of_live(&self, id: CallId, ids: &[String]) -> bool {
+        self.open.iter().any(|call| call.id == id && call.is_of_live(ids))
     }
 
     pub(in crate::session) fn is_locked(&self) -> bool {

@@ -9,11 +9,12 @@ use crate::message::{
     Problem, Recorded, RunId, Signal, TurnTimes,
 };
 use crate::policy::{Call, Scope};
-use crate::provider::live::{LIVE_OUTPUT_CAPACITY, LiveInput, LiveOutput};
+use crate::provider::live::{GIVE_WORK_TOOL, LIVE_OUTPUT_CAPACITY, LiveInput, LiveOutput};
 use crate::session::actor::Session;
 use crate::session::approval::gate::{AnswerTo, Judgement, Question, audit};
 use crate::session::job::Asker;
 use crate::session::journal::{Effect, Step};
+use crate::session::tools::ReplyTo;
 use bytes::Bytes;
 use tracing::info;
 
@@ -195,6 +196,11 @@ impl Session {
     /// report of how the work ended.
     pub(super) fn on_errand(&mut self, id: String, name: &str, arguments: &str) {
         let mut step = Step::default();
+        if name != GIVE_WORK_TOOL {
+            let (run, reply) = (RunId(0), ReplyTo::Live(id));
+            self.start_call(&mut step, Caller::Live, run, name, arguments.to_owned(), reply);
+            return self.record(step);
+        }
         match LiveRequest::read(id.clone(), name, arguments) {
             Ok((wanted, call)) => self.judge_live_request(&mut step, wanted, call),
             Err(why) => answer(&mut step, id, Err(why)),
@@ -235,7 +241,8 @@ impl Session {
             let why = "the model does not want it any more";
             self.settle(&mut step, open, Confirmed::Refused, DecidedBy::End, why);
         }
-        self.shared.record_changes(step);
+        self.drop_live_calls(&mut step, ids);
+        self.record(step);
     }
 
     /// Carries out the decision about a live model's call.

@@ -14,6 +14,7 @@ use super::{
     GIVE_WORK_TOOL, LIVE_INPUT_CAPACITY, LIVE_OUTPUT_CAPACITY, LiveLink, LiveOutput, Said, Speaker,
 };
 use crate::audio::voice::VoiceGate;
+use crate::provider::chat::ToolSpec;
 use crate::provider::row::{LiveModel, TurnRules};
 use crate::task;
 use connection::availability::Availability;
@@ -75,6 +76,8 @@ pub struct Remote {
     pub rules: Arc<TurnRules>,
     /// System instructions for the model.
     pub instructions: Arc<str>,
+    /// Tools that the session carries out, besides giving work to agents.
+    pub tools: Vec<ToolSpec>,
     pub client: Client,
 }
 
@@ -82,7 +85,7 @@ pub struct Remote {
 impl PartialEq for Remote {
     fn eq(&self, other: &Self) -> bool {
         let same = |one: &Self, two: &Self| one.models == two.models && one.rules == two.rules;
-        same(self, other) && self.instructions == other.instructions
+        same(self, other) && self.instructions == other.instructions && self.tools == other.tools
     }
 }
 
@@ -113,15 +116,25 @@ fn protocol_of(model: &Arc<LiveModel>, remote: &Remote) -> Box<dyn Protocol> {
     vendor::protocol(Setup {
         model: Arc::clone(model),
         instructions: remote.instructions.to_string(),
-        tools: vec![code_agent_request()],
+        tools: std::iter::once(code_agent_request()).chain(remote.tools.iter().map(tool)).collect(),
         rules: Arc::clone(&remote.rules),
     })
+}
+
+/// A tool as vendors are told about it. A schema that cannot be read takes no arguments.
+fn tool(spec: &ToolSpec) -> Tool {
+    Tool {
+        name: spec.name.clone(),
+        description: spec.description.clone(),
+        parameters: serde_json::from_str(&spec.schema)
+            .unwrap_or_else(|_| json!({"type": "object", "properties": {}})),
+    }
 }
 
 /// The tool by which a model gives work to an agent. The session carries it out.
 fn code_agent_request() -> Tool {
     Tool {
-        name: GIVE_WORK_TOOL,
+        name: GIVE_WORK_TOOL.to_owned(),
         description: "Gives a piece of work to one of the four code agents. Returns at once; the user and you are \
                       told when it is done."
             .to_owned(),

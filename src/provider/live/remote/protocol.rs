@@ -29,7 +29,7 @@ impl Setup {
 /// A tool that is offered to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tool {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) description: String,
     /// JSON schema of its arguments.
     pub(super) parameters: serde_json::Value,

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use tone::Tone;
 
 /// A text that begins like this and goes on with a number gives work to that agent.
+const USE: &str = "use ";
 const GIVE_WORK: &str = "/agent ";
 
 pub(super) fn connect(speaker: super::Speaker) -> LiveLink {
@@ -131,7 +132,16 @@ impl Model {
     }
 
     /// `/agent 2 do this`: real models call the tool when they are asked for work.
+    /// `use file:read {"path": "a"}` calls any other tool.
     fn tool_call(&mut self, text: &str) -> Option<LiveOutput> {
+        if let Some((name, arguments)) =
+            text.strip_prefix(USE).and_then(|rest| rest.split_once(' '))
+            && name.contains(':')
+        {
+            self.calls += 1;
+            let (name, arguments) = (name.to_owned(), arguments.trim().to_owned());
+            return Some(LiveOutput::ToolCall { id: self.calls.to_string(), name, arguments });
+        }
         let (channel, request) = text.strip_prefix(GIVE_WORK)?.split_once(' ')?;
         self.calls += 1;
         Some(LiveOutput::ToolCall {

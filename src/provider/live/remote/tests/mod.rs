@@ -88,6 +88,7 @@ fn remote_to(calls: mpsc::Sender<DuplexStream>) -> Remote {
         models: vec![model("first")],
         rules: Arc::new(rules()),
         instructions: "be brief".into(),
+        tools: Vec::new(),
         client,
     }
 }

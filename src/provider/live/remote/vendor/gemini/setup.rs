@@ -102,7 +102,7 @@ fn instruction(wanted: &Setup, family: Family, past: Past, said: &[Said]) -> Str
 
 fn declaration(tool: &Tool, family: Family) -> Declaration<'_> {
     Declaration {
-        name: tool.name,
+        name: &tool.name,
         description: &tool.description,
         parameters_json_schema: &tool.parameters,
         behavior: family.works_aside().then_some("NON_BLOCKING"),

@@ -42,7 +42,7 @@ fn wanted(model: &str, turns: Turns) -> Setup {
         transcription: None,
     };
     let tool = Tool {
-        name: "code_agent_request",
+        name: "code_agent_request".to_owned(),
         description: "gives work to an agent".to_owned(),
         parameters: json!({"type": "object", "properties": {"request": {"type": "string"}}}),
     };

@@ -51,6 +51,7 @@ fn talk_after(past: Vec<Said>, turns: Turns, models: &[&str]) -> Talk {
         models: models.iter().map(model).collect(),
         rules: Arc::new(rules(turns)),
         instructions: "Be brief.".into(),
+        tools: Vec::new(),
         client: Client {
             dialer: Dialer::to(dialled),
             availability: Availability::default(),
