@@ -5,7 +5,7 @@ use super::actor::Session;
 use super::job::JobDone;
 use super::journal::Effect;
 use super::workplace::{kept, planted, run_backup};
-use crate::message::{AgentState, Signal};
+use crate::message::Signal;
 
 impl Session {
     pub(super) fn on_urgent(&mut self, urgent: Urgent) {
@@ -70,12 +70,7 @@ impl Session {
                 let (shared, sockets) = (&mut self.shared, &mut self.sockets);
                 self.workplaces.on_backups_listed(shared, sockets, inquirer, list);
             }
-            JobDone::Judged(case) => {
-                let waits = self.approvals.on_judged(&mut self.shared, &mut self.runs, *case);
-                if let Some(slot) = waits {
-                    self.on_state(slot, AgentState::WaitingForConfirmation);
-                }
-            }
+            JobDone::Judged(case) => self.on_judged(*case),
             JobDone::CallJudged { id, judged } => self.on_call_judged(id, judged),
             JobDone::CallDone { id, outcome } => self.on_call_done(id, outcome),
             JobDone::LookedForRepositories { watch, moved } => {

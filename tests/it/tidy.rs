@@ -151,6 +151,44 @@ fn layers_keep_to_their_own_words() {
     }
 }
 
+/// What concerns one room of a session is a method of that room's struct. Only the actor, the dispatch and one file of
+/// each room see the whole session.
+#[test]
+fn rooms_do_not_reach_into_the_session() {
+    for (path, text) in sources() {
+        let place = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        let may = ["session/actor.rs", "session/dispatch.rs"].contains(&place.as_str())
+            || (place.starts_with("session/") && place.ends_with("/handlers.rs"));
+        let sees = text.contains("impl Session {") || text.contains("actor::Session;");
+        assert!(may || !sees, "{place}: only handlers.rs of a room may see the whole session");
+    }
+}
+
+/// Other rooms call methods: the compiler keeps them out of private fields, and this keeps the fields private.
+#[test]
+fn rooms_keep_their_state_to_themselves() {
+    for (room, owner) in [
+        ("approval", "Approvals"),
+        ("command", "Commands"),
+        ("keeping", "Lifetime"),
+        ("run", "Runs"),
+        ("sockets", "Sockets"),
+        ("voice", "Voice"),
+        ("workplace", "Workplaces"),
+    ] {
+        let text = std::fs::read_to_string(root().join("session").join(room).join("mod.rs"));
+        let text = text.unwrap();
+        let docs = text.lines().take_while(|line| line.starts_with("//!")).count();
+        assert!(docs >= 2, "{room}: what does it own, and what does it refuse to know?");
+        let start = format!("pub(super) struct {owner} {{\n");
+        let (_, fields) = text.split_once(&start).unwrap_or_else(|| panic!("{room}: no {owner}"));
+        let (fields, _) = fields.split_once("\n}").unwrap();
+        let is_public = |line: &&str| ["pub ", "pub("].iter().any(|word| line.contains(word));
+        let mut public = fields.lines().filter(is_public);
+        assert_eq!(public.next(), None, "{room}: others can reach a field of {owner}");
+    }
+}
+
 #[test]
 fn tasks_are_spawned_in_one_place() {
     for (path, text) in sources() {

@@ -2,8 +2,10 @@
 //! sockets are shown it.
 
 use super::gate::{Again, AnswerTo, Open, audit, shown_on};
+use super::judging::Case;
 use crate::message::{
-    Channel, ConfirmId, Confirmed, DecidedBy, Event, Notice, Problem, RunId, SecondYes, Typed,
+    AgentState, Channel, ConfirmId, Confirmed, DecidedBy, Event, Notice, Problem, RunId, SecondYes,
+    Typed,
 };
 use crate::session::actor::Session;
 use crate::session::command::plain_answer::PlainAnswer;
@@ -14,8 +16,33 @@ use crate::session::tools::Tools;
 use tokio::time::Instant;
 
 impl Session {
+    /// The user's answer by the id of the question.
+    pub(in crate::session) fn confirm(
+        &mut self,
+        asker: Asker,
+        id: &ConfirmId,
+        confirmed: Confirmed,
+        always: bool,
+        call: Option<&str>,
+        second: SecondYes,
+    ) {
+        let mut step = Step::default();
+        match self.on_confirm(&mut step, id, confirmed, always, call, second) {
+            Ok(()) => self.shared.record_for(asker, step),
+            Err(problem) => self.refuse(asker, problem),
+        }
+    }
+
+    /// A call that took long to judge has its verdict.
+    pub(in crate::session) fn on_judged(&mut self, case: Case) {
+        let waits = self.approvals.on_judged(&mut self.shared, &mut self.runs, case);
+        if let Some(slot) = waits {
+            self.on_state(slot, AgentState::WaitingForConfirmation);
+        }
+    }
+
     /// The user's answer to a question. `Err` if the question is not open, or if a dangerous call needs a second yes.
-    pub(in crate::session) fn on_confirm(
+    fn on_confirm(
         &mut self,
         step: &mut Step,
         id: &ConfirmId,

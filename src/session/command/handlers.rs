@@ -3,7 +3,7 @@
 use super::plain_answer::PlainAnswer;
 use super::plain_choice::PlainChoice;
 use crate::message::{
-    CancelScope, Channel, Command, Event, Inbound, Problem, Recorded, Route, Typed,
+    CancelScope, Channel, Command, Controls, Event, Inbound, Problem, Recorded, Route, Typed,
 };
 use crate::session::Submitted;
 use crate::session::actor::Session;
@@ -141,31 +141,20 @@ impl Session {
     }
 
     fn carry_out(&mut self, submitted: Submitted) {
-        let stores_file = matches!(
-            submitted.inbound.command,
-            Command::SendFile { .. } | Command::ShowImage { .. }
-        );
-        if stores_file {
+        if stores_file(&submitted.inbound.command) {
             self.commands.block_with(&submitted.inbound.command);
         }
         let Submitted { connection, inbound: Inbound { request, command }, order, held } =
             submitted;
         let asker = Asker { connection, request, order, _held: held };
         match command {
-            Command::SaveControls(controls) => match self.commands.save_controls(controls) {
-                Ok(change) => {
-                    let step = Step { changes: vec![change], effects: Vec::new() };
-                    self.shared.record_for(asker, step);
-                }
-                Err(problem) => self.refuse(asker, problem),
-            },
+            Command::SaveControls(controls) => self.save_controls(asker, controls),
             Command::SendText { route, text } => self.send_text(asker, route, text),
             Command::RequestRun { agents, text } => self.request_runs(asker, agents, &text),
             Command::SendFile { channel, name, bytes } => {
                 let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
-                self.shared
-                    .jobs
-                    .spawn(job::store_file(env, principal, asker, channel, name, bytes));
+                let job = job::store_file(env, principal, asker, channel, name, bytes);
+                self.shared.jobs.spawn(job);
             }
             Command::ShowImage { bytes } => {
                 let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
@@ -174,24 +163,19 @@ impl Session {
             Command::SendAudio(sound) => self.take_sound(asker, sound),
             Command::StopPlayback => {
                 self.voice.interrupt(asker.connection);
-                self.shared.record_for(asker, Step::default());
+                self.done(asker);
             }
             Command::AckPlayback(ack) => {
                 self.voice.ack(asker.connection, ack);
-                self.shared.record_for(asker, Step::default());
+                self.done(asker);
             }
             Command::PressTalkKey(key) => {
                 self.voice.press(asker.connection, key);
-                self.shared.record_for(asker, Step::default());
+                self.done(asker);
             }
             Command::CancelRun { channel, scope } => self.cancel_run(asker, channel, scope),
             Command::Confirm { id, confirmed, always, call, second } => {
-                let mut step = Step::default();
-                let call = call.as_deref();
-                match self.on_confirm(&mut step, &id, confirmed, always, call, second) {
-                    Ok(()) => self.shared.record_for(asker, step),
-                    Err(problem) => self.refuse(asker, problem),
-                }
+                self.confirm(asker, &id, confirmed, always, call.as_deref(), second);
             }
             Command::Compare { agents, check } => {
                 self.compare(Inquirer::Socket(asker), agents, check);
@@ -217,9 +201,23 @@ impl Session {
         }
     }
 
+    /// Acknowledges a command that changes nothing in the store.
+    fn done(&mut self, asker: Asker) {
+        self.shared.record_for(asker, Step::default());
+    }
+
+    fn save_controls(&mut self, asker: Asker, controls: Controls) {
+        match self.commands.save_controls(controls) {
+            Ok(change) => {
+                self.shared.record_for(asker, Step { changes: vec![change], effects: Vec::new() });
+            }
+            Err(problem) => self.refuse(asker, problem),
+        }
+    }
+
     fn take_sound(&mut self, asker: Asker, sound: Recorded) {
         if self.voice.hear(&self.shared, asker.connection, sound) {
-            self.shared.record_for(asker, Step::default());
+            self.done(asker);
         } else {
             self.refuse(asker, Problem::NotHolder);
         }
@@ -263,4 +261,9 @@ impl Session {
         self.shared.journal.record(step);
         self.choose(Inquirer::Typed { asker, pane }, agent, choice);
     }
+}
+
+/// Whether later commands have to wait for the disk.
+fn stores_file(command: &Command) -> bool {
+    matches!(command, Command::SendFile { .. } | Command::ShowImage { .. })
 }

@@ -130,8 +130,8 @@ impl Registry {
     ) -> Result<PathBuf, HandoutError> {
         let settings = session.settings().await.map_err(|_| HandoutError::Busy)?;
         let env = Env { files: session.workplace(), ..self.env.clone() };
-        let wish = WorkplaceRequest::new(&env, session.id(), slot, &settings);
-        let found = spawn_blocking(move || wish.root()).await;
+        let request = WorkplaceRequest::new(&env, session.id(), slot, &settings);
+        let found = spawn_blocking(move || request.root()).await;
         found.map_err(|_| ContentError::Unreadable.into())
     }
 

@@ -106,6 +106,15 @@ pub(in crate::session) enum Ending {
 }
 
 impl Ending {
+    /// The answer of the run for whoever waits for it, or why there is none.
+    pub(super) fn answer(&self, text: &str) -> Result<String, String> {
+        match self {
+            Self::Finished => Ok(text.to_owned()),
+            Self::Failed(reason) => Err(reason.clone()),
+            Self::Cancelled => Err("the work was cancelled".to_owned()),
+        }
+    }
+
     pub(super) fn outcome(&self) -> RunOutcome {
         match self {
             Self::Finished => RunOutcome::Finished,

@@ -1,18 +1,19 @@
 //! Runs from their request to their end, and what the other rooms have to do with it: a run is approved, gets a
 //! workplace, is backed up, and is reported to the chat and the live model.
 
-use super::Runs;
 use super::activity;
 use super::current::{Ending, FinishedRun, Waiting};
-use super::inspection::{Inspected, tell_file};
+use super::ending::tell_end;
+use super::inspection::Inspected;
 use super::lane::{LaneOutput, Stop};
 use super::lanes::LaneId;
 use super::progress::Rest;
-use super::report::{answer_request, report};
+use super::report::report;
+use super::restart::{give_up_project, interrupt};
 use crate::assistant;
 use crate::message::{
     AgentSet, AgentSlot, AgentState, AnswerNote, CancelScope, Channel, Event, FileNote, Notice,
-    PlaceKind, Problem, ReportStage, Run, RunId, RunOrigin, RunOutcome,
+    PlaceKind, Problem, ReportStage, Run, RunId, RunOrigin,
 };
 use crate::provider::agent::AgentOutput;
 use crate::session::actor::Session;
@@ -20,7 +21,6 @@ use crate::session::chat::slash::{self, Slash};
 use crate::session::chat::turn::{self, TurnOutput};
 use crate::session::job::Asker;
 use crate::session::journal::{Effect, Step};
-use crate::session::shared::Shared;
 use crate::session::tools;
 use crate::session::workplace::run_backup;
 use crate::store::{Change, RunState};
@@ -28,8 +28,6 @@ use tokio::time::Instant;
 
 /// Pieces of output that share one write.
 const OUTPUT_BATCH: usize = 64;
-/// How much of an interrupted request its notice repeats.
-const REMINDER_CHARS: usize = 500;
 
 impl Session {
     /// A text typed in the pane where its answer appears.
@@ -402,53 +400,10 @@ impl Session {
             self.workplaces.sum_up(&mut self.shared, step, slot, finished, ending.outcome());
         }
         self.shared.append(step, run.channel, Event::RunEnded(ending.outcome()));
-        // A stopped chat has said something too: the partial answer is shown before the notice.
-        let silent =
-            done.answer.is_empty() && (done.in_parts || !matches!(ending, Ending::Finished));
-        if !silent {
-            let text = done.answer.clone();
-            let latency = Some(done.asked.elapsed());
-            let note = AnswerNote { sources: std::mem::take(&mut done.sources), latency };
-            self.shared.append(step, run.channel, Event::Text { text, run: Some(run.id), note });
-        }
-        match &ending {
-            Ending::Finished if done.cut_off => {
-                self.shared.append(
-                    step,
-                    run.channel,
-                    Event::Notice(Notice::AnswerCut { run: run.id }),
-                );
-            }
-            Ending::Finished => {}
-            Ending::Cancelled => self.shared.append(
-                step,
-                run.channel,
-                Event::Notice(Notice::RunCancelled { run: run.id }),
-            ),
-            Ending::Failed(reason) => {
-                self.shared.append(
-                    step,
-                    run.channel,
-                    Event::Notice(Notice::RunFailed { run: run.id, reason: reason.clone() }),
-                );
-            }
-        }
         if run.origin == RunOrigin::Request {
-            let outcome = match &ending {
-                Ending::Finished => Ok(done.answer.clone()),
-                Ending::Failed(reason) => Err(reason.clone()),
-                Ending::Cancelled => Err("the work was cancelled".to_owned()),
-            };
-            self.on_agent_answer(step, run.id, outcome);
-            answer_request(&mut self.shared, &self.voice, step, &run, done.answer, ending);
+            self.on_agent_answer(step, run.id, ending.answer(&done.answer));
         }
-        if place == PlaceKind::Worktree {
-            tell_copy(&mut self.shared, step, &run, files);
-        }
-        run_backup::tell_changes(&mut self.shared, step, run.channel, done.changed, place);
-        for note in done.made {
-            tell_file(&mut self.shared, step, run.channel, note);
-        }
+        tell_end(&mut self.shared, &self.voice, step, done, place, files, ending);
         self.start_next(step, lane_id);
     }
 
@@ -518,13 +473,15 @@ impl Session {
         lost: Option<String>,
     ) {
         let mut step = Step::default();
-        cut_off.into_iter().for_each(|run| self.cut_off(&mut step, run));
+        cut_off
+            .into_iter()
+            .for_each(|run| interrupt(&mut self.shared, &self.voice, &mut step, run));
         let is_astray = |run: &Run| lost.is_some() && matches!(run.channel, Channel::Agent(_));
         let (astray, waiting): (Vec<Run>, Vec<Run>) = waiting.into_iter().partition(is_astray);
         if let Some(project) = lost {
-            self.give_up_project(&mut step, &project, &astray);
+            give_up_project(&mut self.shared, &mut step, &project, &astray);
         }
-        astray.into_iter().for_each(|run| self.cut_off(&mut step, run));
+        astray.into_iter().for_each(|run| interrupt(&mut self.shared, &self.voice, &mut step, run));
         for run in waiting {
             self.runs.queue_again(run);
         }
@@ -532,75 +489,5 @@ impl Session {
             self.start_next(&mut step, lane_id);
         }
         self.shared.record_changes(step);
-    }
-
-    fn cut_off(&mut self, step: &mut Step, run: Run) {
-        step.changes.push(Change::RunOver(run.id));
-        if let Channel::Agent(agent) = run.channel {
-            self.shared.append(step, run.channel, Event::RunEnded(RunOutcome::Interrupted));
-            if run.origin == RunOrigin::Request {
-                report(&mut self.shared, &self.voice, step, agent, ReportStage::Stopped);
-            }
-        }
-        let request = run.text.chars().take(REMINDER_CHARS).collect();
-        let notice = Notice::RunInterrupted { run: run.id, request };
-        self.shared.append(step, run.channel, Event::Notice(notice));
-        self.shared.env.metrics.run_ended(RunOutcome::Interrupted);
-    }
-
-    /// The project is given up for good, even if it is allowed again later: requests from now on are meant for the
-    /// gateway's own project.
-    fn give_up_project(&mut self, step: &mut Step, project: &str, astray: &[Run]) {
-        let stored = self.shared.settings.differences(&self.shared.env.config.settings);
-        step.changes.push(Change::Settings(stored));
-        let mut told = Vec::new();
-        for run in astray {
-            if !told.contains(&run.channel) {
-                told.push(run.channel);
-                let notice = Notice::ProjectGone { project: project.to_owned() };
-                self.shared.append(step, run.channel, Event::Notice(notice));
-            }
-        }
-    }
-}
-
-impl Runs {
-    /// Takes cancelled requests out of the queue and returns how many.
-    fn drop_waiting(
-        &mut self,
-        shared: &mut Shared,
-        step: &mut Step,
-        lane_id: LaneId,
-        scope: CancelScope,
-        order: u64,
-    ) -> usize {
-        let unwanted = |waiting: &Waiting| match scope {
-            CancelScope::Current => false,
-            CancelScope::One(id) => waiting.run.id == id,
-            CancelScope::All => waiting.order < order,
-        };
-        let queue = std::mem::take(&mut self.lanes[lane_id].queue);
-        let (dropped, kept): (Vec<Waiting>, Vec<Waiting>) = queue.into_iter().partition(unwanted);
-        self.lanes[lane_id].queue = kept.into();
-        for Waiting { run, .. } in &dropped {
-            step.changes.push(Change::RunOver(run.id));
-            shared.append(
-                step,
-                run.channel,
-                Event::Notice(Notice::QueuedCancelled { run: run.id }),
-            );
-        }
-        dropped.len()
-    }
-}
-
-/// Tells where the work is and how to accept it, for frontends that show only text.
-fn tell_copy(shared: &mut Shared, step: &mut Step, run: &Run, files: usize) {
-    let Channel::Agent(agent) = run.channel else { return };
-    let in_chat = (run.origin == RunOrigin::Request).then_some(Channel::Chat);
-    if files > 0 {
-        for channel in [run.channel].into_iter().chain(in_chat) {
-            shared.append(step, channel, Event::Notice(Notice::InCopy { agent, files }));
-        }
     }
 }

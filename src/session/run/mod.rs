@@ -6,22 +6,24 @@ pub(super) mod activity;
 mod answer;
 mod conversations;
 pub(super) mod current;
+mod ending;
 mod handlers;
 pub(super) mod inspection;
 pub(super) mod lane;
 pub(super) mod lanes;
 mod meter;
 pub(super) mod progress;
+mod queue;
 mod report;
 mod rest;
+mod restart;
 pub(super) mod spent;
 
 use self::conversations::Conversations;
-use self::current::Waiting;
 use self::lane::{Lane, LaneOutput};
 use self::lanes::{LaneId, Lanes};
 use crate::assistant::Assistant;
-use crate::message::{AgentSlot, Run, RunId, RunOrigin, SourceNote};
+use crate::message::{AgentSlot, RunId, RunOrigin, SourceNote};
 use crate::process::Place;
 use crate::provider::agent::{AgentConfig, AskId, Decision};
 use crate::provider::chat::ChatConfig;
@@ -80,11 +82,6 @@ impl Runs {
     pub(super) fn is_request(&self, lane: impl Into<LaneId>) -> bool {
         let current = self.lanes[lane].current.as_ref();
         current.is_some_and(|current| current.run.origin == RunOrigin::Request)
-    }
-
-    /// How many runs wait in the queue of a lane.
-    pub(super) fn waiting(&self, lane: impl Into<LaneId>) -> usize {
-        self.lanes[lane].queue.len()
     }
 
     /// Whether the lane has neither a run nor a queue, and its workplace is not used for something else.
@@ -209,12 +206,5 @@ impl Runs {
         lane.work_at(place);
         let resume = self.conversations.of(lane);
         lane.warm(resume);
-    }
-
-    /// Puts a run that an earlier process left into its queue.
-    fn queue_again(&mut self, run: Run) {
-        if let Some(lane) = LaneId::of(run.channel) {
-            self.lanes[lane].queue.push_back(Waiting { run, order: 0, asked: Instant::now() });
-        }
     }
 }

@@ -106,9 +106,9 @@ impl Workplaces {
         if !self.results.may_look() {
             return refuse_inquiry(shared, sockets, inquirer, TOO_MANY.to_owned());
         }
-        let wish = WorkplaceRequest::of(shared, agent);
+        let request = WorkplaceRequest::of(shared, agent);
         shared.jobs.spawn(async move {
-            JobDone::Diffed { inquirer, diff: inspect::diff(wish, path).await }
+            JobDone::Diffed { inquirer, diff: inspect::diff(request, path).await }
         });
     }
 
@@ -138,9 +138,9 @@ impl Workplaces {
         if !self.results.may_look() {
             return refuse_inquiry(shared, sockets, inquirer, TOO_MANY.to_owned());
         }
-        let wish = WorkplaceRequest::of(shared, agent.unwrap_or(AgentSlot::ALL[0]));
+        let request = WorkplaceRequest::of(shared, agent.unwrap_or(AgentSlot::ALL[0]));
         shared.jobs.spawn(async move {
-            JobDone::BackupsListed { inquirer, list: backups(wish, agent).await }
+            JobDone::BackupsListed { inquirer, list: backups(request, agent).await }
         });
     }
 
@@ -198,7 +198,7 @@ impl Workplaces {
             version: None,
             problem: None,
         };
-        Known { wish: WorkplaceRequest::of(shared, slot), row, own }
+        Known { request: WorkplaceRequest::of(shared, slot), row, own }
     }
 }
 

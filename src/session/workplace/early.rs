@@ -74,11 +74,11 @@ impl Workplaces {
             return;
         }
         *self.early.of(slot) = Placing::Alone;
-        let wish = WorkplaceRequest::of(shared, slot);
-        let project = wish.files().project().to_owned();
+        let request = WorkplaceRequest::of(shared, slot);
+        let project = request.files().project().to_owned();
         shared.jobs.spawn(async move {
-            let turn = wish.turn().await;
-            let found = turn.blocking(move || site(&wish)).await;
+            let turn = request.turn().await;
+            let found = turn.blocking(move || site(&request)).await;
             JobDone::Placed { slot, project, site: found.unwrap_or_default() }
         });
     }
@@ -121,14 +121,14 @@ fn is_watched(sockets: &Sockets, slot: AgentSlot) -> bool {
 }
 
 /// The workplace of the next run, made if it does not exist yet. Blocking.
-fn site(wish: &WorkplaceRequest) -> Option<Site> {
-    match wish.worktree() {
+fn site(request: &WorkplaceRequest) -> Option<Site> {
+    match request.worktree() {
         Ok(_) | Err(SiteError::NoWork) => {
-            let repository = wish.repository().ok()??;
-            let place = repository.worktree_path(wish.session(), wish.slot());
-            repository.ensure(wish.session(), wish.slot(), &place).ok().map(Site::Worktree)
+            let repository = request.repository().ok()??;
+            let place = repository.worktree_path(request.session(), request.slot());
+            repository.ensure(request.session(), request.slot(), &place).ok().map(Site::Worktree)
         }
-        Err(SiteError::IsShared) => Some(wish.shared(wish.repository().ok()?)),
+        Err(SiteError::IsShared) => Some(request.shared(request.repository().ok()?)),
         Err(_) => None,
     }
 }

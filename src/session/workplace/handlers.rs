@@ -64,11 +64,11 @@ impl Session {
         if let Some(request) = inquirer.request() {
             self.commands.begin_choice(request.clone());
         }
-        let wish = WorkplaceRequest::of(&self.shared, agent);
+        let request = WorkplaceRequest::of(&self.shared, agent);
         let others = if self.runs.uses_project() { ProjectUse::Busy } else { ProjectUse::Quiet };
         self.shared.jobs.spawn(async move {
             let kind = choice.kind();
-            let carried = inspect::choose(wish, choice, others).await;
+            let carried = inspect::choose(request, choice, others).await;
             JobDone::Chosen { inquirer, agent, kind, carried }
         });
     }

@@ -16,7 +16,7 @@ use tokio::task::spawn_blocking;
 /// What the session knows of an agent before its files are looked at.
 #[derive(Debug)]
 pub(super) struct Known {
-    pub(super) wish: WorkplaceRequest,
+    pub(super) request: WorkplaceRequest,
     /// The row if the agent works in the shared project. It has figures of the last run only, because work of earlier
     /// runs cannot be told apart from the project.
     pub(super) row: ComparisonRow,
@@ -34,10 +34,10 @@ pub(super) async fn compare(
 }
 
 async fn measured(
-    Known { wish, row, own }: Known,
+    Known { request, row, own }: Known,
     check: Option<(Checker, AgentPlaces)>,
 ) -> ComparisonRow {
-    let (turn, looking) = (wish.turn().await, wish.clone());
+    let (turn, looking) = (request.turn().await, request.clone());
     let looked = turn.blocking(move || {
         let worktree = looking.worktree()?;
         let result = worktree.result()?;
@@ -56,7 +56,7 @@ async fn measured(
     // The work of a running agent is not checked, because it changes meanwhile.
     let at_work = row.run.is_some() && row.outcome.is_none();
     let check = match check.filter(|_| !at_work) {
-        Some((checker, places)) => Some(checked(&wish, worktree, &checker, &places).await),
+        Some((checker, places)) => Some(checked(&request, worktree, &checker, &places).await),
         None => None,
     };
     ComparisonRow {
@@ -80,13 +80,13 @@ pub(super) fn lines(files: &[FileChange], count: fn(&FileChange) -> Option<u32>)
 /// Runs the check in a scratch copy: what it leaves behind is not the agent's work, and an agent that starts meanwhile
 /// does not disturb it.
 async fn checked(
-    wish: &WorkplaceRequest,
+    request: &WorkplaceRequest,
     worktree: Worktree,
     checker: &Checker,
     places: &AgentPlaces,
 ) -> Check {
     let user = PlaceUser::Check(worktree.slot());
-    let scratch = match blocking(wish.clone(), move |_| Ok(worktree.scratch()?)).await {
+    let scratch = match blocking(request.clone(), move |_| Ok(worktree.scratch()?)).await {
         Ok(scratch) => Leaving(Some(scratch)),
         Err(err) => {
             return Check { code: None, output: format!("there is no copy to check: {err}") };
@@ -121,16 +121,19 @@ impl Drop for Leaving {
 }
 
 /// What an agent has changed since its work began.
-pub(super) async fn diff(wish: WorkplaceRequest, path: Option<String>) -> Result<DiffNote, String> {
-    blocking(wish, move |wish| {
-        let worktree = wish.worktree()?;
+pub(super) async fn diff(
+    request: WorkplaceRequest,
+    path: Option<String>,
+) -> Result<DiffNote, String> {
+    blocking(request, move |request| {
+        let worktree = request.worktree()?;
         let (_, base) = worktree.base()?;
         let result = worktree.result()?;
         let repository = worktree.repository();
         let changes = repository.changes(&base, &result.tree)?;
         let diff = repository.diff(&base, &result.tree, path.as_deref())?;
         Ok(DiffNote {
-            agent: wish.slot(),
+            agent: request.slot(),
             path,
             files: changes.files.into(),
             text: diff.text,
@@ -166,17 +169,17 @@ pub(super) enum ProjectUse {
 }
 
 pub(super) async fn choose(
-    wish: WorkplaceRequest,
+    request: WorkplaceRequest,
     choice: Choice,
     others: ProjectUse,
 ) -> Result<Carried, String> {
-    blocking(wish, move |wish| match choice {
+    blocking(request, move |request| match choice {
         Choice::Accept { branch, version } => {
-            accept(&wish.worktree()?, branch, version.as_ref()).or_else(tried)
+            accept(&request.worktree()?, branch, version.as_ref()).or_else(tried)
         }
-        Choice::Discard => discard(&wish.worktree()?).or_else(tried),
+        Choice::Discard => discard(&request.worktree()?).or_else(tried),
         Choice::Restore { point, path } => {
-            restore::restore(wish, &point, path.as_deref(), others).or_else(tried)
+            restore::restore(request, &point, path.as_deref(), others).or_else(tried)
         }
     })
     .await
@@ -282,11 +285,11 @@ const FAILED: &str =
 
 /// Runs work on an agent's workplace when it is the session's turn.
 pub(super) async fn blocking<T: Send + 'static>(
-    wish: WorkplaceRequest,
+    request: WorkplaceRequest,
     work: impl FnOnce(&WorkplaceRequest) -> Result<T, SiteError> + Send + 'static,
 ) -> Result<T, String> {
-    let turn = wish.turn().await;
-    match turn.blocking(move || work(&wish)).await {
+    let turn = request.turn().await;
+    match turn.blocking(move || work(&request)).await {
         Ok(done) => done.map_err(|err| err.to_string()),
         Err(_) => Err(FAILED.to_owned()),
     }

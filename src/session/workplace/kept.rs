@@ -34,9 +34,9 @@ pub(super) fn mention(shared: &mut Shared, agent: AgentSlot) {
     if !site::is_shared(&shared.settings, agent) {
         return;
     }
-    let wish = WorkplaceRequest::of(shared, agent);
+    let request = WorkplaceRequest::of(shared, agent);
     shared.jobs.spawn(async move {
-        let files = blocking(wish, |wish| wish.kept()).await.unwrap_or_else(|err| {
+        let files = blocking(request, |request| request.kept()).await.unwrap_or_else(|err| {
             warn!(err, "whether an agent has left something in its own place is not known");
             0
         });

@@ -23,15 +23,15 @@ pub(in crate::session) struct RepositoryWatch {
     lane: LaneId,
     run: RunId,
     known: Arc<GitLayouts>,
-    wish: WorkplaceRequest,
+    request: WorkplaceRequest,
     pause: Duration,
 }
 
 /// Does nothing for an agent with its own copy: nobody else uses git there.
 pub(super) fn watch(shared: &mut Shared, lane: LaneId, run: RunId, site: &Site) {
     let (Site::Shared(project), LaneId::Agent(slot)) = (site, lane) else { return };
-    let (known, wish) = (Arc::clone(&project.layouts), WorkplaceRequest::of(shared, slot));
-    shared.jobs.spawn(look(RepositoryWatch { lane, run, known, wish, pause: SHORTEST_PAUSE }));
+    let (known, request) = (Arc::clone(&project.layouts), WorkplaceRequest::of(shared, slot));
+    shared.jobs.spawn(look(RepositoryWatch { lane, run, known, request, pause: SHORTEST_PAUSE }));
 }
 
 /// Goes on looking while the run works. The look at its end is another one.
@@ -60,8 +60,8 @@ pub(super) fn tell_set_aside(shared: &mut Shared, channel: Channel, moved: &[Set
 
 async fn look(mut watch: RepositoryWatch) -> JobDone {
     sleep(watch.pause).await;
-    let (known, aside) = (Arc::clone(&watch.known), watch.wish.aside());
-    let turn = watch.wish.turn().await;
+    let (known, aside) = (Arc::clone(&watch.known), watch.request.aside());
+    let turn = watch.request.turn().await;
     let began = Instant::now();
     let moved = turn.blocking(move || known.set_new_ones_aside(&aside)).await.unwrap_or_default();
     watch.pause = (began.elapsed() * PAUSE_FACTOR).max(SHORTEST_PAUSE);

@@ -18,19 +18,23 @@ impl SessionHandle {
 }
 
 pub(super) async fn backups(
-    wish: WorkplaceRequest,
+    request: WorkplaceRequest,
     agent: Option<AgentSlot>,
 ) -> Result<BackupList, String> {
-    blocking(wish, move |wish| {
-        let repository = wish.repository()?.filter(|found| found.has_git() || !wish.is_shared());
+    blocking(request, move |request| {
+        let repository =
+            request.repository()?.filter(|found| found.has_git() || !request.is_shared());
         let mut backups: Vec<_> = match repository {
             Some(repository) => {
-                let backups = repository.backups(wish.session())?;
+                let backups = repository.backups(request.session())?;
                 backups.into_iter().filter(|backup| fits(backup, agent)).map(note).collect()
             }
-            None => {
-                wish.files().backups().into_iter().map(|backup| file_note(backup.moment)).collect()
-            }
+            None => request
+                .files()
+                .backups()
+                .into_iter()
+                .map(|backup| file_note(backup.moment))
+                .collect(),
         };
         backups.reverse();
         Ok(BackupList { agent, backups })
@@ -58,17 +62,17 @@ fn file_note(moment: Moment) -> BackupNote {
 
 /// Restores into the agent's own workplace, or into the project if the backup is of the project.
 pub(super) fn restore(
-    wish: &WorkplaceRequest,
+    request: &WorkplaceRequest,
     point: &RestorePoint,
     path: Option<&str>,
     others: ProjectUse,
 ) -> Result<Carried, SiteError> {
-    let Some(repository) = wish.repository()? else {
-        return restore_files(wish.files(), point, path, others);
+    let Some(repository) = request.repository()? else {
+        return restore_files(request.files(), point, path, others);
     };
-    let backup = match find(wish, &repository, point) {
-        Err(_) if is_of_files(wish, &repository, point) => {
-            return restore_files(wish.files(), point, path, others);
+    let backup = match find(request, &repository, point) {
+        Err(_) if is_of_files(request, &repository, point) => {
+            return restore_files(request.files(), point, path, others);
         }
         found => found?,
     };
@@ -76,14 +80,14 @@ pub(super) fn restore(
         None if others == ProjectUse::Busy => return Err(SiteError::ProjectBusy),
         None => {
             let place = Place::Project;
-            let restored = repository.restore(place, wish.session(), &backup.name, path)?;
+            let restored = repository.restore(place, request.session(), &backup.name, path)?;
             (restored, PlaceKind::Shared)
         }
-        Some(slot) if slot != wish.slot() => return Err(SiteError::OtherAgents(slot)),
+        Some(slot) if slot != request.slot() => return Err(SiteError::OtherAgents(slot)),
         Some(_) => {
-            let worktree = wish.worktree()?;
+            let worktree = request.worktree()?;
             let place = Place::Worktree(&worktree);
-            let restored = repository.restore(place, wish.session(), &backup.name, path)?;
+            let restored = repository.restore(place, request.session(), &backup.name, path)?;
             (restored, PlaceKind::Worktree)
         }
     };
@@ -93,24 +97,24 @@ pub(super) fn restore(
 
 /// Whether a file backup is meant. In a shared project without git there are no others. Earlier versions listed only
 /// file backups without git, so a name with `/` still means one.
-fn is_of_files(wish: &WorkplaceRequest, repository: &Repository, point: &RestorePoint) -> bool {
+fn is_of_files(request: &WorkplaceRequest, repository: &Repository, point: &RestorePoint) -> bool {
     let is_moment = match point {
         RestorePoint::Named(name) => name.contains('/'),
         RestorePoint::Before(_) => false,
     };
-    !repository.has_git() && (wish.is_shared() || is_moment)
+    !repository.has_git() && (request.is_shared() || is_moment)
 }
 
 fn find(
-    wish: &WorkplaceRequest,
+    request: &WorkplaceRequest,
     repository: &Repository,
     point: &RestorePoint,
 ) -> Result<Backup, SiteError> {
-    let mut backups = repository.backups(wish.session())?.into_iter();
+    let mut backups = repository.backups(request.session())?.into_iter();
     match point {
         RestorePoint::Before(run) => {
             let of_run = |backup: &Backup| {
-                backup.reason == BackupReason::Run(*run) && fits(backup, Some(wish.slot()))
+                backup.reason == BackupReason::Run(*run) && fits(backup, Some(request.slot()))
             };
             backups.find(of_run).ok_or(SiteError::NoBackup(run.0))
         }

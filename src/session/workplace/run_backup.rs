@@ -24,8 +24,9 @@ impl Workplaces {
         if !runs.is_current(slot, run) || self.early.defer(slot, run) {
             return;
         }
-        let wish = WorkplaceRequest::of(shared, slot);
-        let preparation = safeguard::prepare(shared.env.clone(), Channel::Agent(slot), run, wish);
+        let request = WorkplaceRequest::of(shared, slot);
+        let preparation =
+            safeguard::prepare(shared.env.clone(), Channel::Agent(slot), run, request);
         runs.set_preparing(slot.into(), shared.jobs.spawn(preparation));
     }
 
@@ -79,10 +80,10 @@ pub(super) fn tell_backup(
 pub(in crate::session) fn conclude(shared: &mut Shared, runs: &mut Runs, lane: LaneId) {
     let LaneId::Agent(slot) = lane else { return };
     if let Some((run, before, told)) = runs.begin_conclusion(lane) {
-        let wish = WorkplaceRequest::of(shared, slot);
+        let request = WorkplaceRequest::of(shared, slot);
         let (env, principal, channel) =
             (shared.env.clone(), shared.principal.clone(), lane.channel());
-        let look = safeguard::conclude(env, principal, channel, run, wish, before, told);
+        let look = safeguard::conclude(env, principal, channel, run, request, before, told);
         shared.jobs.spawn(look);
     }
 }

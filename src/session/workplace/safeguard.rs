@@ -55,11 +55,11 @@ pub(super) async fn prepare(
     env: Env,
     channel: Channel,
     run: RunId,
-    wish: WorkplaceRequest,
+    request: WorkplaceRequest,
 ) -> JobDone {
-    let turn = wish.turn().await;
+    let turn = request.turn().await;
     let (survey, copies) = survey(&env, &turn).await;
-    let before = turn.blocking(move || wish.prepare(run, survey)).await;
+    let before = turn.blocking(move || request.prepare(run, survey)).await;
     drop(turn);
     let before = match before {
         Ok(Ok(before)) => Ok(Box::new(before)),
@@ -82,14 +82,15 @@ pub(super) async fn conclude(
     principal: Principal,
     channel: Channel,
     run: RunId,
-    wish: WorkplaceRequest,
+    request: WorkplaceRequest,
     before: Box<Before>,
     told: Vec<String>,
 ) -> JobDone {
-    let turn = wish.turn().await;
+    let turn = request.turn().await;
     // New repositories are moved away before anybody is told that there are changes to look at.
-    let swept = turn.blocking(move || (wish.set_repositories_aside(&before), wish, before)).await;
-    let Ok((set_aside, wish, before)) = swept else {
+    let swept =
+        turn.blocking(move || (request.set_repositories_aside(&before), request, before)).await;
+    let Ok((set_aside, request, before)) = swept else {
         let conclusion = Conclusion { paths: told, ..Conclusion::default() };
         return JobDone::Concluded { channel, run, conclusion };
     };
@@ -99,10 +100,10 @@ pub(super) async fn conclude(
         let changed = before.changed(after.as_ref());
         let pictures = pictures(&env.files, &principal, &before.site, &changed);
         match &before.site {
-            Site::Worktree(worktree) => wish.forget_old_backups(worktree.repository()),
+            Site::Worktree(worktree) => request.forget_old_backups(worktree.repository()),
             Site::Shared(shared) => {
                 if let Some(repository) = &shared.repository {
-                    wish.forget_old_backups(repository);
+                    request.forget_old_backups(repository);
                 }
             }
         }
