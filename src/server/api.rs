@@ -14,7 +14,7 @@ use crate::auth::Grant;
 use crate::dialect::api::{self, ApiDialect, ApiError, Hello, SessionWish};
 use crate::dialect::{Dialect, FrameError};
 use crate::locale::Locale;
-use crate::message::{Epoch, Features, Position, SessionName, View};
+use crate::message::{Epoch, Features, Position, SentSessionId, View};
 use crate::session::{Cursor, Devices, Role};
 use axum::Router;
 use axum::extract::ws::{Message, WebSocket};
@@ -154,7 +154,7 @@ async fn events(
         Ok(Parameters(query)) => query,
         Err(bad) => return refusal(bad.status, "bad_field", &bad.text),
     };
-    let Some(session) = query.session.as_deref().and_then(SessionName::parse) else {
+    let Some(session) = query.session.as_deref().and_then(SentSessionId::parse) else {
         let text = locale.say("api", "no_session", &[]);
         return refusal(StatusCode::BAD_REQUEST, "bad_field", &text);
     };

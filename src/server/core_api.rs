@@ -8,7 +8,7 @@ use super::transport::Transport;
 use crate::auth::{Grant, LoginError};
 use crate::dialect::aicore::http::{self, Answer, Endpoint, OwnSession, Restart};
 use crate::locale::Locale;
-use crate::message::{AgentSet, Principal, SessionName};
+use crate::message::{AgentSet, Principal, SentSessionId};
 use crate::session::{
     ContentError, Handout, HandoutError, OpenError, Scope, SessionHandle, SettingsError,
 };
@@ -263,7 +263,7 @@ impl Ask {
     async fn open(
         &self,
         principal: &Principal,
-        name: Option<SessionName>,
+        name: Option<SentSessionId>,
     ) -> Result<SessionHandle, Answer> {
         let id = name.map(|name| self.state.auth.session(principal, name));
         let opened = self.state.registry.open(principal, id).await;

@@ -7,7 +7,7 @@ use super::connection::Heard;
 use super::sockets::{Crowded, SocketPlace};
 use crate::auth::Grant;
 use crate::locale::Locale;
-use crate::message::{Features, Greeting, OutsideId, Principal, SessionName, View};
+use crate::message::{Features, Greeting, OutsideId, Principal, SentSessionId, View};
 use crate::session::{
     Attach, AttachError, Cursor, Devices, OpenError, OutsideError, Reader, Role, SessionHandle,
 };
@@ -41,7 +41,7 @@ pub(super) enum Wanted {
     New,
     /// By its id.
     Own {
-        name: SessionName,
+        name: SentSessionId,
         unknown: Unknown,
     },
     /// By an id of the client; made when it does not exist.

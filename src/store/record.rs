@@ -321,7 +321,7 @@ fn notice_body(notice: &Notice) -> Value {
             json!({"name": "live_replaced", "text": reason, "model": model})
         }
         Notice::WhichQuestion { open } => json!({"name": "which_question", "numbers": open}),
-        Notice::InCopy { agent, files } => {
+        Notice::ChangedInCopy { agent, files } => {
             json!({"name": "in_copy", "agent": agent.number(), "files": files})
         }
         Notice::NotChosen { reason } => json!({"name": "not_chosen", "text": reason}),
@@ -373,7 +373,9 @@ fn read_notice(body: &str) -> Option<Notice> {
         "live_down" => Notice::LiveDown { reason: body.text },
         "live_replaced" => Notice::LiveReplaced { model: body.model, reason: body.text },
         "which_question" => Notice::WhichQuestion { open: body.numbers },
-        "in_copy" => Notice::InCopy { agent: AgentSlot::new(body.agent)?, files: body.files },
+        "in_copy" => {
+            Notice::ChangedInCopy { agent: AgentSlot::new(body.agent)?, files: body.files }
+        }
         "not_chosen" => Notice::NotChosen { reason: body.text },
         "confirm_again" => Notice::ConfirmAgain { number: *body.numbers.first()? },
         "still_open" => {
@@ -509,7 +511,7 @@ mod tests {
             Notice::LiveDown { reason: "z".into() },
             Notice::LiveReplaced { model: "m".into(), reason: "r".into() },
             Notice::WhichQuestion { open: vec![2, 3] },
-            Notice::InCopy { agent, files: 3 },
+            Notice::ChangedInCopy { agent, files: 3 },
             Notice::NotChosen { reason: "why".into() },
             Notice::ConfirmAgain { number: 2 },
             Notice::StillOpen { agent, open: vec![2, 3] },

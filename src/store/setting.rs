@@ -19,7 +19,7 @@ pub(super) fn body(changes: &[SettingChange]) -> String {
 pub(super) fn read(body: &str) -> Vec<SettingChange> {
     let rows: Map<String, Value> = serde_json::from_str(body).unwrap_or_default();
     let change = |(name, value): (String, Value)| {
-        let known = value.as_str().and_then(|text| setting(&name)?.with(text).ok());
+        let known = value.as_str().and_then(|text| setting(&name)?.with_value(text).ok());
         if known.is_none() {
             warn!(name, "a stored setting is not known");
         }

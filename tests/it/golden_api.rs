@@ -18,8 +18,8 @@ use kakehashi::message::{
     Confirmed, Conflict, DecidedBy, Delivery, Epoch, Event, Features, FileList, Generation,
     Greeting, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope, ListedFile,
     ModelOffer, Notice, Offered, Order, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded,
-    ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SampleRate, SessionId,
-    SessionName, Setting, SettingChange, SettingProblem, SettingsNote, Signal, Speaker, StateNote,
+    ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SampleRate, SentSessionId,
+    SessionId, Setting, SettingChange, SettingProblem, SettingsNote, Signal, Speaker, StateNote,
     StopReason, SystemNotice, TalkKey, ToolState, TurnTimes, Typed, View, WatchTarget, WatchWish,
     WorkplaceChoice,
 };
@@ -187,14 +187,18 @@ fn settings() -> SettingsNote {
 }
 
 fn refused_settings() -> Signal {
-    let problem = SettingProblem::UnknownModel { value: "x".into(), known: "openai".into() };
+    let problem = SettingProblem::UnknownValue { value: "x".into(), known: "openai".into() };
     let refused = vec![(Setting::Chat, problem)].into();
     Signal::SettingsRefused { refused, request: Some(RequestNo::Number(7)) }
 }
 
 fn changes() -> Vec<SettingChange> {
     let workplace = SettingChange::Workplace { slot: AGENT, choice: WorkplaceChoice::Worktree };
-    vec![Setting::Chat.with("openai").unwrap(), workplace, Setting::Project.with("").unwrap()]
+    vec![
+        Setting::Chat.with_value("openai").unwrap(),
+        workplace,
+        Setting::Project.with_value("").unwrap(),
+    ]
 }
 
 /// Every frame that a client may send after its hello.
@@ -288,7 +292,7 @@ fn hellos() -> Vec<(&'static str, Hello)> {
         token: None,
     };
     let resuming = Hello {
-        session: SessionWish::Id(SessionName::Ours(session())),
+        session: SessionWish::Id(SentSessionId::Ours(session())),
         after: Some(Order(41)),
         epoch: Some(Epoch(0x5f1c)),
         features: Features { playback: true, ..least.features },

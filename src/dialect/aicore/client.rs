@@ -191,7 +191,7 @@ mod tests {
     use crate::dialect::{Dialect, Encoder, Received};
     use crate::locale::Locale;
     use crate::message::{
-        Command, Epoch, Generation, Recorded, Seq, SessionId, SessionName, TalkKey,
+        Command, Epoch, Generation, Recorded, SentSessionId, Seq, SessionId, TalkKey,
     };
     use std::time::Duration;
 
@@ -212,7 +212,7 @@ mod tests {
             cursor: Some(("00000000000000ff", 12)),
         };
         let read = read_connect(&hello.write()).unwrap();
-        assert_eq!(read.session, SessionName::parse(ID));
+        assert_eq!(read.session, SentSessionId::parse(ID));
         assert_eq!(read.channel, Channel::Chat);
         assert_eq!(read.locale, Some(Locale::En));
         assert_eq!(read.history, Some(3));

@@ -34,7 +34,7 @@ fn is_told_elsewhere(dialect: &AicoreDialect, entry: &Entry) -> bool {
     let in_chat = entry.channel == Channel::Chat;
     let is_question = matches!(entry.event, Event::ConfirmAsked(_) | Event::ConfirmSettled { .. });
     let is_chosen = matches!(entry.event, Event::Chosen(_));
-    let is_place = matches!(entry.event, Event::Notice(Notice::InCopy { .. }));
+    let is_place = matches!(entry.event, Event::Notice(Notice::ChangedInCopy { .. }));
     (in_chat && confirm && is_question) || (in_chat && agents && is_chosen) || (agents && is_place)
 }
 
@@ -220,7 +220,7 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         | Notice::LiveDown { .. }
         | Notice::LiveReplaced { .. }
         | Notice::WhichQuestion { .. }
-        | Notice::InCopy { .. }
+        | Notice::ChangedInCopy { .. }
         | Notice::NotChosen { .. }
         | Notice::ConfirmAgain { .. }
         | Notice::StillOpen { .. }

@@ -7,7 +7,7 @@ use super::wire::{self, key, path};
 use crate::dialect::{BodyError, Fields};
 use crate::locale::Locale;
 use crate::message::{
-    AgentSlot, Channel, ModelOffer, Principal, SessionId, SessionName, SessionSettings, Setting,
+    AgentSlot, Channel, ModelOffer, Principal, SentSessionId, SessionId, SessionSettings, Setting,
     SettingChange, SettingProblem,
 };
 use serde::Serialize;
@@ -121,7 +121,7 @@ pub fn read_login(locale: Locale, body: &[u8]) -> Result<Login, Answer> {
 }
 
 /// The session of the request; `None`: a new session, or no particular one.
-pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionName>, Answer> {
+pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SentSessionId>, Answer> {
     if body.is_empty() {
         return Ok(None);
     }
@@ -131,7 +131,7 @@ pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionName>, 
 /// Settings to change.
 #[derive(Debug)]
 pub struct SettingsRequest {
-    pub session: Option<SessionName>,
+    pub session: Option<SentSessionId>,
     /// How many keys the request names.
     pub count: usize,
     pub changes: Vec<SettingChange>,
@@ -175,7 +175,7 @@ pub fn read_settings(locale: Locale, body: &[u8]) -> Result<SettingsRequest, Ans
 #[derive(Debug)]
 pub struct ContentRequest {
     pub name: String,
-    pub session: Option<SessionName>,
+    pub session: Option<SentSessionId>,
     /// The agent in whose workplace the file is; `None`: in the session's project.
     pub agent: Option<AgentSlot>,
     /// The agent and path, if the name was made by [`copy_path`].
@@ -353,10 +353,10 @@ pub fn state(locale: Locale, ready: bool, busy: usize) -> Answer {
     Answer { status: 200, body: json!(body).to_string() }
 }
 
-fn session(locale: Locale, text: Option<String>) -> Result<Option<SessionName>, Answer> {
+fn session(locale: Locale, text: Option<String>) -> Result<Option<SentSessionId>, Answer> {
     match text.as_deref() {
         None | Some("") => Ok(None),
-        Some(text) => SessionName::parse(text).map(Some).ok_or_else(|| session_refused(locale)),
+        Some(text) => SentSessionId::parse(text).map(Some).ok_or_else(|| session_refused(locale)),
     }
 }
 

@@ -58,7 +58,7 @@ pub(in crate::dialect) fn notice(locale: Locale, notice: &Notice) -> String {
             let numbers: Vec<_> = open.iter().map(u32::to_string).collect();
             say("which_question", &[("open", &numbers.join(", ")), ("first", &first)])
         }
-        Notice::InCopy { agent, files } => {
+        Notice::ChangedInCopy { agent, files } => {
             let (agent, files) = (agent.number().to_string(), files.to_string());
             say("in_copy", &[("agent", &agent), ("files", &files)])
         }
@@ -231,7 +231,7 @@ pub(in crate::dialect) fn setting_problem(locale: Locale, problem: &SettingProbl
     let say = |values: &[(&str, &str)]| locale.say("setting", problem.code(), values);
     match problem {
         SettingProblem::NoEffect { value, only } => say(&[("value", value), ("only", only)]),
-        SettingProblem::UnknownModel { value, known } => say(&[("value", value), ("known", known)]),
+        SettingProblem::UnknownValue { value, known } => say(&[("value", value), ("known", known)]),
         SettingProblem::Unusable { reason } => say(&[("reason", reason)]),
         SettingProblem::NotListed | SettingProblem::Busy => say(&[]),
     }

@@ -43,7 +43,7 @@ pub(super) fn read(name: &str, value: &Value) -> Result<Option<SettingChange>, K
     match key {
         Key::Setting(setting) => {
             let text = value.as_str().ok_or(KeyProblem::NotText)?;
-            setting.with(text).map(Some).map_err(KeyProblem::Refused)
+            setting.with_value(text).map(Some).map_err(KeyProblem::Refused)
         }
         Key::Only(only) => only_value(value.as_str().ok_or(KeyProblem::NotText)?, only),
         Key::OnlyNumber(only) => {

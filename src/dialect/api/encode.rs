@@ -174,7 +174,7 @@ fn notice_data(locale: Locale, notice: &Notice) -> Value {
         | Notice::LiveDown { .. }
         | Notice::LiveReplaced { .. }
         | Notice::WhichQuestion { .. }
-        | Notice::InCopy { .. }
+        | Notice::ChangedInCopy { .. }
         | Notice::NotChosen { .. }
         | Notice::ConfirmAgain { .. }
         | Notice::StillOpen { .. }

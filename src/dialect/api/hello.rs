@@ -4,7 +4,7 @@ use super::ApiError;
 use super::decode::{flag, texts};
 use crate::dialect::Fields;
 use crate::locale::Locale;
-use crate::message::{Epoch, Features, Order, OutsideId, SessionName};
+use crate::message::{Epoch, Features, Order, OutsideId, SentSessionId};
 
 /// Sample rate assumed when the hello names none.
 const DEFAULT_RATE: u64 = 24_000;
@@ -33,7 +33,7 @@ pub struct Hello {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionWish {
     New,
-    Id(SessionName),
+    Id(SentSessionId),
     /// A name that the client has chosen.
     Key(OutsideId),
 }
@@ -69,7 +69,7 @@ fn session(fields: &mut Fields) -> Result<SessionWish, ApiError> {
         (None, None) => Ok(SessionWish::New),
         (Some(name), None) => {
             let expected = ApiError::BadField { field: "session", expected: "the id of a session" };
-            SessionName::parse(&name).map(SessionWish::Id).ok_or(expected)
+            SentSessionId::parse(&name).map(SessionWish::Id).ok_or(expected)
         }
         (None, Some(key)) => {
             let expected = "a text of 1 to 128 bytes without control characters";

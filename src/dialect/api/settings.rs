@@ -93,7 +93,7 @@ fn change(
     };
     // Only the workplace is one of a few words.
     let expected = "auto, worktree or shared";
-    setting.with(text).map_err(|_| ApiError::BadField { field, expected })
+    setting.with_value(text).map_err(|_| ApiError::BadField { field, expected })
 }
 
 /// The data of a `settings` frame.

@@ -411,7 +411,7 @@ impl Session {
         let in_chat = (run.origin == RunOrigin::Request).then_some(Channel::Chat);
         if files > 0 {
             for channel in [run.channel].into_iter().chain(in_chat) {
-                self.append(step, channel, Event::Notice(Notice::InCopy { agent, files }));
+                self.append(step, channel, Event::Notice(Notice::ChangedInCopy { agent, files }));
             }
         }
     }
