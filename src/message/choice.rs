@@ -68,8 +68,8 @@ pub struct RunSummary {
     pub version: Option<WorkVersion>,
 }
 
-/// Identifies one state of an agent's work: the files it began with and its files now. An accept that names a version is
-/// refused if the work has changed since. Opaque to clients.
+/// Identifies one state of an agent's work: the files it began with and its files now. An accept that names a version
+/// is refused if the work has changed since. Opaque to clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkVersion(Arc<str>);
 

@@ -170,7 +170,7 @@ impl Session {
             env,
         };
         session.settle_left(record.questions, &record.running);
-        session.end_left(record.left);
+        session.end_left(record.open_calls);
         session.take_up(record.running, record.waiting, settled.lost_project);
         session
     }

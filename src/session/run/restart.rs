@@ -11,7 +11,7 @@ use crate::session::actor::Session;
 use crate::session::approval::calls;
 use crate::session::approval::gate::shown_on;
 use crate::session::journal::Step;
-use crate::store::{Change, LeftCall};
+use crate::store::{Change, OpenCall};
 
 /// How much of an interrupted request its notice repeats.
 const REMINDER_CHARS: usize = 500;
@@ -88,9 +88,9 @@ impl Session {
 
     /// Ends the tool calls that were left open. They are shown as failed, but their outcome is unknown: they may have
     /// done all of it. The audit log gets only those that were allowed or bypassed the gate.
-    pub(in crate::session) fn end_left(&mut self, calls: Vec<LeftCall>) {
+    pub(in crate::session) fn end_left(&mut self, calls: Vec<OpenCall>) {
         let mut step = Step::default();
-        for LeftCall { agent, run, mut note, decided } in calls {
+        for OpenCall { agent, run, mut note, decided } in calls {
             note.state = ToolState::Failed;
             note.error = Some(self.env.language.get().say("ungated", "interrupted", &[]));
             note.ungated |= decided.is_none() && !calls::is_harmless(&note.kind);
