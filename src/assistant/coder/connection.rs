@@ -212,7 +212,7 @@ impl Connection {
                 launcher: self.agent.program.launcher(),
                 place: self.place.clone(),
                 stop: CancellationToken::new(),
-                hurry: self.guest.hurry().clone(),
+                kill_now: self.guest.kill_now().clone(),
             },
             speaker,
             conversation,

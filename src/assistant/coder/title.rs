@@ -17,7 +17,8 @@ pub(super) fn english_title(call: &Call, texts: &Texts) -> String {
 }
 
 fn titled(call: &Call, say: impl FnOnce(&str, &[(&str, &str)]) -> String) -> String {
-    let values: Vec<_> = call.subject.iter().map(|(name, value)| (*name, short(value))).collect();
+    let values: Vec<_> =
+        call.title_values.iter().map(|(name, value)| (*name, short(value))).collect();
     let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
     say(call.tool.name, &values)
 }

@@ -43,7 +43,7 @@ impl From<Unheard> for Halt {
 impl From<Interrupted> for Halt {
     fn from(interrupted: Interrupted) -> Self {
         match interrupted {
-            Interrupted::Stopped => Self::Cancelled,
+            Interrupted::Cancelled => Self::Cancelled,
             Interrupted::OutputClosed => Self::Unheard,
             Interrupted::Shutdown => Self::Failed("the gateway is shutting down".to_owned()),
         }
@@ -246,7 +246,7 @@ impl Host for Turn {
     }
 
     async fn call(&mut self, call: &ToolCall) -> Result<Outcome, Halt> {
-        let outcome = match tool::named(&call.name) {
+        let outcome = match tool::find_for_model(&call.name) {
             Ok(tool) => self.perform(tool, &call.arguments).await?.outcome,
             Err(unknown) => Err(unknown),
         };

@@ -71,7 +71,7 @@ impl Inside {
 #[derive(Debug, Clone, Default)]
 pub struct Guest {
     leave: CancellationToken,
-    hurry: CancellationToken,
+    kill_now: CancellationToken,
     gone: CancellationToken,
 }
 
@@ -82,8 +82,8 @@ impl Guest {
     }
 
     /// Cancelled when programs that it has started are to be killed.
-    pub fn hurry(&self) -> &CancellationToken {
-        &self.hurry
+    pub fn kill_now(&self) -> &CancellationToken {
+        &self.kill_now
     }
 
     pub(super) fn end(&self) {
@@ -92,7 +92,7 @@ impl Guest {
 
     pub(super) fn kill(&self) {
         self.leave.cancel();
-        self.hurry.cancel();
+        self.kill_now.cancel();
     }
 
     /// Returns when the agent and everything that it started is gone.
