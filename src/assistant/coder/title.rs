@@ -11,7 +11,7 @@ pub(super) fn title(call: &Call, texts: &Texts) -> String {
     titled(call, |tool, values| texts.say(Said::Title { tool, values }))
 }
 
-/// For rules.
+/// For rules, which match English titles.
 pub(super) fn english_title(call: &Call, texts: &Texts) -> String {
     titled(call, |tool, values| texts.say(Said::EnglishTitle { tool, values }))
 }
@@ -23,7 +23,7 @@ fn titled(call: &Call, say: impl FnOnce(&str, &[(&str, &str)]) -> String) -> Str
     say(call.tool.name, &values)
 }
 
-/// The first line, or its beginning.
+/// The first line, cut to [`LONGEST`] characters.
 fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let short: String = line.chars().take(LONGEST).collect();
