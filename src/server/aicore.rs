@@ -107,7 +107,7 @@ async fn meet(
     let counted = state.metrics.socket_opened(connect.channel);
     terms.heard.set_free();
     let dialect = AicoreDialect::new(session.id().clone(), connect.channel, locale);
-    let dialect = Arc::new(dialect.with(connect.features));
+    let dialect = Arc::new(dialect.with_features(connect.features));
     let encoder = dialect.encoder();
     let transport = WebSocketTransport::new(socket);
     let client = Attached { transport, dialect, encoder, session, greeting, reader, terms };

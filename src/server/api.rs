@@ -11,7 +11,7 @@ use super::language;
 use super::socket::{self, First, WebSocketTransport};
 use super::upgrade::Upgrade;
 use crate::auth::Grant;
-use crate::dialect::api::{self, ApiDialect, ApiError, Hello, SessionWish};
+use crate::dialect::api::{self, ApiDialect, ApiError, Hello, RequestedSession};
 use crate::dialect::{Dialect, FrameError};
 use crate::locale::Locale;
 use crate::message::{Epoch, Features, Position, SentSessionId, View};
@@ -118,9 +118,11 @@ fn wanted(state: &AppState, hello: &Hello) -> door::Hello {
     door::Hello {
         token: hello.token.clone(),
         session: match &hello.session {
-            SessionWish::New => Wanted::New,
-            SessionWish::Id(name) => Wanted::Own { name: name.clone(), unknown: Unknown::Refuse },
-            SessionWish::Key(id) => Wanted::Outside(id.clone()),
+            RequestedSession::New => Wanted::New,
+            RequestedSession::Id(name) => {
+                Wanted::Own { name: name.clone(), unknown: Unknown::Refuse }
+            }
+            RequestedSession::Key(id) => Wanted::Outside(id.clone()),
         },
         view: View::All,
         role: if hello.read_only { Role::Viewer } else { Role::Participant },

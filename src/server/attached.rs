@@ -286,7 +286,7 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
                     out.orders.push((before..out.frames.len(), entry.order));
                 }
             }
-            Step::CaughtUp => self.encoder.settle(&self.greeting, &mut out.frames),
+            Step::CaughtUp => self.encoder.end_replay(&self.greeting, &mut out.frames),
         }
     }
 

@@ -62,7 +62,7 @@ impl Guard {
         // Existing clients show the text of an AIcore envelope. Behind a development server the request is same-origin
         // for the browser, so the client can read it.
         if uri.path().starts_with("/core/") {
-            return respond(http::foreign(refusal.code(), text));
+            return respond(http::foreign_request(refusal.code(), text));
         }
         (StatusCode::FORBIDDEN, format!("{text}\n")).into_response()
     }

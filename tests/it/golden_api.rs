@@ -8,7 +8,7 @@ use crate::samples::{
 };
 use bytes::Bytes;
 use kakehashi::dialect::api::{
-    ApiDialect, ApiError, Hello, SessionWish, client_types, read_hello, refusal,
+    ApiDialect, ApiError, Hello, RequestedSession, client_types, read_hello, refusal,
 };
 use kakehashi::dialect::{Dialect, Encoder, Frame, Received, Refusal};
 use kakehashi::locale::Locale;
@@ -160,7 +160,7 @@ fn others() -> Vec<(&'static str, String)> {
         setup: None,
     };
     encoder.greet(&greeting, &mut frames);
-    encoder.settle(&greeting, &mut frames);
+    encoder.end_replay(&greeting, &mut frames);
     let error = ApiError::BadField { field: "agent", expected: "agent1 to agent4" };
     let refused = Refusal { error, request: Some(RequestNo::Text("a-1".into())) };
     encoder.refuse(&refused, &mut frames);
@@ -281,7 +281,7 @@ fn commands() -> Vec<(&'static str, Inbound)> {
 /// The first frames of clients.
 fn hellos() -> Vec<(&'static str, Hello)> {
     let least = Hello {
-        session: SessionWish::New,
+        session: RequestedSession::New,
         after: None,
         epoch: None,
         history: None,
@@ -292,7 +292,7 @@ fn hellos() -> Vec<(&'static str, Hello)> {
         token: None,
     };
     let resuming = Hello {
-        session: SessionWish::Id(SentSessionId::Ours(session())),
+        session: RequestedSession::Id(SentSessionId::Ours(session())),
         after: Some(Order(41)),
         epoch: Some(Epoch(0x5f1c)),
         features: Features { playback: true, ..least.features },

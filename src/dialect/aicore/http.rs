@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Prefix of file names in an agent's copy, followed by the agent's number.
-const COPY: &str = "agent-";
+const COPY_PREFIX: &str = "agent-";
 /// All users have the same role here.
 const ROLE: &str = "1";
 
@@ -97,8 +97,8 @@ impl Answer {
     }
 }
 
-/// The answer to a request that the guard refuses. Some clients show `detail`, others `message`.
-pub fn foreign(code: &str, message: String) -> Answer {
+/// The answer to a request with a foreign Host or Origin. Some clients show `detail`, others `message`.
+pub fn foreign_request(code: &str, message: String) -> Answer {
     let error = json!({"code": code, "message": message});
     let body = json!({
         "status": "NG", "message": message, "data": null, "error": error, "detail": message,
@@ -135,7 +135,7 @@ pub struct SettingsRequest {
     /// How many keys the request names.
     pub count: usize,
     pub changes: Vec<SettingChange>,
-    /// Keys that cannot have the value that was sent.
+    /// Keys that are unknown or whose value is refused.
     pub problems: Vec<(String, KeyProblem)>,
     pub restart: Restart,
 }
@@ -182,14 +182,14 @@ pub struct ContentRequest {
     pub in_copy: Option<(AgentSlot, String)>,
 }
 
-/// The name of a file in an agent's own copy of the project, for clients that do not know about copies. It leads to the
-/// agent's version of the file, whatever is in the project.
+/// The name of a file in an agent's own copy of the project, for clients that do not know about copies. It names
+/// the agent's version of the file, even if the project has a file of this name.
 pub fn copy_path(agent: AgentSlot, path: &str) -> String {
-    format!("{COPY}{}:{path}", agent.number())
+    format!("{COPY_PREFIX}{}:{path}", agent.number())
 }
 
 fn read_copy_path(name: &str) -> Option<(AgentSlot, String)> {
-    let (agent, path) = name.strip_prefix(COPY)?.split_once(':')?;
+    let (agent, path) = name.strip_prefix(COPY_PREFIX)?.split_once(':')?;
     Some((AgentSlot::new(agent.parse().ok()?)?, path.to_owned()))
 }
 

@@ -222,7 +222,7 @@ fn reason(locale: Locale, malformed: Malformed) -> String {
     match malformed {
         Malformed::NotJson(at) => at.say(locale, "malformed", "not_json"),
         Malformed::CutOff(at) => at.say(locale, "malformed", "cut_off"),
-        Malformed::KeyTwice(at) => at.say(locale, "malformed", "key_twice"),
+        Malformed::DuplicateKey(at) => at.say(locale, "malformed", "key_twice"),
         Malformed::Unreadable => locale.say("malformed", "unreadable", &[]),
     }
 }
