@@ -1,6 +1,6 @@
 //! The types that dialects, sessions and readers exchange: what a client asks for (`Command`), what a channel remembers
-//! (`Event`, numbered and stored) and what is sent without being stored (`Signal`).
-//! No serde, no I/O, and no imports from our other modules.
+//! (`Event`, numbered and stored) and what is sent without being stored (`Signal`). No serde, no I/O, and no imports
+//! from our other modules.
 
 mod activity;
 mod agent_set;

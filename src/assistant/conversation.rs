@@ -108,8 +108,8 @@ impl Conversation {
         self.messages = complete;
     }
 
-    /// Removes the oldest requests with their answers until the rest fits into `room` bytes. If the newest request alone
-    /// is too large, its older tool results are left out.
+    /// Removes the oldest requests with their answers until the rest fits into `room` bytes. If the newest request
+    /// alone is too large, its older tool results are left out.
     pub fn fit(&mut self, room: usize) {
         let room = room.min(LARGEST);
         let is_user = |message: &ChatMessage| matches!(message, ChatMessage::User { .. });

@@ -93,8 +93,8 @@ pub struct Overlap {
 /// What the user decides about an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
-    /// Merge the work into the project, or commit it to a new branch. `version` is the state that the user has
-    /// seen; `None` accepts the current state.
+    /// Merge the work into the project, or commit it to a new branch. `version` is the state that the user has seen;
+    /// `None` accepts the current state.
     Accept { branch: Option<Branch>, version: Option<WorkVersion> },
     /// Reset the agent's workplace to the project.
     Discard,

@@ -65,8 +65,8 @@ impl OriginalSession {
     }
 }
 
-/// The id by which a client of one dialect knows a session, such as a name in its URL. It is looked up
-/// together with the principal who sends it, so it never leads to a session of another principal.
+/// The id by which a client of one dialect knows a session, such as a name in its URL. It is looked up together with
+/// the principal who sends it, so it never leads to a session of another principal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideId {
     dialect: &'static str,

@@ -1,5 +1,5 @@
-//! Settings of one session, typed: which models answer and speak, who works in which slot, and on which project.
-//! Their names on the wire and in files belong to the dialects, `config` and `store`.
+//! Settings of one session, typed: which models answer and speak, who works in which slot, and on which project. Their
+//! names on the wire and in files belong to the dialects, `config` and `store`.
 
 use super::setting::AUTO;
 use super::{AgentSlot, Setting, SettingChange, Slots};

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_our_names_is_not_another() {
+    fn an_origin_with_another_name_of_ours_is_refused() {
         check_origin("127.0.0.1:8091", "http://localhost:8091", false);
     }
 

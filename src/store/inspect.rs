@@ -34,8 +34,7 @@ pub fn inspect(path: &Path) -> Result<Inspection, StoreError> {
     Ok(found)
 }
 
-/// Without a WAL the file is opened as immutable, so that SQLite creates none. With a WAL the
-/// existing files are used.
+/// Without a WAL the file is opened as immutable, so that SQLite creates none. With a WAL the existing files are used.
 fn address(path: &Path) -> String {
     let has_wal = has_file_beside(path, "-wal") && has_file_beside(path, "-shm");
     uri(path, if has_wal { "readonly_shm=1" } else { "immutable=1" })

@@ -174,8 +174,8 @@ CREATE INDEX outside_ids_by_session ON outside_ids (session);
 ",
 ];
 
-/// A database up to this size is checked before it is used, which takes about a second. A larger one is checked
-/// in the background.
+/// A database up to this size is checked before it is used, which takes about a second. A larger one is checked in the
+/// background.
 pub(super) const CHECKED_AT_START: u64 = 256 * 1024 * 1024;
 
 /// The schema that this version writes.
@@ -188,8 +188,8 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     keep_private(path);
     let mut connection = Connection::open(path)?;
     // With NORMAL every commit survives `kill -9`. A power cut can lose the last commits; then
-    // `invalidate_cursors_after_power_cut` makes clients load the history again. `secure_delete` overwrites deleted data,
-    // because a user wanted it gone; deletes are rare.
+    // `invalidate_cursors_after_power_cut` makes clients load the history again. `secure_delete` overwrites deleted
+    // data, because a user wanted it gone; deletes are rare.
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
          PRAGMA busy_timeout = 5000; PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = ON;",

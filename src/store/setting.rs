@@ -1,5 +1,4 @@
-//! Settings of a session as one JSON object of texts. The names are part of the file format and belong to no
-//! dialect.
+//! Settings of a session as one JSON object of texts. The names are part of the file format and belong to no dialect.
 
 use crate::message::{AgentSlot, Setting, SettingChange};
 use serde_json::{Map, Value};

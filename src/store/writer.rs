@@ -1,6 +1,5 @@
-//! The only thread that writes. It commits all waiting writes in one transaction and tells each session which
-//! of its writes are committed.
-//! If the disk refuses a batch, it retries until the disk accepts it; nothing is dropped.
+//! The only thread that writes. It commits all waiting writes in one transaction and tells each session which of its
+//! writes are committed. If the disk refuses a batch, it retries until the disk accepts it; nothing is dropped.
 
 use super::conversation::{self, Conversation};
 use super::damage::Damage;

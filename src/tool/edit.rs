@@ -1,5 +1,5 @@
-//! Tools that change one file: `file:write` and `file:replace`. A change is worked out before the user
-//! is asked for approval, and applied only if the file has not changed since.
+//! Tools that change one file: `file:write` and `file:replace`. A change is worked out before the user is asked for
+//! approval, and applied only if the file has not changed since.
 
 use super::call::{Call, Outcome, Work, arguments, shown_path};
 use super::registry::{Risk, Tool};

@@ -1,5 +1,5 @@
-//! The tool `shell:execute`. A command runs below a supervisor, like every agent, so that none of its processes survives
-//! a cancel, a dropped link or a killed gateway.
+//! The tool `shell:execute`. A command runs below a supervisor, like every agent, so that none of its processes
+//! survives a cancel, a dropped link or a killed gateway.
 
 use super::call::{Call, Context, Interrupted, Outcome, Output, OutputClosed, Work, arguments};
 use super::registry::{Risk, Tool};

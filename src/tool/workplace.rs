@@ -1,5 +1,6 @@
 //! Reads and writes files in a workplace. A path is resolved to one without links and checked. Then its directories are
-//! opened one by one without following links, so that the checked path is the one that is used. All of this is blocking.
+//! opened one by one without following links, so that the checked path is the one that is used. All of this is
+//! blocking.
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -122,8 +123,8 @@ impl Workplace {
         file.write_all(text.as_bytes()).map_err(failed)
     }
 
-    /// Refuses changes that could never be made, before the user is asked for approval. Git's own files are refused, also
-    /// through links: whoever runs git next would use them outside the sandbox.
+    /// Refuses changes that could never be made, before the user is asked for approval. Git's own files are refused,
+    /// also through links: whoever runs git next would use them outside the sandbox.
     pub fn check_change(&self, path: &str) -> Result<(), WorkplaceError> {
         let real = self.resolve(&self.open_root()?, path)?;
         if self.is_private(&self.root.join(&real)) {

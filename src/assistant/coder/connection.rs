@@ -243,8 +243,8 @@ impl Connection {
         }
     }
 
-    /// Waits until the work has ended, and handles messages of the host meanwhile. If the host closes the connection, the
-    /// work is cancelled.
+    /// Waits until the work has ended, and handles messages of the host meanwhile. If the host closes the connection,
+    /// the work is cancelled.
     async fn run_prompt<T>(
         &mut self,
         work: impl Future<Output = T>,

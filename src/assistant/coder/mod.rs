@@ -1,5 +1,5 @@
-//! The built-in code agent. It speaks ACP, like other agents, so that the gateway treats it like them. A chat
-//! model that can call tools drives it, or exact commands such as `/read` if there is no such model.
+//! The built-in code agent. It speaks ACP, like other agents, so that the gateway treats it like them. A chat model
+//! that can call tools drives it, or exact commands such as `/read` if there is no such model.
 
 mod command;
 mod connection;

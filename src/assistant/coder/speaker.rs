@@ -1,4 +1,5 @@
-//! What the agent sends while it works on a prompt: its answer, tool calls, and questions for approval, as ACP messages.
+//! What the agent sends while it works on a prompt: its answer, tool calls, and questions for approval, as ACP
+//! messages.
 
 use super::Texts;
 use super::title::{english_title, title};
@@ -112,8 +113,8 @@ impl Speaker {
         self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id.to_owned(), fields))).await
     }
 
-    /// Asks for approval and waits for the answer. The question also announces the call, so that the gateway does not take
-    /// the call for one without approval.
+    /// Asks for approval and waits for the answer. The question also announces the call, so that the gateway does not
+    /// take the call for one without approval.
     pub(super) async fn ask(
         &mut self,
         id: &str,

@@ -186,7 +186,8 @@ impl Turn {
         Ok(self.speaker.say(&line).await?)
     }
 
-    /// The outcome for people: the gateway's own texts are translated, contents of files and output of commands are not.
+    /// The outcome for people: the gateway's own texts are translated, contents of files and output of commands are
+    /// not.
     fn shown(&self, tool: &Tool, outcome: &Outcome) -> Outcome {
         let texts = &self.agent.texts;
         match (tool.risk, outcome) {

@@ -182,8 +182,8 @@ pub struct ContentRequest {
     pub in_copy: Option<(AgentSlot, String)>,
 }
 
-/// The name of a file in an agent's own copy of the project, for clients that do not know about copies. It names
-/// the agent's version of the file, even if the project has a file of this name.
+/// The name of a file in an agent's own copy of the project, for clients that do not know about copies. It names the
+/// agent's version of the file, even if the project has a file of this name.
 pub fn copy_path(agent: AgentSlot, path: &str) -> String {
     format!("{COPY_PREFIX}{}:{path}", agent.number())
 }
