@@ -17,7 +17,7 @@ const MOST_CALLS: usize = 32;
 const LONGEST_ANSWER: usize = 1024 * 1024;
 /// Context size of a model whose row does not say it, in tokens.
 const DEFAULT_CONTEXT: u32 = 32_768;
-/// A low estimate.
+/// A cautious estimate.
 const BYTES_PER_TOKEN: usize = 3;
 /// One tool result takes at most the room for the conversation divided by this.
 const ROOM_PER_RESULT: usize = 4;
@@ -31,7 +31,7 @@ pub struct Brief {
     pub context: u32,
 }
 
-/// What the loop works for: sends requests to the model, receives its answers, and carries out its tool calls.
+/// The host of the loop: it sends requests to the model, receives its answers, and carries out its tool calls.
 pub trait Host: Send {
     fn ask(&self, request: ChatRequest) -> ChatTurn;
     /// Returns when the work is cancelled.

@@ -239,7 +239,7 @@ pub struct Check {
     pub output: String,
 }
 
-/// An agent's changes since it began.
+/// The changes in an agent's workplace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiffNote {
     pub agent: AgentSlot,

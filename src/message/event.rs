@@ -41,7 +41,7 @@ pub enum Event {
     Tool(ToolNote),
     /// All steps of an agent's plan, as they are now.
     Plan(Vec<PlanStep>),
-    /// An agent waits for approval.
+    /// A caller waits for approval.
     ConfirmAsked(Confirmation),
     /// The approval question is answered or has lapsed.
     ConfirmSettled {

@@ -182,7 +182,7 @@ impl Http {
     }
 }
 
-/// Whether the listener itself is fine.
+/// Whether the error is about one connection, and the listener itself is fine.
 fn concerns_one_connection(err: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(err.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

@@ -1,5 +1,5 @@
-//! The loop of one attached client, the same for every dialect and every transport: carries frames both ways until
-//! either side ends. The dialect knows the format of a frame, the transport knows how it travels.
+//! The loop of one attached client, the same for every dialect and every transport: it exchanges frames until either
+//! side ends. The dialect knows the format of a frame, the transport knows how it travels.
 
 use super::connection::PeerActivity;
 use crate::dialect::{Dialect, Encoder, Frame, FrameError, Received, Refusal};
@@ -146,7 +146,7 @@ pub(super) struct Attached<D: Dialect, T> {
 }
 
 impl<D: Dialect, T: FrameTransport> Attached<D, T> {
-    /// Carries frames both ways until either side ends, then closes with the right code.
+    /// Exchanges frames until either side ends, then closes with the right code.
     #[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments in memory twice")]
     pub(super) fn run(mut self) -> impl Future<Output = End> + Send {
         async move {

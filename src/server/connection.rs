@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// When the last byte of the peer arrived. Bytes count, not messages: a peer in the middle of a long message is alive,
-/// although it cannot answer pings until the message is sent.
+/// When the last byte of the peer arrived, and how many more bytes it may send. Bytes count, not messages: a peer in
+/// the middle of a long message is alive, although it cannot answer pings until the message is sent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PeerActivity(Arc<Counters>);
 

@@ -342,15 +342,15 @@ impl Store {
         }
     }
 
-    /// Returns the reason once writing has failed for `patience` without a break.
-    pub async fn stalled(&self, patience: Duration) -> String {
+    /// Returns the reason once writing has failed without a break for this long.
+    pub async fn stalled(&self, limit: Duration) -> String {
         let mut health = self.health.clone();
         loop {
             if health.wait_for(Option::is_some).await.is_err() {
                 // The writer has stopped, so writing cannot work again.
                 return self.trouble().unwrap_or_default();
             }
-            if timeout(patience, health.wait_for(Option::is_none)).await.is_err() {
+            if timeout(limit, health.wait_for(Option::is_none)).await.is_err() {
                 return self.trouble().unwrap_or_default();
             }
         }

@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 /// The result of claiming an outside id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed {
-    /// It led to this session before.
+    /// The id already leads to this session.
     Known(SessionId),
-    /// A session was made for it.
+    /// A session was created for the id.
     Made,
     /// The principal has too many outside ids.
     Full,

@@ -103,7 +103,7 @@ fn occurrences(path: &str, text: &str, old: &str, all: bool) -> Result<usize, St
 }
 
 impl Change {
-    /// The changed file.
+    /// The path of the changed file.
     pub fn file(&self, place: &Workplace) -> PathBuf {
         place.root().join(&self.path)
     }
