@@ -223,7 +223,7 @@ async fn commands_read_and_search_without_a_model() {
     let wrong = agent.said("/list\n/raed a.txt").await;
     assert!(wrong.starts_with("line 2: `/raed` is no command"), "{wrong}");
     let stopped = agent.said("/read none\n/list").await;
-    assert!(stopped.contains("none does not exist\ncommands after it"), "{stopped}");
+    assert!(stopped.contains("none does not exist\nlater commands"), "{stopped}");
 }
 
 #[tokio::test]
