@@ -1,6 +1,6 @@
-//! The neutral types between dialects, sessions and readers: what a client asks for (`Command`), what a channel
-//! remembers (`Event`, numbered and stored) and what is not stored (`Signal`).
-//! No serde, no I/O, and no imports from our other modules.
+//! The types that dialects, sessions and readers exchange: what a client asks for (`Command`), what a channel remembers
+//! (`Event`, numbered and stored) and what is sent without being stored (`Signal`). No serde, no I/O, and no imports
+//! from our other modules.
 
 mod activity;
 mod agent_set;
@@ -59,7 +59,7 @@ pub use problem::Problem;
 pub use quote::{attached, fenced, one_line};
 pub use request::{ConnectionId, Inbound, RequestNo};
 pub use run::{Run, RunId, RunOrigin, RunOutcome};
-pub use session::{OriginalSession, OutsideId, Principal, SessionId, SessionName};
+pub use session::{OriginalSession, OutsideId, Principal, SentSessionId, SessionId};
 pub use setting::{AUTO, RefusedSetting, Setting, SettingChange, SettingProblem};
 pub use settings::{AgentSettings, AssistantName, SessionSettings, ToolChoice, WorkplaceChoice};
 pub use signal::{Delivery, Signal, StopReason};

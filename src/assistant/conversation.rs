@@ -1,5 +1,5 @@
-//! What was said between user, model and tools. It is kept in a file of JSON lines, so that it goes on after a
-//! restart, and never longer than a model reads.
+//! A conversation between user, model and tools. It is saved in a file of JSON lines, so that it continues after a
+//! restart, and shortened to what the model can read.
 
 use crate::provider::chat::{ChatMessage, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// More is not kept, whatever the model could read.
+/// Largest conversation, in bytes, even if the model could read more.
 const LARGEST: usize = 1024 * 1024;
-/// What takes the place of an old result when there is no room.
-const LEFT_OUT: &str = "[left out, it was too long ago]";
-/// Results that are never left out: the model is about to read them.
-const FRESH: usize = 4;
-/// What a call is answered by when nothing else did.
+/// Replaces an old tool result when there is no room for it.
+const LEFT_OUT: &str = "[left out to save room]";
+/// The newest results are never left out, because the model has not read them yet.
+const NEWEST_RESULTS: usize = 4;
+/// The result of a call that was never carried out.
 const NOT_DONE: &str = "this was not done: the user stopped the run, or the gateway ended";
 
 #[derive(Debug, Default)]
@@ -58,13 +58,13 @@ impl Conversation {
         Self { messages: Vec::new(), file: file.to_owned() }
     }
 
-    /// As an earlier process left it. Lines that cannot be read are passed over. Blocks.
+    /// Loads the conversation that an earlier process saved; blocking. Lines that cannot be read are skipped.
     pub fn load(file: &Path) -> io::Result<Self> {
         let text = fs::read_to_string(file)?;
         let rows = text.lines().filter_map(|line| serde_json::from_str::<Row>(line).ok());
         let messages = rows.map(message).collect();
         let mut conversation = Self { messages, file: file.to_owned() };
-        conversation.settle();
+        conversation.complete_calls();
         Ok(conversation)
     }
 
@@ -80,35 +80,36 @@ impl Conversation {
         self.messages.clear();
     }
 
-    /// Every call has its result, directly behind it, as all vendors want it.
-    pub fn settle(&mut self) {
-        let mut settled = Vec::with_capacity(self.messages.len());
+    /// Makes sure that every call is followed by its result, as all vendors require.
+    pub fn complete_calls(&mut self) {
+        let mut complete = Vec::with_capacity(self.messages.len());
         let mut open: Vec<ToolCall> = Vec::new();
         for message in self.messages.drain(..) {
             match message {
                 ChatMessage::Tool(result) => {
-                    // A result without its call would be refused.
+                    // Vendors refuse a result without its call.
                     if let Some(at) = open.iter().position(|call| call.id == result.id) {
                         open.remove(at);
-                        settled.push(ChatMessage::Tool(result));
+                        complete.push(ChatMessage::Tool(result));
                     }
                 }
                 ChatMessage::Assistant { text, calls } => {
-                    settled.extend(open.drain(..).map(not_done));
+                    complete.extend(open.drain(..).map(not_done));
                     open.clone_from(&calls);
-                    settled.push(ChatMessage::Assistant { text, calls });
+                    complete.push(ChatMessage::Assistant { text, calls });
                 }
                 user @ ChatMessage::User { .. } => {
-                    settled.extend(open.drain(..).map(not_done));
-                    settled.push(user);
+                    complete.extend(open.drain(..).map(not_done));
+                    complete.push(user);
                 }
             }
         }
-        settled.extend(open.into_iter().map(not_done));
-        self.messages = settled;
+        complete.extend(open.into_iter().map(not_done));
+        self.messages = complete;
     }
 
-    /// Forgets the oldest until the rest fits into so many bytes; what is being worked on stays.
+    /// Removes the oldest requests with their answers until the rest fits into `room` bytes. If the newest request
+    /// alone is too large, its older tool results are left out.
     pub fn fit(&mut self, room: usize) {
         let room = room.min(LARGEST);
         let is_user = |message: &ChatMessage| matches!(message, ChatMessage::User { .. });
@@ -118,7 +119,7 @@ impl Conversation {
         }
         let results =
             self.messages.iter().filter(|one| matches!(one, ChatMessage::Tool(_))).count();
-        let mut old = results.saturating_sub(FRESH);
+        let mut old = results.saturating_sub(NEWEST_RESULTS);
         for at in 0..self.messages.len() {
             if old == 0 || self.size() <= room {
                 return;
@@ -134,7 +135,7 @@ impl Conversation {
         self.messages.iter().map(weight).sum()
     }
 
-    /// Writes everything down; either the old or the new is there, never a half. Blocks.
+    /// Saves the conversation; blocking. The file is replaced as a whole, so that it is never incomplete.
     pub fn save(&self) -> io::Result<()> {
         let mut text = String::new();
         for message in &self.messages {
@@ -151,7 +152,7 @@ impl Conversation {
         fs::rename(&fresh, &self.file)
     }
 
-    /// The same for a thread of its own.
+    /// A copy that another thread can save.
     pub fn copy(&self) -> Self {
         Self { messages: self.messages.clone(), file: self.file.clone() }
     }
@@ -162,9 +163,10 @@ fn not_done(call: ToolCall) -> ChatMessage {
     ChatMessage::Tool(ToolResult { id: call.id, name: call.name, outcome })
 }
 
+/// Size in bytes, roughly.
 fn weight(message: &ChatMessage) -> usize {
     match message {
-        // About what a picture costs in tokens.
+        // A picture costs about as many tokens as 4 KiB of text.
         ChatMessage::User { text, images } => text.len() + 4_096 * images.len(),
         ChatMessage::Assistant { text, calls } => {
             text.len() + calls.iter().map(|call| call.arguments.len() + 64).sum::<usize>()
@@ -175,11 +177,11 @@ fn weight(message: &ChatMessage) -> usize {
     }
 }
 
-/// Pictures are not kept.
+/// Pictures are not saved.
 fn row(message: &ChatMessage) -> Row {
     match message {
         ChatMessage::User { text, images } => {
-            let seen = if images.is_empty() { "" } else { "\n[pictures that are not kept]" };
+            let seen = if images.is_empty() { "" } else { "\n[pictures that were not saved]" };
             Row::User { text: format!("{text}{seen}") }
         }
         ChatMessage::Assistant { text, calls } => {
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn it_comes_back_as_it_was_and_whole() {
+    fn a_saved_conversation_is_loaded_with_a_result_for_every_call() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("some/where/1.jsonl");
         let mut written = Conversation::new(&file);
@@ -259,7 +261,7 @@ mod tests {
         written.save().unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
-        // A line that is none, as a full disk might leave it.
+        // An incomplete line, as a full disk might leave it.
         fs::write(&file, fs::read_to_string(&file).unwrap() + "{\"role\":").unwrap();
         let read = Conversation::load(&file).unwrap();
         assert_eq!(read.messages[..4], said);
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn every_call_has_one_result_behind_it() {
+    fn every_call_is_followed_by_one_result() {
         let mut said = of(vec![
             result("stray", Ok("")),
             calls(&["a", "b"]),
@@ -275,14 +277,14 @@ mod tests {
             user("stop"),
             result("a", Ok("late")),
         ]);
-        said.settle();
+        said.complete_calls();
         let expected =
             [calls(&["a", "b"]), result("b", Ok("1")), result("a", Err(NOT_DONE)), user("stop")];
         assert_eq!(said.messages, expected);
     }
 
     #[test]
-    fn the_oldest_is_forgotten_and_the_newest_stays() {
+    fn the_oldest_messages_are_removed_and_the_newest_stay() {
         let long = "x".repeat(1000);
         let mut said = of(vec![user(&long), calls(&["a"]), result("a", Ok(&long)), user("now")]);
         said.fit(1500);
@@ -298,6 +300,6 @@ mod tests {
         assert_eq!(left_out.count(), 1);
         said.fit(0);
         let whole = said.messages.iter().filter(|message| weight(message) == 1000).count();
-        assert_eq!(whole, FRESH);
+        assert_eq!(whole, NEWEST_RESULTS);
     }
 }

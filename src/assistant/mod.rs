@@ -1,5 +1,5 @@
 //! Assistants: they answer on a lane from inside the gateway. An assistant is data (prompt and tools) and works in one
-//! loop with a chat model. Which session it works for, who pays and who approves is not known here.
+//! loop with a chat model. This module knows nothing of sessions, token budgets and approvals.
 
 mod coder;
 mod conversation;
@@ -14,10 +14,10 @@ use crate::message::AssistantName;
 use crate::provider::chat::ToolSpec;
 use crate::tool;
 
-/// An assistant, as far as it is data.
+/// The data of an assistant.
 #[derive(Debug)]
 pub struct Assistant {
-    /// As settings name it.
+    /// Its name in the settings.
     pub name: &'static str,
     prompt: fn(Locale) -> &'static str,
     /// Names of the tools that its model may call.
@@ -49,21 +49,24 @@ pub static CODER: Assistant = Assistant {
     works_on_project: true,
 };
 
-/// The assistant that is chosen for the chat; the general one if there is none of this name any more.
+/// The assistant that is chosen for the chat; the general one if no assistant has this name.
 pub fn for_chat(name: &AssistantName) -> &'static Assistant {
-    CHAT.into_iter().find(|assistant| assistant.name == name.as_str()).unwrap_or(&GENERAL)
+    CHAT_ASSISTANTS
+        .into_iter()
+        .find(|assistant| assistant.name == name.as_str())
+        .unwrap_or(&GENERAL)
 }
 
 /// Assistants that can be chosen for the chat.
-const CHAT: [&Assistant; 1] = [&GENERAL];
+const CHAT_ASSISTANTS: [&Assistant; 1] = [&GENERAL];
 
 impl Assistant {
-    /// What its model is told first.
+    /// The system prompt.
     pub fn prompt(&self, locale: Locale) -> &'static str {
         (self.prompt)(locale)
     }
 
-    /// Its tools, as models are told about them.
+    /// The descriptions of its tools for the model.
     pub fn tools(&self) -> Vec<ToolSpec> {
         tools(self.tools)
     }

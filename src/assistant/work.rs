@@ -1,5 +1,5 @@
-//! The loop of every assistant: its model is asked, the tools that it calls are used, and it is told the results, until
-//! it calls none any more.
+//! The loop of every assistant: ask the model, run the tools that it calls, send it the results, until it calls no more
+//! tools.
 
 use super::conversation::Conversation;
 use crate::provider::chat::{
@@ -9,51 +9,52 @@ use crate::provider::chat::{
 use crate::tool::Outcome;
 use bytes::Bytes;
 
-/// How often a model is asked for one prompt.
+/// Most requests to the model for one prompt.
 const MOST_STEPS: usize = 50;
-/// Calls of one answer that are carried out; the model is told that the others were not.
+/// Most tool calls of one answer that are carried out; the model is told that the others were not.
 const MOST_CALLS: usize = 32;
-/// Longest text of one answer, in bytes. A model that writes more does not come to an end.
+/// Longest text of one answer, in bytes. A model that writes more is cut off, because it may never stop.
 const LONGEST_ANSWER: usize = 1024 * 1024;
-/// Tokens that a model is assumed to read if nobody said, and bytes per token.
-const USUAL_CONTEXT: u32 = 32_768;
+/// Context size of a model whose row does not say it, in tokens.
+const DEFAULT_CONTEXT: u32 = 32_768;
+/// A cautious estimate.
 const BYTES_PER_TOKEN: usize = 3;
-/// A result is at most this part of what the model reads.
-const RESULT_PART: usize = 4;
+/// One tool result takes at most the room for the conversation divided by this.
+const ROOM_PER_RESULT: usize = 4;
 
-/// What a piece of work is done with.
+/// What the model is given besides the conversation.
 #[derive(Debug, Clone)]
 pub struct Brief {
     pub system: String,
     pub tools: Vec<ToolSpec>,
-    /// Tokens that the model reads.
+    /// Context size of the model, in tokens.
     pub context: u32,
 }
 
-/// Whom an assistant works for: asks the model, takes what it says, and carries out its calls.
+/// The host of the loop: it sends requests to the model, receives its answers, and carries out its tool calls.
 pub trait Host: Send {
     fn ask(&self, request: ChatRequest) -> ChatTurn;
-    /// Returns when the work is to stop.
-    fn stopped(&self) -> impl Future<Output = ()> + Send;
-    /// Takes the next piece of the answer.
+    /// Returns when the work is cancelled.
+    fn cancelled(&self) -> impl Future<Output = ()> + Send;
+    /// Receives the next piece of the answer.
     fn say(&mut self, piece: &str) -> impl Future<Output = Result<(), Halt>> + Send;
-    /// Takes a picture that the model made.
+    /// Receives a picture that the model made.
     fn show(&mut self, mime: String, bytes: Bytes)
     -> impl Future<Output = Result<(), Halt>> + Send;
     fn count(&mut self, usage: Usage) -> impl Future<Output = Result<(), Halt>> + Send;
-    /// Carries a call out, if it is allowed.
+    /// Carries out a tool call, if it is approved.
     fn call(&mut self, call: &ToolCall) -> impl Future<Output = Result<Outcome, Halt>> + Send;
-    /// The conversation is whole again: all calls have their results.
-    fn keep(&mut self, conversation: &Conversation) -> impl Future<Output = ()> + Send;
+    /// Saves the conversation. At this point all its calls have their results.
+    fn save(&mut self, conversation: &Conversation) -> impl Future<Output = ()> + Send;
 }
 
 /// How work ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Complete,
-    /// The last answer was cut off where it became too long.
+    /// The last answer was cut off at the model's output limit.
     Length,
-    /// The model was asked too often.
+    /// The limit of requests to the model was reached.
     Steps,
 }
 
@@ -61,10 +62,10 @@ pub enum End {
 #[derive(Debug)]
 pub enum Halt {
     Cancelled,
-    /// For people, with what they can do.
+    /// The reason, for people, with what they can do.
     Failed(String),
-    /// Nobody listens any more.
-    Unheard,
+    /// The receiver of the answer is gone.
+    Disconnected,
 }
 
 impl Brief {
@@ -75,11 +76,11 @@ impl Brief {
     }
 }
 
-/// Tokens that a model reads at once.
-pub(super) fn context(chat: &ChatConfig) -> u32 {
+/// Context size of a model, in tokens.
+pub(super) fn context_size(chat: &ChatConfig) -> u32 {
     match chat {
-        ChatConfig::Scripted => USUAL_CONTEXT,
-        ChatConfig::Remote { model, .. } => model.context_tokens.unwrap_or(USUAL_CONTEXT),
+        ChatConfig::Scripted => DEFAULT_CONTEXT,
+        ChatConfig::Remote { model, .. } => model.context_tokens.unwrap_or(DEFAULT_CONTEXT),
     }
 }
 
@@ -97,11 +98,11 @@ pub async fn work<H: Host>(
     brief: &Brief,
     conversation: &mut Conversation,
 ) -> Result<End, Halt> {
-    let mut said = false;
+    let mut has_text = false;
     for _ in 0..MOST_STEPS {
         conversation.fit(brief.room());
-        let answer = listen(host, brief, conversation, said).await?;
-        said |= !answer.text.is_empty();
+        let answer = next_answer(host, brief, conversation, has_text).await?;
+        has_text |= !answer.text.is_empty();
         let Answer { text, calls, end } = answer;
         conversation.push(ChatMessage::Assistant { text, calls: calls.clone() });
         if calls.is_empty() {
@@ -110,18 +111,19 @@ pub async fn work<H: Host>(
                 Some(DoneReason::Complete | DoneReason::Tools) | None => End::Complete,
             });
         }
-        use_tools(host, calls, brief.room() / RESULT_PART, conversation).await?;
-        host.keep(conversation).await;
+        use_tools(host, calls, brief.room() / ROOM_PER_RESULT, conversation).await?;
+        host.save(conversation).await;
     }
     Ok(End::Steps)
 }
 
-/// One answer, passed on as it comes. The beginning of a broken one is kept.
-async fn listen<H: Host>(
+/// Asks the model for one answer and passes it on as it arrives. If the answer fails, the conversation keeps the part
+/// that has arrived. `has_text`: earlier answers to this prompt have text.
+async fn next_answer<H: Host>(
     host: &mut H,
     brief: &Brief,
     conversation: &mut Conversation,
-    said: bool,
+    has_text: bool,
 ) -> Result<Answer, Halt> {
     let request = ChatRequest {
         history: conversation.messages().to_vec(),
@@ -130,37 +132,37 @@ async fn listen<H: Host>(
         ..ChatRequest::default()
     };
     let mut answer = Answer::default();
-    let heard = hear(host, request, &mut answer, said).await;
-    if heard.is_err() && !answer.text.is_empty() {
+    let received = receive(host, request, &mut answer, has_text).await;
+    if received.is_err() && !answer.text.is_empty() {
         let text = std::mem::take(&mut answer.text);
         conversation.push(ChatMessage::Assistant { text, calls: Vec::new() });
     }
-    heard.map(|()| answer)
+    received.map(|()| answer)
 }
 
-async fn hear<H: Host>(
+async fn receive<H: Host>(
     host: &mut H,
     request: ChatRequest,
     answer: &mut Answer,
-    said: bool,
+    has_text: bool,
 ) -> Result<(), Halt> {
-    // Dropping it closes the connection.
+    // Dropping the turn closes its connection.
     let mut turn = host.ask(request);
     loop {
         let output = tokio::select! {
             biased;
-            () = host.stopped() => return Err(Halt::Cancelled),
+            () = host.cancelled() => return Err(Halt::Cancelled),
             output = turn.output.recv() => output,
         };
         match output {
             Some(ChatOutput::Delta(piece)) => {
-                if said && answer.text.is_empty() {
+                if has_text && answer.text.is_empty() {
                     host.say("\n\n").await?;
                 }
                 answer.text.push_str(&piece);
                 host.say(&piece).await?;
                 if answer.text.len() > LONGEST_ANSWER {
-                    let reason = "the model does not come to an end; ask for less at once";
+                    let reason = "the model's answer does not end; ask for less at once";
                     return Err(Halt::Failed(reason.to_owned()));
                 }
             }
@@ -172,7 +174,11 @@ async fn hear<H: Host>(
                 return Ok(());
             }
             Some(ChatOutput::Failed(error)) => return Err(Halt::Failed(error.to_string())),
-            None => return Err(Halt::Failed("the model is gone; try again".to_owned())),
+            None => {
+                return Err(Halt::Failed(
+                    "the connection to the model was lost; try again".to_owned(),
+                ));
+            }
         }
     }
 }
@@ -200,9 +206,9 @@ async fn use_tools<H: Host>(
 
 fn shortened(mut text: String, longest: usize) -> String {
     if text.len() > longest {
-        let border = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let left_out = text.len() - border;
-        text.truncate(border);
+        let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let left_out = text.len() - end;
+        text.truncate(end);
         text.push_str(&format!("\n[{left_out} more bytes are not shown; ask for less at once]"));
     }
     text
@@ -222,14 +228,14 @@ mod tests {
         answers_with_calls: usize,
         asked: AtomicUsize,
         carried_out: usize,
-        kept: usize,
+        saved: usize,
         said: String,
     }
 
     impl Fake {
         fn new(calls: usize, answers_with_calls: usize) -> Self {
-            let (asked, carried_out, kept) = (AtomicUsize::new(0), 0, 0);
-            Self { calls, answers_with_calls, asked, carried_out, kept, said: String::new() }
+            let (asked, carried_out, saved) = (AtomicUsize::new(0), 0, 0);
+            Self { calls, answers_with_calls, asked, carried_out, saved, said: String::new() }
         }
     }
 
@@ -253,7 +259,7 @@ mod tests {
             ChatTurn { output: turn }
         }
 
-        async fn stopped(&self) {
+        async fn cancelled(&self) {
             pending().await
         }
 
@@ -275,15 +281,15 @@ mod tests {
             Ok(Ok("x".repeat(100_000)))
         }
 
-        async fn keep(&mut self, _: &Conversation) {
-            self.kept += 1;
+        async fn save(&mut self, _: &Conversation) {
+            self.saved += 1;
         }
     }
 
     async fn worked(host: &mut Fake) -> (End, Conversation) {
         let mut conversation = Conversation::new(Path::new(""));
         conversation.push(ChatMessage::User { text: "go".into(), images: Vec::new() });
-        let brief = Brief { system: String::new(), tools: Vec::new(), context: USUAL_CONTEXT };
+        let brief = Brief { system: String::new(), tools: Vec::new(), context: DEFAULT_CONTEXT };
         (work(host, &brief, &mut conversation).await.unwrap(), conversation)
     }
 
@@ -291,7 +297,7 @@ mod tests {
     async fn results_go_back_to_the_model_until_it_calls_no_tool() {
         let mut host = Fake::new(2, 1);
         let (end, conversation) = worked(&mut host).await;
-        assert_eq!((end, host.carried_out, host.kept), (End::Complete, 2, 1));
+        assert_eq!((end, host.carried_out, host.saved), (End::Complete, 2, 1));
         assert_eq!(host.said, "0\n\n1");
         let results = conversation.messages().iter().filter_map(|message| match message {
             ChatMessage::Tool(result) => {

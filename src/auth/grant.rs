@@ -91,7 +91,7 @@ impl Grants {
         let token = TokenRow {
             digest: digest.0,
             principal: principal.clone(),
-            shown: shown.0,
+            credential: shown.0,
             created_at,
             expires_at: created_at.saturating_add(lifetime),
         };
@@ -144,7 +144,7 @@ impl Grants {
         };
         let row = Row {
             grant: grant.clone(),
-            shown: Digest(token.shown),
+            shown: Digest(token.credential),
             expires_at: token.expires_at,
             used_at: AtomicI64::new(token.created_at),
         };

@@ -13,7 +13,7 @@ pub use password::hash as hash_password;
 pub use token_file::{TOKEN_FILE, TokenError, local_token};
 
 use crate::config::{Config, User};
-use crate::message::{Principal, SessionId, SessionName};
+use crate::message::{Principal, SentSessionId, SessionId};
 use crate::store::{self, Store, StoreError};
 use failures::Failures;
 use grant::Grants;
@@ -139,10 +139,10 @@ impl Auth {
 
     /// The session that is meant. An original id stands for one of this person's own, always the same: the page that has
     /// it in its address uses it again after every reload. Nobody else can know the id that it stands for.
-    pub fn session(&self, principal: &Principal, name: SessionName) -> SessionId {
+    pub fn session(&self, principal: &Principal, name: SentSessionId) -> SessionId {
         match name {
-            SessionName::Ours(id) => id,
-            SessionName::Original(original) => {
+            SentSessionId::Ours(id) => id,
+            SentSessionId::Original(original) => {
                 let parts = [principal.as_str(), original.as_str()];
                 SessionId::from_random(self.token.derive("original session", &parts))
             }

@@ -254,7 +254,7 @@ async fn delete_here(
     let found = found.ok_or_else(|| SessionCommandError::Unknown(id.to_string()))?;
     let belongings = Belongings::of(data, &found.principal);
     let there = belongings.clone();
-    for path in store.mentioned_alone(found.key, move |path| there.holds(path)).await? {
+    for path in store.mentioned_only_in(found.key, move |path| there.holds(path)).await? {
         if let Err(err) = belongings.remove(&path) {
             let left = format!("{path} is left until it is too old: {err}");
             writeln!(stderr(), "{}", locale.word(&left))?;

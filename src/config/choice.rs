@@ -171,7 +171,7 @@ fn project(config: &Config, asked: Option<&str>) -> Result<Option<String>, Setti
 
 fn unknown<'a>(value: &str, known: impl Iterator<Item = &'a str>) -> SettingProblem {
     let known = known.collect::<Vec<_>>().join(", ");
-    SettingProblem::UnknownModel { value: value.to_owned(), known }
+    SettingProblem::UnknownValue { value: value.to_owned(), known }
 }
 
 /// The chosen chat model; `None`: the scripted one.

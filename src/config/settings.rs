@@ -127,7 +127,7 @@ impl<'de> serde::de::DeserializeSeed<'de> for Value<'_> {
         match self.kind {
             Kind::Setting(setting) => {
                 let text = String::deserialize(value)?;
-                self.settings.apply(setting.with(&text).map_err(D::Error::custom)?);
+                self.settings.apply(setting.with_value(&text).map_err(D::Error::custom)?);
                 Ok(())
             }
             Kind::Only(only) => same(&String::deserialize(value)?, only).map_err(D::Error::custom),

@@ -222,7 +222,7 @@ fn a_key_in_the_environment_offers_models_behind_all_others() {
     let config = with("");
     assert_eq!(names(&config), ["ollama:a", "openai", "claude", "gemini"]);
     assert_eq!((&*config.settings.chat, &*config.settings.live), ("ollama:a", "openai_live"));
-    check_setting(&config, Setting::ChatModel("gemini".into()).with("m").unwrap()).unwrap();
+    check_setting(&config, Setting::ChatModel("gemini".into()).with_value("m").unwrap()).unwrap();
     let row = "[[chat]]\nname = \"mine\"\nkind = \"anthropic\"\nmodel = \"m\"\nkey = \"ANTHROPIC_API_KEY\"\n";
     assert_eq!(names(&with(row)), ["mine", "ollama:a", "openai", "gemini"]);
     let off = with("models_from_environment = false\n");
@@ -254,7 +254,7 @@ fn another_model_of_a_chat_row_has_a_name() {
         "[[chat]]\nname = \"gemini\"\nkind = \"gemini\"\nmodel = \"m\"\nkey = \"NO_SUCH_KEY\"\n";
     let config = load(row).unwrap();
     let set = |model: &str| {
-        check_setting(&config, Setting::ChatModel("gemini".into()).with(model).unwrap())
+        check_setting(&config, Setting::ChatModel("gemini".into()).with_value(model).unwrap())
     };
     for name in ["auto", "gemini-3.8-flash", "org/model:tag", "..", "a?b#c"] {
         assert!(set(name).is_ok(), "{name}");

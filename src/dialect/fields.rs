@@ -1,5 +1,5 @@
-//! JSON objects in HTTP request bodies, read key by key. Errors name the field and what it should hold. Arrays are not
-//! accepted as objects, and duplicate keys are refused at any depth.
+//! JSON objects in HTTP bodies and frames, read key by key. Errors name the field and what it should hold. Arrays are
+//! not accepted as objects, and duplicate keys are refused at any depth.
 
 use super::TextPosition;
 use crate::locale::Locale;
@@ -8,13 +8,13 @@ use serde_json::{Map, Number, Value};
 use std::cell::Cell;
 use std::fmt;
 
-/// Longer names of unknown keys are shortened in error messages, in characters.
+/// Longest key in an error message, in characters; longer ones are shortened.
 const LONGEST_NAME: usize = 64;
 
-/// Values in one body. Each takes far more memory than the byte or two that it may be written with.
+/// Most values in one body: a value of one or two bytes takes far more memory once it is read.
 const MOST_VALUES: usize = 10_000;
 
-/// The keys of one object that nobody has asked for yet.
+/// The fields of one object that were not taken yet.
 #[derive(Debug, Default)]
 pub struct Fields(Map<String, Value>);
 
@@ -23,10 +23,10 @@ pub struct Fields(Map<String, Value>);
 pub enum BodyError {
     NotText,
     NotJson(TextPosition),
-    /// More values than anybody needs.
+    /// More than [`MOST_VALUES`] values.
     TooMany,
     NotAnObject,
-    Twice {
+    DuplicateKey {
         field: String,
     },
     Missing {
@@ -68,7 +68,7 @@ impl BodyError {
     pub fn field(&self) -> Option<&str> {
         match self {
             Self::NotText | Self::NotJson(_) | Self::TooMany | Self::NotAnObject => None,
-            Self::Twice { field }
+            Self::DuplicateKey { field }
             | Self::Missing { field, .. }
             | Self::Wrong { field, .. }
             | Self::Unknown { field, .. } => Some(field),
@@ -88,7 +88,7 @@ impl BodyError {
             Self::NotJson(at) => at.say(locale, "body", "not_json"),
             Self::TooMany => locale.say("body", "too_many", &[("limit", &MOST_VALUES.to_string())]),
             Self::NotAnObject => locale.say("body", "not_an_object", &[]),
-            Self::Twice { field } => locale.say("body", "twice", &[("field", field)]),
+            Self::DuplicateKey { field } => locale.say("body", "twice", &[("field", field)]),
             Self::Missing { field, expected: wanted } => {
                 let values = [("field", field.as_str()), ("expected", &expected(wanted))];
                 locale.say("body", "missing", &values)
@@ -115,7 +115,7 @@ impl Fields {
         match (read, twice.take()) {
             (Ok(Value::Object(fields)), _) => Ok(Self(fields)),
             (Ok(_), _) => Err(BodyError::NotAnObject),
-            (Err(_), Some(field)) => Err(BodyError::Twice { field }),
+            (Err(_), Some(field)) => Err(BodyError::DuplicateKey { field }),
             (Err(_), None) if left.get() == 0 => Err(BodyError::TooMany),
             (Err(err), None) => Err(BodyError::NotJson(TextPosition::of(text, &err))),
         }
@@ -202,11 +202,12 @@ fn short(name: &str) -> String {
     }
 }
 
-/// Any value without a key that is there twice, at any depth. The key is kept, because an error has only a text.
+/// Reads any value and refuses duplicate keys at any depth. The duplicate key is stored here, because a serde error can
+/// carry only a text.
 #[derive(Clone, Copy)]
 struct Strict<'a> {
     twice: &'a Cell<Option<String>>,
-    /// How many more values are taken.
+    /// How many more values are accepted.
     left: &'a Cell<usize>,
 }
 
@@ -298,8 +299,8 @@ mod tests {
     }
 
     #[test]
-    fn no_key_is_there_twice_at_any_depth() {
-        let twice = BodyError::Twice { field: "a".to_owned() };
+    fn duplicate_keys_are_refused_at_any_depth() {
+        let twice = BodyError::DuplicateKey { field: "a".to_owned() };
         for body in
             ["{\"a\":1,\"a\":1}", "{\"a\":1,\"\\u0061\":2}", "{\"b\":[{\"c\":{\"a\":1,\"a\":2}}]}"]
         {
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_what_is_asked_for() {
+    fn a_missing_field_or_a_wrong_type_is_an_error() {
         let mut fields =
             Fields::read(b"{\"a\":1,\"b\":null,\"c\":\"x\",\"d\":[],\"e\":-1}").unwrap();
         assert_eq!(fields.text("a"), Err(wrong("a", Expected::Text)));
@@ -323,14 +324,14 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_in_both_languages_without_words_of_the_code() {
+    fn every_error_has_a_text_in_both_languages() {
         let (field, known) = ("a".to_owned(), "b, c".to_owned());
         let mut errors = vec![
             BodyError::NotText,
             BodyError::NotJson(TextPosition { line: 2, column: 7 }),
             BodyError::TooMany,
             BodyError::NotAnObject,
-            BodyError::Twice { field: field.clone() },
+            BodyError::DuplicateKey { field: field.clone() },
             BodyError::Unknown { field: field.clone(), known },
         ];
         for expected in [Expected::Text, Expected::TextOrNull, Expected::Number, Expected::Object] {

@@ -126,7 +126,7 @@ pub trait Encoder: Send + 'static {
     fn greet(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>);
 
     /// Appends the frames after the replay.
-    fn settle(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>);
+    fn end_replay(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>);
 
     /// Appends the frames of `delivery`; none if the dialect cannot express it.
     fn encode(&mut self, delivery: &Delivery, frames: &mut Vec<Frame>);

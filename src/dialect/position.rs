@@ -1,4 +1,4 @@
-//! Where in a text a JSON parser stopped, counted as an editor counts.
+//! Where in a text a JSON parser stopped, in lines and columns as editors count them.
 
 use crate::locale::Locale;
 
@@ -10,14 +10,14 @@ pub struct TextPosition {
 }
 
 impl TextPosition {
-    /// The parser counts the bytes of a line, of which a Japanese letter has three.
+    /// The parser counts columns in bytes, but people count characters; a Japanese character has three bytes.
     pub(super) fn of(text: &str, error: &serde_json::Error) -> Self {
         let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
         let column = line.char_indices().take_while(|(at, _)| *at < error.column()).count();
         Self { line: error.line(), column }
     }
 
-    /// A text with `{line}` and `{column}`.
+    /// Fills `{line}` and `{column}` into a text.
     pub(super) fn say(self, locale: Locale, section: &str, name: &str) -> String {
         let (line, column) = (self.line.to_string(), self.column.to_string());
         locale.say(section, name, &[("line", &line), ("column", &column)])

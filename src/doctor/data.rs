@@ -92,9 +92,11 @@ fn database(path: &Path) -> Finding {
     }
     let file = path.display();
     match store::inspect(path) {
-        Ok(store::Inspection { damage: Some(damage), .. }) => {
-            Finding::fail(CHECK, format!("{file} is damaged: {damage}"), store::repair(path))
-        }
+        Ok(store::Inspection { damage: Some(damage), .. }) => Finding::fail(
+            CHECK,
+            format!("{file} is damaged: {damage}"),
+            store::repair_instructions(path),
+        ),
         Ok(found) if found.schema > found.known => Finding::fail(
             CHECK,
             format!("schema {} is newer than this version's {}", found.schema, found.known),

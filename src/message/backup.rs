@@ -34,7 +34,7 @@ impl BackupReason {
 pub struct BackupNote {
     /// Used to restore it; see [`RestorePoint::Named`].
     pub name: String,
-    /// `None`: a file backup around some run, of any session, as made for a shared project without git.
+    /// `None` for file backups: they belong to the project, not to one session, and do not record their run.
     pub reason: Option<BackupReason>,
     /// Local time, in the format of the file lists.
     pub made: String,

@@ -68,8 +68,8 @@ pub struct RunSummary {
     pub version: Option<WorkVersion>,
 }
 
-/// Names one state of an agent's work: what the agent began with, and its files. An accept that carries it is refused if
-/// the work has changed since. Opaque to clients.
+/// Identifies one state of an agent's work: the files it began with and its files now. An accept that names a version
+/// is refused if the work has changed since. Opaque to clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkVersion(Arc<str>);
 
@@ -93,8 +93,8 @@ pub struct Overlap {
 /// What the user decides about an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
-    /// Merge the work into the project, or commit it to a new branch. `version` is what the user has looked at; `None`
-    /// accepts whatever is there.
+    /// Merge the work into the project, or commit it to a new branch. `version` is the state that the user has seen;
+    /// `None` accepts the current state.
     Accept { branch: Option<Branch>, version: Option<WorkVersion> },
     /// Reset the agent's workplace to the project.
     Discard,
@@ -239,7 +239,7 @@ pub struct Check {
     pub output: String,
 }
 
-/// An agent's changes since it began.
+/// The changes in an agent's workplace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiffNote {
     pub agent: AgentSlot,

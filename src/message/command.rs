@@ -128,7 +128,7 @@ pub enum CancelScope {
     All,
 }
 
-/// Switches that the frontend wants to find again after a reload; the session does not interpret them.
+/// The state of switches in the frontend, stored for the next reload. The session does not interpret it.
 pub type Controls = BTreeMap<String, ControlValue>;
 
 #[derive(Debug, Clone, PartialEq)]

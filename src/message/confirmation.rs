@@ -8,7 +8,7 @@ use std::fmt;
 pub struct ConfirmId(String);
 
 impl ConfirmId {
-    /// If there is no randomness, the id can be guessed, but only the session's own user can use it.
+    /// Without a random source the id can be guessed, but only the session's own user can use it.
     pub fn random() -> Self {
         let (high, low) = (getrandom::u64().unwrap_or(0), getrandom::u64().unwrap_or(0));
         Self(format!("{high:016x}{low:016x}"))
@@ -79,7 +79,7 @@ pub enum Confirmed {
     Refused,
 }
 
-/// Who decided.
+/// Who answered an approval question, or why there was no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidedBy {
     User,

@@ -42,7 +42,7 @@ pub enum Event {
     Tool(ToolNote),
     /// All steps of an agent's plan, as they are now.
     Plan(Vec<PlanStep>),
-    /// An agent waits for approval.
+    /// A caller waits for approval.
     ConfirmAsked(Confirmation),
     /// The approval question is answered or has lapsed.
     ConfirmSettled {
@@ -64,10 +64,10 @@ pub enum Event {
         /// `None`: stored by an earlier version, which did not record the agent.
         by: Option<AgentSlot>,
     },
-    /// Files that changed during a run, whoever changed them. `by` names the agent of the run where the channel does
-    /// not.
+    /// Files that changed during a run, whoever changed them.
     FilesChanged {
         paths: Vec<String>,
+        /// The agent of the run; `None` on the agent's own channel.
         by: Option<AgentSlot>,
         /// The agent in whose own copy of the project the files are; `None`: in the project itself.
         copy_of: Option<AgentSlot>,

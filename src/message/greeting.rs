@@ -32,6 +32,6 @@ pub struct Greeting {
     pub project: Arc<str>,
     /// The project's description of itself, for dialects that show it.
     pub overview: Option<String>,
-    /// For dialects that show it.
+    /// How to set up other models, for dialects that show it.
     pub setup: Option<SetupHint>,
 }

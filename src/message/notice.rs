@@ -27,7 +27,7 @@ pub enum Notice {
         request: String,
     },
     /// The session's project is no longer configured. Queued runs are dropped, because they must not run in another
-    /// one.
+    /// project.
     ProjectGone {
         project: String,
     },
@@ -44,7 +44,7 @@ pub enum Notice {
         open: Vec<u32>,
     },
     /// A run changed this many files in the agent's own copy of the project.
-    InCopy {
+    ChangedInCopy {
         agent: AgentSlot,
         files: usize,
     },
@@ -83,7 +83,7 @@ pub enum Notice {
     },
 }
 
-/// The only message that is sent to every session.
+/// A message that is sent to every session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SystemNotice {
     Say(Arc<str>),

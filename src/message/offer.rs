@@ -34,7 +34,7 @@ pub struct SettingsNote {
 pub struct SetupHint {
     /// The configuration file, which may not exist yet.
     pub file: String,
-    /// An example row for it, of several lines.
+    /// Example rows for that file, several lines each.
     pub chat_row: String,
     pub live_row: String,
     /// Names of environment variables; setting one to a key makes a model available without configuration.

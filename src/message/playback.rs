@@ -11,7 +11,7 @@ pub struct Generation(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlaybackAck {
     pub generation: Generation,
-    /// Samples of this reply, at 24 kHz, that have been played since this socket plays it.
+    /// Samples of this reply, at 24 kHz, that this socket has played.
     pub samples: u64,
     /// Audio that is buffered but not played yet.
     pub buffered: Duration,
@@ -30,11 +30,11 @@ pub enum TalkKey {
 pub struct TurnTimes {
     /// From the end of the user's speech until it was detected as the end of the turn.
     pub end_of_turn: Option<Duration>,
-    /// From there to the first audio of the model.
+    /// From that detection to the first audio of the model.
     pub first_sound: Option<Duration>,
-    /// From there until that audio was sent to the client.
+    /// From the first audio of the model until it was sent to the client.
     pub first_sent: Option<Duration>,
-    /// From there until the client played it.
+    /// From sending the first audio until the client played it.
     pub first_played: Option<Duration>,
     /// From the user's interruption until the client was told to stop playback.
     pub stop: Option<Duration>,

@@ -18,10 +18,10 @@ pub enum Problem {
     #[error("storage does not answer ({reason}); nothing is lost, waiting for it")]
     StoreStalled { reason: String },
     #[error(
-        "nothing waits for this answer: it was given before, came too late, or its run has ended"
+        "no question is open for this answer: it was answered before, it has timed out, or its run has ended"
     )]
     NothingToConfirm,
-    #[error("this call is dangerous and was not allowed yet: it takes a second confirmation")]
+    #[error("this call is dangerous and was not allowed yet: confirm it a second time")]
     ConfirmTwice,
     #[error("too many tool calls failed, so the chat is locked; send /reset to go on")]
     Locked,
@@ -32,7 +32,7 @@ pub enum Problem {
     #[error("this session was deleted; connect without its id to start a new one")]
     SessionDeleted,
     #[error(
-        "the database is damaged, so nothing can be read or stored; the operator learns from `kakehashi doctor` what to do"
+        "the database is damaged, so nothing can be read or stored; `kakehashi doctor` tells the operator what to do"
     )]
     StorageDamaged,
 }

@@ -1,4 +1,4 @@
-//! Who works where: the ids of sessions, and the user who owns one.
+//! Ids of sessions, and the principal who owns a session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,14 +34,14 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// The session id that a client sent.
+/// A session id as a client sent it: one of ours, or one of the original AIcore server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SessionName {
+pub enum SentSessionId {
     Ours(SessionId),
     Original(OriginalSession),
 }
 
-impl SessionName {
+impl SentSessionId {
     pub fn parse(text: &str) -> Option<Self> {
         SessionId::parse(text)
             .map(Self::Ours)
@@ -50,7 +50,7 @@ impl SessionName {
 }
 
 /// A session id made by the original AIcore server: ten lower-case hex digits. It may still be in the address of a page
-/// that now connects to us. It is too short to be a session id of ours, so it is only mapped to one.
+/// that now connects to us. It is too short to be secret, so it is only mapped to a session id of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginalSession(Arc<str>);
 
@@ -65,8 +65,8 @@ impl OriginalSession {
     }
 }
 
-/// The id by which a client of one dialect knows a session, such as a name in its URL. It leads to a session of the
-/// principal who says it, and never to another's.
+/// The id by which a client of one dialect knows a session, such as a name in its URL. It is looked up together with
+/// the principal who sends it, so it never leads to a session of another principal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideId {
     dialect: &'static str,

@@ -3,10 +3,10 @@
 use super::{AgentSlot, AssistantName, ToolChoice, WorkplaceChoice};
 use std::borrow::Cow;
 
-/// How people write that they choose nothing: the first model or agent that is available, or a row's own model.
+/// The value for "no choice": the first model or agent that is available, or the model that its row configures.
 pub const AUTO: &str = "auto";
 
-/// Names one setting. The settings of a model name its row.
+/// Names one setting. The settings of one model contain the name of its configuration row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
     Chat,
@@ -40,8 +40,8 @@ pub enum SettingChange {
 }
 
 impl Setting {
-    /// The setting with a value as people write it.
-    pub fn with(&self, value: &str) -> Result<SettingChange, SettingProblem> {
+    /// Reads a value as people write it.
+    pub fn with_value(&self, value: &str) -> Result<SettingChange, SettingProblem> {
         let text = value.to_owned();
         let chosen = Some(text.clone()).filter(|_| value != AUTO);
         Ok(match self {
@@ -67,7 +67,7 @@ impl Setting {
                 let mut all = WorkplaceChoice::ALL.into_iter();
                 let choice = all.find(|choice| choice.name() == value);
                 let known = WorkplaceChoice::ALL.map(WorkplaceChoice::name).join(", ");
-                let unknown = SettingProblem::UnknownModel { value: text, known };
+                let unknown = SettingProblem::UnknownValue { value: text, known };
                 SettingChange::Workplace { slot: *slot, choice: choice.ok_or(unknown)? }
             }
             Self::Project => SettingChange::Project(Some(text).filter(|_| !value.is_empty())),
@@ -108,7 +108,7 @@ impl SettingChange {
     }
 }
 
-/// A setting that cannot have the value that was asked for.
+/// A setting whose new value is refused, and why.
 pub type RefusedSetting = (Setting, SettingProblem);
 
 /// Why a change of a setting is refused.
@@ -119,7 +119,7 @@ pub enum SettingProblem {
     #[error("`{value}` has no effect with scripted models, only `{only}` is allowed")]
     NoEffect { value: String, only: String },
     #[error("there is no `{value}`; there are {known}")]
-    UnknownModel { value: String, known: String },
+    UnknownValue { value: String, known: String },
     #[error("agents are at work; stop them or wait, then try again")]
     Busy,
     #[error("this directory cannot be used: {reason}")]
@@ -132,7 +132,7 @@ impl SettingProblem {
         match self {
             Self::NotListed => "not_listed",
             Self::NoEffect { .. } => "no_effect",
-            Self::UnknownModel { .. } => "unknown_model",
+            Self::UnknownValue { .. } => "unknown_model",
             Self::Busy => "busy",
             Self::Unusable { .. } => "unusable",
         }

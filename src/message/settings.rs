@@ -1,17 +1,17 @@
-//! Settings of one session, typed: which models answer and speak, who works in which slot, and on which project.
-//! How a client or a file calls them is the business of dialects, `config` and `store`.
+//! Settings of one session, typed: which models answer and speak, who works in which slot, and on which project. Their
+//! names on the wire and in files belong to the dialects, `config` and `store`.
 
 use super::setting::AUTO;
 use super::{AgentSlot, Setting, SettingChange, Slots};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The settings of a session. They are complete and checked; only the configuration holds unchecked ones, for a moment.
+/// The settings of a session, complete and checked. Only while the configuration is read can they be unchecked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSettings {
     /// Name of the chat model that answers.
     pub chat: String,
-    /// Other models of the vendor for chat models, by their names.
+    /// The vendor's model to use instead of the row's own, by the name of the chat row.
     pub chat_models: BTreeMap<String, String>,
     /// The assistant that answers in the chat.
     pub chat_assistant: AssistantName,
@@ -19,9 +19,9 @@ pub struct SessionSettings {
     pub tools: ToolChoice,
     /// Name of the live model that speaks.
     pub live: String,
-    /// Other models of the vendor for live models, by their names.
+    /// The vendor's model to use instead of the row's own, by the name of the live row.
     pub live_models: BTreeMap<String, String>,
-    /// Other voices for live models, by their names.
+    /// The voice to use instead of the row's own, by the name of the live row.
     pub live_voices: BTreeMap<String, String>,
     pub agents: Slots<AgentSettings>,
     /// The directory that agents work on; `None`: the gateway's own project.
@@ -32,7 +32,7 @@ pub struct SessionSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentSettings {
     pub name: String,
-    /// By the agent's own name for it; `None`: the agent's default.
+    /// The agent's own name for the model; `None`: the agent's default.
     pub model: Option<String>,
     pub workplace: WorkplaceChoice,
 }
@@ -40,7 +40,7 @@ pub struct AgentSettings {
 /// Where an agent is to work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WorkplaceChoice {
-    /// Its own copy of the project, as long as nobody chooses otherwise.
+    /// Nothing was chosen; the agent gets its own copy of the project.
     #[default]
     Auto,
     /// Its own copy of the project.
@@ -103,7 +103,7 @@ impl Default for ToolChoice {
 pub struct AssistantName(String);
 
 impl AssistantName {
-    /// The one that answers unless another is chosen.
+    /// The default assistant.
     pub const GENERAL: &str = "general";
 
     pub fn new(name: &str) -> Self {
@@ -158,8 +158,8 @@ impl SessionSettings {
         }
     }
 
-    /// Whether the change would change nothing.
-    pub fn has(&self, change: &SettingChange) -> bool {
+    /// Whether the setting already has this value.
+    pub fn already_has(&self, change: &SettingChange) -> bool {
         let mut changed = self.clone();
         changed.apply(change.clone());
         changed == *self
@@ -197,7 +197,7 @@ impl SessionSettings {
         }
     }
 
-    /// What differs from `base`, each setting with its value here.
+    /// The settings that differ from `base`, with their values in `self`.
     pub fn differences(&self, base: &Self) -> Vec<SettingChange> {
         let names = self.names().into_iter().chain(base.names());
         let mut found: Vec<SettingChange> = Vec::new();
@@ -210,7 +210,7 @@ impl SessionSettings {
         found
     }
 
-    /// All settings, with those of models that have a value.
+    /// The names of all settings. A setting of a model row is included only if it has a value.
     pub fn names(&self) -> Vec<Setting> {
         let rows = |map: &BTreeMap<String, String>, name: fn(Cow<'static, str>) -> Setting| {
             map.keys().map(|row| name(row.clone().into())).collect::<Vec<_>>()

@@ -1,4 +1,5 @@
-//! What is not stored: sound, heartbeats, acknowledgements, errors. And what a reader passes to its socket.
+//! Messages to clients that are not stored: sound, heartbeats, acknowledgements, errors. And `Delivery`: what a reader
+//! passes to its socket.
 
 use super::{
     AgentSlot, AudioChunk, BackupList, Channel, ComparisonRow, DiffNote, Entry, Generation,
@@ -7,7 +8,7 @@ use super::{
 };
 use std::sync::Arc;
 
-/// What is not stored: neither numbered nor replayed.
+/// A message to clients that is neither numbered, stored nor replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Signal {
     Audio {

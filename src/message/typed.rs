@@ -1,4 +1,4 @@
-//! Text that a user typed, the only text that decides anything.
+//! Text that a user typed: the only text that can approve a tool call or decide about results.
 
 /// Text that a user typed and sent over a socket. Only typed text can answer approval questions or decide about
 /// results. Attachments, output of agents and tools, words of a model, and calls from outside never can. So only a
@@ -15,7 +15,7 @@ impl Typed {
         &self.0
     }
 
-    /// From here on an ordinary text, which can no longer answer questions.
+    /// Turns it into ordinary text, which can no longer answer questions.
     pub fn into_text(self) -> String {
         self.0
     }

@@ -47,7 +47,7 @@ fn home(entry: &Entry) -> Option<Channel> {
         Event::ConfirmAsked(asked) => Some(asked.channel),
         Event::ConfirmSettled { channel, .. } => Some(*channel),
         Event::Chosen(chosen) => Some(Channel::Agent(chosen.agent)),
-        Event::Notice(Notice::InCopy { agent, .. }) => Some(Channel::Agent(*agent)),
+        Event::Notice(Notice::ChangedInCopy { agent, .. }) => Some(Channel::Agent(*agent)),
         Event::FilesChanged { by, .. } => by.map(Channel::Agent),
         // The copy on the input channel is an announcement for a live model.
         Event::FileMade(_) if entry.channel == Channel::Input => Some(Channel::Chat),
@@ -77,11 +77,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_logged_on_two_channels_is_shown_once() {
+    fn an_event_that_is_logged_on_two_channels_is_shown_once() {
         let agent = AgentSlot::ALL[1];
         let outcome = ChosenOutcome::Failed { reason: String::new() };
         let chosen = Chosen { agent, project: None, kind: ChoiceKind::Accept, outcome };
-        let in_copy = Notice::InCopy { agent, files: 1 };
+        let in_copy = Notice::ChangedInCopy { agent, files: 1 };
         let changed = |by| Event::FilesChanged { paths: Vec::new(), by, copy_of: None };
         for (here, there) in [
             (Event::Chosen(chosen.clone()), Event::Chosen(chosen)),

@@ -3,7 +3,7 @@
 
 use super::AppState;
 use super::admission::Admission;
-use super::connection::{Connection, Heard};
+use super::connection::{Connection, PeerActivity};
 use super::tls::Tls;
 use crate::task::Tasks;
 use axum::Router;
@@ -29,6 +29,7 @@ const HEADER_LIMIT: usize = 16 * 1024;
 /// connections end.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// Accept errors are logged at most this often.
 const LOG_PAUSE: Duration = Duration::from_secs(1);
 /// Small enough for the empty send buffer of a new connection, so one `try_write` sends all of it.
 const OVERLOADED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: text/plain\r\nRetry-After: 5\r\nContent-Length: 34\r\n\r\nToo many connections, come later.\n";
@@ -56,18 +57,18 @@ impl Acceptor {
 
     /// Accepts until the gateway is told to stop.
     pub(super) async fn run(&self, listener: TcpListener) {
-        let mut trouble = Trouble::default();
+        let mut backoff = AcceptBackoff::default();
         while let Some(accepted) = self.state.stop.run_until_cancelled(listener.accept()).await {
             match accepted {
                 Ok((stream, peer)) => {
-                    trouble = Trouble { logged: trouble.logged, ..Trouble::default() };
-                    self.welcome(stream, peer);
+                    backoff = AcceptBackoff { logged: backoff.logged, ..AcceptBackoff::default() };
+                    self.take(stream, peer);
                 }
-                Err(err) if is_the_peers(&err) => {
+                Err(err) if concerns_one_connection(&err) => {
                     debug!(%err, "a connection was gone before it was accepted")
                 }
                 Err(err) => {
-                    let pause = trouble.pause(&err);
+                    let pause = backoff.pause(&err);
                     self.state.stop.run_until_cancelled(sleep(pause)).await;
                 }
             }
@@ -84,7 +85,7 @@ impl Acceptor {
         self.http.cut.cancel();
     }
 
-    fn welcome(&self, stream: TcpStream, peer: SocketAddr) {
+    fn take(&self, stream: TcpStream, peer: SocketAddr) {
         let permit = match self.admission.admit(peer.ip()) {
             Ok(permit) => permit,
             Err(reason) => {
@@ -102,16 +103,16 @@ impl Acceptor {
             debug!(%err, "a connection was gone before it was served");
             return;
         }
-        // A peer that is only slow to read acknowledges nothing either, and has its own deadline.
+        // At least the write timeout: a peer that only reads slowly acknowledges nothing either.
         let limits = &self.state.config.limits;
-        give_up_on_vanished(&stream, limits.write.max(limits.ping * 2));
+        set_vanished_peer_timeout(&stream, limits.write.max(limits.ping * 2));
         let connection = Connection::new(stream, permit, self.state.config.limits.write);
-        let (http, heard) = (self.http.clone(), connection.heard());
+        let (http, activity) = (self.http.clone(), connection.activity());
         // Two kinds of tasks, so that the task of a plain connection does not reserve memory for TLS.
         match self.tls.clone() {
-            None => self.tasks.spawn("connection", http.serve(connection, heard, peer)),
+            None => self.tasks.spawn("connection", http.serve(connection, activity, peer)),
             Some(tls) => {
-                self.tasks.spawn("connection", http.serve_tls(tls, connection, heard, peer))
+                self.tasks.spawn("connection", http.serve_tls(tls, connection, activity, peer))
             }
         };
     }
@@ -128,10 +129,16 @@ struct Http {
 }
 
 impl Http {
-    async fn serve_tls(self, tls: Tls, connection: Connection, heard: Heard, peer: SocketAddr) {
+    async fn serve_tls(
+        self,
+        tls: Tls,
+        connection: Connection,
+        activity: PeerActivity,
+        peer: SocketAddr,
+    ) {
         let handshake = timeout(self.header, tls.accept(connection));
         match self.stop.run_until_cancelled(handshake).await {
-            Some(Ok(Ok(Some(stream)))) => self.serve(stream, heard, peer).await,
+            Some(Ok(Ok(Some(stream)))) => self.serve(stream, activity, peer).await,
             Some(Ok(Ok(None))) => debug!("a client spoke plain HTTP and was told to use https"),
             Some(Ok(Err(err))) => debug!(%err, "a TLS handshake failed"),
             Some(Err(_)) => debug!("a TLS handshake took too long"),
@@ -143,13 +150,13 @@ impl Http {
     fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         self,
         stream: S,
-        heard: Heard,
+        activity: PeerActivity,
         peer: SocketAddr,
     ) -> impl Future<Output = ()> + Send {
         let Self { router, header, stop, cut } = self;
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
-            request.extensions_mut().insert(heard.clone());
+            request.extensions_mut().insert(activity.clone());
             router.clone().call(request)
         });
         async move {
@@ -175,20 +182,20 @@ impl Http {
     }
 }
 
-/// Errors that concern one connection only; the listener itself is fine.
-fn is_the_peers(err: &io::Error) -> bool {
+/// Whether the error is about one connection, and the listener itself is fine.
+fn concerns_one_connection(err: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(err.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
 /// Counts consecutive accept errors, for the backoff and for rate-limiting the log.
 #[derive(Debug, Default)]
-struct Trouble {
+struct AcceptBackoff {
     times: u32,
     logged: Option<Instant>,
 }
 
-impl Trouble {
+impl AcceptBackoff {
     fn pause(&mut self, err: &io::Error) -> Duration {
         if self.logged.is_none_or(|last| last.elapsed() >= LOG_PAUSE) {
             warn!(%err, "cannot accept connections, trying again");
@@ -200,18 +207,19 @@ impl Trouble {
     }
 }
 
-/// A peer that vanished without a word acknowledges nothing. The kernel would go on for a quarter of an hour, and a stream
-/// of events, on which the peer never has to say anything, would keep its place so long.
+/// Closes the connection when the peer has acknowledged nothing for this long, because it vanished. The kernel alone
+/// would retry for a quarter of an hour. An event stream, on which a client never sends, would count as open all that
+/// time.
 #[cfg(target_os = "linux")]
-fn give_up_on_vanished(stream: &TcpStream, patience: Duration) {
-    let millis = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
+fn set_vanished_peer_timeout(stream: &TcpStream, timeout: Duration) {
+    let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
     if let Err(err) = rustix::net::sockopt::set_tcp_user_timeout(stream, millis) {
         debug!(%err, "a vanished peer will be noticed late");
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn give_up_on_vanished(_stream: &TcpStream, _patience: Duration) {}
+fn set_vanished_peer_timeout(_stream: &TcpStream, _timeout: Duration) {}
 
 #[cfg(test)]
 mod tests {
@@ -219,9 +227,9 @@ mod tests {
 
     #[test]
     fn pauses_grow_up_to_a_limit() {
-        let mut trouble = Trouble::default();
+        let mut backoff = AcceptBackoff::default();
         let err = io::Error::other("no descriptors");
-        let pauses: Vec<_> = (0..6).map(|_| trouble.pause(&err).as_millis()).collect();
+        let pauses: Vec<_> = (0..6).map(|_| backoff.pause(&err).as_millis()).collect();
         assert_eq!(pauses, [50, 100, 200, 400, 500, 500]);
     }
 

@@ -1,5 +1,5 @@
-//! Agents' results over HTTP: compare them, show a diff, list backups, and accept, discard or restore. Clients without
-//! a socket get the same operations as the packets offer.
+//! Agents' results over HTTP: compare them, show a diff, list backups, and accept, discard or restore. These are the
+//! operations that sockets have, for clients without a socket.
 
 use super::AppState;
 use super::body::{BadRequest, Object, Parameters};
@@ -51,38 +51,38 @@ struct Backups {
 }
 
 type Id = Result<Path<String>, PathRejection>;
-type Place = Result<Path<(String, String)>, PathRejection>;
+type AgentPath = Result<Path<(String, String)>, PathRejection>;
 
 async fn compare(
     State(state): State<AppState>,
     Caller(principal): Caller,
     id: Id,
-    Parameters(wish): Parameters<Compare>,
+    Parameters(query): Parameters<Compare>,
 ) -> Result<Response, Refused> {
-    let agents = match wish.agents.as_deref() {
+    let agents = match query.agents.as_deref() {
         Some(names) => names.split(',').map(slot).collect::<Option<AgentSet>>(),
         None => Some(AgentSet::ALL),
     };
     let agents = agents.ok_or(Refused::UnknownAgent)?;
-    let check = if wish.check == Some(false) { CheckWish::Skip } else { CheckWish::Run };
+    let check = if query.check == Some(false) { CheckWish::Skip } else { CheckWish::Run };
     let Ok(Path(id)) = id else { return Err(Refused::UnknownSession) };
     let session = open(&state, &principal, &id).await?;
     let rows = session.compare(agents, check).await?;
     let rows: Vec<Value> = rows.iter().map(row).collect();
-    Ok(fresh(&json!({"agents": rows})))
+    Ok(not_cached(&json!({"agents": rows})))
 }
 
 async fn diff(
     State(state): State<AppState>,
     Caller(principal): Caller,
-    place: Place,
+    place: AgentPath,
     Parameters(Diff { path }): Parameters<Diff>,
 ) -> Result<Response, Refused> {
     let (session, agent) = find(&state, &principal, place).await?;
     let note = session.diff(agent, path).await?;
     let files: Vec<Value> = note.files.iter().map(file).collect();
     let (text, truncated) = (&note.text, note.truncated);
-    Ok(fresh(&json!({
+    Ok(not_cached(&json!({
         "path": note.path, "files": files, "diff": text, "truncated": truncated,
         "version": note.version.as_str(),
     })))
@@ -91,10 +91,10 @@ async fn diff(
 async fn accept(
     State(state): State<AppState>,
     Caller(principal): Caller,
-    place: Place,
-    order: Object,
+    place: AgentPath,
+    body: Object,
 ) -> Result<Response, Refused> {
-    let (branch, message, version) = order.take(&["branch", "message", "version"], |fields| {
+    let (branch, message, version) = body.take(&["branch", "message", "version"], |fields| {
         let (branch, message) = (fields.optional_text("branch")?, fields.optional_text("message")?);
         Ok((branch, message, fields.optional_text("version")?))
     })?;
@@ -106,7 +106,7 @@ async fn accept(
 async fn discard(
     State(state): State<AppState>,
     Caller(principal): Caller,
-    place: Place,
+    place: AgentPath,
 ) -> Result<Response, Refused> {
     choose(&state, &principal, place, Choice::Discard).await
 }
@@ -114,11 +114,11 @@ async fn discard(
 async fn restore(
     State(state): State<AppState>,
     Caller(principal): Caller,
-    place: Place,
-    order: Object,
+    place: AgentPath,
+    body: Object,
 ) -> Result<Response, Refused> {
     // `null` means every file. The key is required, so that forgetting it does not restore everything.
-    let (run, backup, path) = order.take(&["run", "backup", "path"], |fields| {
+    let (run, backup, path) = body.take(&["run", "backup", "path"], |fields| {
         let (run, backup) = (fields.optional_number("run")?, fields.optional_text("backup")?);
         Ok((run, backup, fields.nullable_text("path")?))
     })?;
@@ -144,7 +144,7 @@ async fn backups(
     let session = open(&state, &principal, &id).await?;
     let list = session.backups(agent).await?;
     let rows: Vec<Value> = list.backups.iter().map(backup).collect();
-    Ok(fresh(&json!({"backups": rows})))
+    Ok(not_cached(&json!({"backups": rows})))
 }
 
 fn backup(note: &BackupNote) -> Value {
@@ -158,17 +158,17 @@ fn backup(note: &BackupNote) -> Value {
 async fn choose(
     state: &AppState,
     principal: &crate::message::Principal,
-    place: Place,
+    place: AgentPath,
     choice: Choice,
 ) -> Result<Response, Refused> {
     let (session, agent) = find(state, principal, place).await?;
     let kind = choice.kind().name();
     let chosen = session.choose(agent, choice).await?;
     info!(user = principal.as_str(), session = %session.id(), agent = agent.number(), kind, "chosen");
-    Ok(told(chosen))
+    Ok(outcome_response(chosen))
 }
 
-fn told(chosen: Chosen) -> Response {
+fn outcome_response(chosen: Chosen) -> Response {
     match chosen.outcome {
         ChosenOutcome::Done { files, branch, backup, left_out } => {
             let body = json!({
@@ -180,13 +180,13 @@ fn told(chosen: Chosen) -> Response {
             let conflicts = conflicts.iter();
             let rows: Value =
                 conflicts.map(|one| json!({"path": one.path, "kind": one.kind})).collect();
-            let error = "nothing was changed: these files do not go together with the project";
-            let error = language::spoken().word(error);
+            let error = "nothing was changed: these files conflict with the project";
+            let error = language::of_request().word(error);
             let body = json!({"error": error, "code": "conflict", "conflicts": rows});
             (StatusCode::CONFLICT, Json(body)).into_response()
         }
         ChosenOutcome::Failed { reason } => {
-            let error = language::spoken().word(&reason);
+            let error = language::of_request().word(&reason);
             (StatusCode::CONFLICT, Json(json!({"error": error, "code": "no_choice"})))
                 .into_response()
         }
@@ -226,14 +226,14 @@ fn file(file: &FileChange) -> Value {
 async fn find(
     state: &AppState,
     principal: &crate::message::Principal,
-    place: Place,
+    place: AgentPath,
 ) -> Result<(SessionHandle, AgentSlot), Refused> {
     let Ok(Path((id, agent))) = place else { return Err(Refused::UnknownSession) };
     let agent = slot(&agent).ok_or(Refused::UnknownAgent)?;
     Ok((open(state, principal, &id).await?, agent))
 }
 
-/// Opens only a session that exists: asking about a session must not create one.
+/// Opens a session only if it exists: a question about a session must not create it.
 async fn open(
     state: &AppState,
     principal: &crate::message::Principal,
@@ -248,7 +248,7 @@ fn slot(text: &str) -> Option<AgentSlot> {
     text.trim().parse().ok().and_then(AgentSlot::new)
 }
 
-fn fresh(body: &Value) -> Response {
+fn not_cached(body: &Value) -> Response {
     ([(CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
@@ -289,7 +289,7 @@ impl IntoResponse for Refused {
             Self::NoPoint => (
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "bad_request",
-                "say `run` or `backup`, one of the two".to_owned(),
+                "give either `run` or `backup`".to_owned(),
             ),
             Self::UnknownSession | Self::Open(OpenError::Refused) => {
                 (StatusCode::NOT_FOUND, "unknown_session", "there is no such session".to_owned())
@@ -315,7 +315,7 @@ impl IntoResponse for Refused {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", text.to_owned())
             }
         };
-        let error = language::spoken().word(&error);
+        let error = language::of_request().word(&error);
         (status, Json(json!({"error": error, "code": code}))).into_response()
     }
 }

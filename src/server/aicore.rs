@@ -3,8 +3,8 @@
 use super::AppState;
 use super::attached::{Attached, End};
 use super::caller::Visitor;
-use super::connection::Heard;
-use super::door::{self, Entered, Hello, Refused, Unknown, Wanted};
+use super::connection::PeerActivity;
+use super::door::{self, Entered, Hello, IfUnknown, Refused, WantedSession};
 use super::language;
 use super::socket::{self, First, WebSocketTransport};
 use super::sockets::SocketPlace;
@@ -36,7 +36,7 @@ pub(super) fn routes() -> Router<AppState> {
 async fn upgrade(
     State(state): State<AppState>,
     name: Result<Path<String>, PathRejection>,
-    Extension(heard): Extension<Heard>,
+    Extension(activity): Extension<PeerActivity>,
     Visitor(visitor): Visitor,
     Upgrade(upgrade): Upgrade,
 ) -> Response {
@@ -46,11 +46,11 @@ async fn upgrade(
     }
     let limits = state.config.limits;
     if visitor.is_err() {
-        heard.restrict(limits.other_frame * 2);
+        activity.limit_bytes(limits.other_frame * 2);
     }
     let longest = limits.input_frame.max(limits.audio_frame).max(limits.other_frame);
     socket::accept(upgrade, longest)
-        .on_upgrade(move |socket| serve(state, visitor.ok(), socket, heard))
+        .on_upgrade(move |socket| serve(state, visitor.ok(), socket, activity))
 }
 
 /// The future of the handshake is large and short-lived. It is boxed apart from the socket loop, so that its memory is
@@ -59,31 +59,31 @@ fn serve(
     state: AppState,
     visitor: Option<Grant>,
     socket: WebSocket,
-    heard: Heard,
+    activity: PeerActivity,
 ) -> impl Future<Output = ()> + Send {
-    let meeting = Box::pin(meet(state, visitor, socket, heard));
+    let handshake = Box::pin(handshake(state, visitor, socket, activity));
     async move {
-        let Some(Talk { talking, place, counted }) = meeting.await else { return };
-        let end = talking.await;
+        let Some(AttachedSocket { running, place, counted }) = handshake.await else { return };
+        let end = running.await;
         drop((place, counted));
         debug!(%end, "socket closed");
     }
 }
 
 /// An attached socket, with its loop still to be run.
-struct Talk {
-    talking: Pin<Box<dyn Future<Output = End> + Send>>,
+struct AttachedSocket {
+    running: Pin<Box<dyn Future<Output = End> + Send>>,
     place: SocketPlace,
     counted: Held,
 }
 
 /// `None`: the socket was refused, or the client left.
-async fn meet(
+async fn handshake(
     state: AppState,
     visitor: Option<Grant>,
     mut socket: WebSocket,
-    heard: Heard,
-) -> Option<Talk> {
+    activity: PeerActivity,
+) -> Option<AttachedSocket> {
     let (connect, locale) = match first_packet(&state, &mut socket).await {
         Ok(Some(connect)) => {
             let locale = connect.locale.unwrap_or(state.config.language);
@@ -95,7 +95,7 @@ async fn meet(
             return None;
         }
     };
-    let entered = door::enter(&state, visitor, &hello(&state, &connect), heard).await;
+    let entered = door::enter(&state, visitor, &hello(&state, &connect), activity).await;
     let Entered { session, mut greeting, reader, terms, place } = match entered {
         Ok(entered) => entered,
         Err(refused) => {
@@ -103,19 +103,19 @@ async fn meet(
             return None;
         }
     };
-    introduce(&state, connect.channel, &mut greeting).await;
+    complete_greeting(&state, connect.channel, &mut greeting).await;
     let counted = state.metrics.socket_opened(connect.channel);
-    terms.heard.set_free();
+    terms.activity.lift_limit();
     let dialect = AicoreDialect::new(session.id().clone(), connect.channel, locale);
-    let dialect = Arc::new(dialect.with(connect.features));
+    let dialect = Arc::new(dialect.with_features(connect.features));
     let encoder = dialect.encoder();
     let transport = WebSocketTransport::new(socket);
     let client = Attached { transport, dialect, encoder, session, greeting, reader, terms };
-    Some(Talk { talking: Box::pin(client.run()), place, counted })
+    Some(AttachedSocket { running: Box::pin(client.run()), place, counted })
 }
 
-/// The welcome texts of two channels say more than any other greeting.
-async fn introduce(state: &AppState, channel: Channel, greeting: &mut Greeting) {
+/// Adds what the welcome texts of the input and the chat channel need.
+async fn complete_greeting(state: &AppState, channel: Channel, greeting: &mut Greeting) {
     match channel {
         _ if greeting.resumed => {}
         Channel::Input => greeting.overview = state.registry.overview().await,
@@ -144,7 +144,7 @@ async fn first_packet(
     match socket::first_frame(state, socket).await {
         First::Text(text) => aicore::read_connect(&text).map(Some),
         First::Gone => Ok(None),
-        First::Silent(patience) => Err(Rejection::Silent { seconds: patience.as_secs() }),
+        First::Silent(waited) => Err(Rejection::Silent { seconds: waited.as_secs() }),
         First::Binary => Err(DecodeError::Binary.into()),
         First::TooLarge { size, limit } => Err(DecodeError::TooLarge { size, limit }.into()),
         First::Broken => Err(DecodeError::unreadable().into()),
@@ -162,10 +162,10 @@ fn hello(state: &AppState, connect: &Connect) -> Hello {
     let cursor = |(epoch, seq): (Epoch, Seq)| Cursor { epoch: Some(epoch), at: Position(seq.0) };
     Hello {
         token: connect.token.clone(),
-        session: connect
-            .session
-            .clone()
-            .map_or(Wanted::New, |name| Wanted::Own { name, unknown: Unknown::Create }),
+        session: connect.session.clone().map_or(WantedSession::New, |id| WantedSession::ById {
+            id,
+            if_unknown: IfUnknown::Create,
+        }),
         view: View::One(connect.channel),
         role: if connect.read_only { Role::Viewer } else { Role::Participant },
         devices,
@@ -180,8 +180,8 @@ fn hello(state: &AppState, connect: &Connect) -> Hello {
 fn rejection(refused: Refused) -> Rejection {
     match refused {
         Refused::Unauthorized => Rejection::Unauthorized,
-        Refused::Crowded { scope, limit } => Rejection::TooManySockets { scope, limit },
-        // Clients of this dialect bring no ids of their own.
+        Refused::TooManySockets { scope, limit } => Rejection::TooManySockets { scope, limit },
+        // This dialect has no outside ids, so it never has too many of them.
         Refused::Session | Refused::TooManyIds { .. } => Rejection::SessionRefused,
         Refused::Stalled { reason } => Rejection::Stalled { reason },
         Refused::Damaged => Rejection::Damaged,

@@ -4,17 +4,17 @@ use super::AppState;
 use super::attached::Attached;
 use super::body::{BadRequest, Parameters};
 use super::caller::Visitor;
-use super::connection::Heard;
-use super::door::{self, Entered, Unknown, Wanted};
+use super::connection::PeerActivity;
+use super::door::{self, Entered, IfUnknown, WantedSession};
 use super::event_stream::EventStream;
 use super::language;
 use super::socket::{self, First, WebSocketTransport};
 use super::upgrade::Upgrade;
 use crate::auth::Grant;
-use crate::dialect::api::{self, ApiDialect, ApiError, Hello, SessionWish};
+use crate::dialect::api::{self, ApiDialect, ApiError, Hello, RequestedSession};
 use crate::dialect::{Dialect, FrameError};
 use crate::locale::Locale;
-use crate::message::{Epoch, Features, Position, SessionName, View};
+use crate::message::{Epoch, Features, Position, SentSessionId, View};
 use crate::session::{Cursor, Devices, Role};
 use axum::Router;
 use axum::extract::ws::{Message, WebSocket};
@@ -29,7 +29,7 @@ use tracing::debug;
 /// Sent by a browser's `EventSource` when it reconnects: the order of the last event it received.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// Seconds after which a client that found no place may try again.
+/// Seconds after which a client may retry if the gateway is full, stalled or stopping.
 const RETRY_AFTER: &str = "5";
 
 pub(super) fn routes() -> Router<AppState> {
@@ -38,26 +38,31 @@ pub(super) fn routes() -> Router<AppState> {
 
 async fn upgrade(
     State(state): State<AppState>,
-    Extension(heard): Extension<Heard>,
+    Extension(activity): Extension<PeerActivity>,
     Visitor(visitor): Visitor,
     Upgrade(upgrade): Upgrade,
 ) -> Response {
     let limits = state.config.limits;
     if visitor.is_err() {
-        heard.restrict(limits.other_frame * 2);
+        activity.limit_bytes(limits.other_frame * 2);
     }
     socket::accept(upgrade, limits.input_frame)
-        .on_upgrade(move |socket| serve(state, visitor.ok(), socket, heard))
+        .on_upgrade(move |socket| serve(state, visitor.ok(), socket, activity))
 }
 
-async fn serve(state: AppState, visitor: Option<Grant>, mut socket: WebSocket, heard: Heard) {
+async fn serve(
+    state: AppState,
+    visitor: Option<Grant>,
+    mut socket: WebSocket,
+    activity: PeerActivity,
+) {
     let hello = match first_hello(&state, &mut socket).await {
         Ok(Some(hello)) => hello,
         Ok(None) => return,
         Err((error, text)) => return reject(&state, socket, 3502, error, &text).await,
     };
     let locale = hello.language.unwrap_or(state.config.language);
-    let entered = door::enter(&state, visitor, &wanted(&state, &hello), heard).await;
+    let entered = door::enter(&state, visitor, &door_hello(&state, &hello), activity).await;
     let Entered { session, greeting, reader, terms, place } = match entered {
         Ok(entered) => entered,
         Err(refused) => {
@@ -66,7 +71,7 @@ async fn serve(state: AppState, visitor: Option<Grant>, mut socket: WebSocket, h
         }
     };
     let counted = state.metrics.view_opened();
-    terms.heard.set_free();
+    terms.activity.lift_limit();
     let dialect = Arc::new(ApiDialect::new(session.id().clone(), locale, hello.rate));
     let encoder = dialect.encoder();
     let transport = WebSocketTransport::new(socket);
@@ -88,8 +93,8 @@ async fn first_hello(
             Err(error) => error,
         },
         First::Gone => return Ok(None),
-        First::Silent(patience) => {
-            let seconds = patience.as_secs().to_string();
+        First::Silent(waited) => {
+            let seconds = waited.as_secs().to_string();
             return Err(("no_hello", locale.say("api", "silent", &[("seconds", &seconds)])));
         }
         First::Binary => ApiError::NoHello,
@@ -114,13 +119,15 @@ async fn reject(
 }
 
 /// Translates a hello for the door.
-fn wanted(state: &AppState, hello: &Hello) -> door::Hello {
+fn door_hello(state: &AppState, hello: &Hello) -> door::Hello {
     door::Hello {
         token: hello.token.clone(),
         session: match &hello.session {
-            SessionWish::New => Wanted::New,
-            SessionWish::Id(name) => Wanted::Own { name: name.clone(), unknown: Unknown::Refuse },
-            SessionWish::Key(id) => Wanted::Outside(id.clone()),
+            RequestedSession::New => WantedSession::New,
+            RequestedSession::Id(id) => {
+                WantedSession::ById { id: id.clone(), if_unknown: IfUnknown::Refuse }
+            }
+            RequestedSession::Key(id) => WantedSession::Outside(id.clone()),
         },
         view: View::All,
         role: if hello.read_only { Role::Viewer } else { Role::Participant },
@@ -144,17 +151,17 @@ struct EventsQuery {
 /// Streams all channels of a session as server-sent events; each event carries one frame of the WebSocket format.
 async fn events(
     State(state): State<AppState>,
-    Extension(heard): Extension<Heard>,
+    Extension(activity): Extension<PeerActivity>,
     Visitor(visitor): Visitor,
     headers: HeaderMap,
     query: Result<Parameters<EventsQuery>, BadRequest>,
 ) -> Response {
-    let locale = language::spoken();
+    let locale = language::of_request();
     let query = match query {
         Ok(Parameters(query)) => query,
         Err(bad) => return refusal(bad.status, "bad_field", &bad.text),
     };
-    let Some(session) = query.session.as_deref().and_then(SessionName::parse) else {
+    let Some(session) = query.session.as_deref().and_then(SentSessionId::parse) else {
         let text = locale.say("api", "no_session", &[]);
         return refusal(StatusCode::BAD_REQUEST, "bad_field", &text);
     };
@@ -162,7 +169,7 @@ async fn events(
     let after = query.after.map(|order| Cursor { epoch: None, at: Position(order) });
     let hello = door::Hello {
         token: None,
-        session: Wanted::Own { name: session, unknown: Unknown::Refuse },
+        session: WantedSession::ById { id: session, if_unknown: IfUnknown::Refuse },
         view: View::All,
         role: Role::Viewer,
         devices: Devices::None,
@@ -172,13 +179,13 @@ async fn events(
         language: None,
         frame_limit: 0,
     };
-    match door::enter(&state, visitor.ok(), &hello, heard).await {
+    match door::enter(&state, visitor.ok(), &hello, activity).await {
         Ok(entered) => stream_of(&state, entered, locale),
         Err(refused) => refusal(refused.status(), refused.code(), &refused.say(locale)),
     }
 }
 
-/// As an event stream writes it: the epoch, and the order within it.
+/// Reads an event id as the event stream writes it: the epoch, and the order within it.
 fn read_id(id: &str) -> Option<Cursor> {
     let (epoch, order) = id.split_once('-')?;
     let epoch = Some(Epoch(u64::from_str_radix(epoch, 16).ok()?));

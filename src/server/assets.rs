@@ -135,7 +135,7 @@ pub(super) fn answer(path: &str, headers: &HeaderMap) -> Response {
     (common, [(CONTENT_TYPE, content_type(name))], *bytes).into_response()
 }
 
-/// An ETag. It is no checksum against tampering; it only has to change when the file does.
+/// An ETag. It does not protect against tampering; it only has to change when the file does.
 fn tag(bytes: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_that_knows_the_file_is_told_so() {
+    fn a_browser_that_has_the_file_gets_not_modified() {
         let first = answer("app.js", &HeaderMap::new());
         assert_eq!(first.status(), StatusCode::OK);
         let tag = first.headers()[ETAG].to_str().unwrap();

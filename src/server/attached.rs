@@ -1,7 +1,7 @@
-//! The loop of one attached client, the same for every dialect and every transport: carries frames both ways until
-//! either side ends. What a frame looks like is the dialect's business, how it travels the transport's.
+//! The loop of one attached client, the same for every dialect and every transport: it exchanges frames until either
+//! side ends. The dialect knows the format of a frame, the transport knows how it travels.
 
-use super::connection::Heard;
+use super::connection::PeerActivity;
 use crate::dialect::{Decoded, Dialect, Encoder, Frame, FrameError, Received, Refusal};
 use crate::message::{ConnectionId, Delivery, Greeting, Inbound, Problem, Signal, SystemNotice};
 use crate::metrics::Metrics;
@@ -29,18 +29,18 @@ const WRITE_BYTES: usize = 12 * 1024;
 pub(super) const LONGEST_PACKET: usize = 63 * 1024 * 1024;
 /// Longer frames are decoded on a blocking thread, because decoding them would delay other connections.
 const INLINE_DECODE: usize = 64 * 1024;
-/// How long a socket waits for the shutdown notice before it closes without it.
-const NOTICE_PATIENCE: Duration = Duration::from_millis(200);
+/// Timeout for the shutdown notice; then the socket closes without it.
+const NOTICE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// How frames travel between a client and its connection. A transport knows no dialect and no session.
 pub(super) trait FrameTransport: Send {
-    /// Whether a client that lives answers pings.
+    /// Whether clients answer pings, so that a silent client is a dead one.
     const ANSWERS_PINGS: bool;
 
-    /// The next frame of the client. Cancelling it loses nothing.
+    /// The next frame of the client. Dropping the future loses nothing.
     fn receive(&mut self) -> impl Future<Output = Result<Incoming, End>> + Send;
 
-    /// Sends all frames and leaves none. Fails if the client does not take them in time.
+    /// Sends all frames and empties the list. Fails if the client does not accept them in time.
     fn send(&mut self, frames: &mut Vec<Frame>) -> impl Future<Output = Result<(), End>> + Send;
 
     /// Sends something that keeps the connection alive.
@@ -66,10 +66,10 @@ pub(super) struct Terms {
     pub(super) role: Role,
     /// Longest frame the client may send, in bytes.
     pub(super) frame_limit: usize,
-    /// Longest binary frame: queues of sound count chunks, so each has to be short.
+    /// Longest binary frame, in bytes. Audio queues count chunks, so each chunk has to be short.
     pub(super) sound_limit: usize,
     pub(super) ping: Duration,
-    pub(super) heard: Heard,
+    pub(super) activity: PeerActivity,
     /// Cancelled when the connection's login ends, when the database is damaged, and when the gateway stops.
     pub(super) over: CancellationToken,
     /// Cancelled only when the gateway stops.
@@ -123,34 +123,34 @@ pub(super) struct Attached<D: Dialect, T> {
 }
 
 impl<D: Dialect, T: FrameTransport> Attached<D, T> {
-    /// Carries frames both ways until either side ends, then closes with the right code.
+    /// Exchanges frames until either side ends, then closes with the right code.
     #[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments in memory twice")]
     pub(super) fn run(mut self) -> impl Future<Output = End> + Send {
         async move {
-            let end = match self.talk().await {
+            let end = match self.exchange_frames().await {
                 Ok(never) => match never {},
                 // Damage takes precedence: the reader ended because of it.
                 Err(End::Reader(_)) if self.terms.damage.borrow().is_some() => End::Damaged,
                 Err(end) => end,
             };
             if matches!(end, End::Stopping) {
-                self.last_words().await;
+                self.send_shutdown_notice().await;
             }
             if matches!(end, End::Damaged) {
                 let problem = Problem::StorageDamaged;
-                let told = Delivery::Passing(Signal::Failed { problem, request: None });
+                let failed = Delivery::Passing(Signal::Failed { problem, request: None });
                 let mut out = Vec::new();
-                self.encoder.encode(&told, &mut out);
+                self.encoder.encode(&failed, &mut out);
                 let _ = self.write(&mut out).await;
             }
-            // Dropping the reader frees the place in the session before the slow close.
+            // Dropping the reader detaches the socket from the session before the slow close.
             drop(self.reader);
             self.transport.close(&end).await;
             end
         }
     }
 
-    async fn talk(&mut self) -> Result<std::convert::Infallible, End> {
+    async fn exchange_frames(&mut self) -> Result<std::convert::Infallible, End> {
         let mut out = Vec::new();
         self.encoder.greet(&self.greeting, &mut out);
         self.write(&mut out).await?;
@@ -160,11 +160,11 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
         let mut over = pin!(over.cancelled());
         // One audio packet takes two rounds of this loop. Polling the ping timer and `over` in each of them would be
         // most of the cost, so a doorbell says when they need to be polled.
-        let seldom = Doorbell::default();
+        let duties = Doorbell::default();
         let mut last = Side::Session;
         loop {
             let duty = poll_fn(|cx| {
-                seldom.poll(cx, |cx| match over.as_mut().poll(cx) {
+                duties.poll(cx, |cx| match over.as_mut().poll(cx) {
                     Poll::Ready(()) => Poll::Ready(Duty::End),
                     Poll::Pending => pings.poll_tick(cx).map(|_| Duty::Ping),
                 })
@@ -175,7 +175,7 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
                     if duty == Duty::End {
                         return Err(self.terms.end());
                     }
-                    if T::ANSWERS_PINGS && self.terms.heard.silence() > self.terms.ping * 2 {
+                    if T::ANSWERS_PINGS && self.terms.activity.silence() > self.terms.ping * 2 {
                         return Err(End::Silent);
                     }
                     self.transport.ping().await?;
@@ -186,12 +186,12 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
                         self.on_frame(frame?, &mut out).await?;
                         // While the session was busy, this loop read nothing; that does not count as the peer's
                         // silence.
-                        self.terms.heard.touch();
+                        self.terms.activity.touch();
                     }
                     Turn::Session(step) => {
                         last = Side::Session;
                         self.on_step(step?, &mut out);
-                        self.gather(&mut out);
+                        self.add_waiting(&mut out);
                     }
                 },
             }
@@ -252,7 +252,7 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
         if self.terms.over.is_cancelled() {
             return Err(self.terms.end());
         }
-        // The session first: it nearly always has room, and then `over` need not be polled.
+        // The session is polled first: its inbox nearly always has room, and then `over` need not be polled.
         tokio::select! {
             biased;
             taken = self.session.submit(self.terms.connection, inbound) => {
@@ -267,12 +267,12 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
             Step::Deliver(delivery) => {
                 deliver(&mut self.encoder, &delivery, frames, LONGEST_PACKET);
             }
-            Step::CaughtUp => self.encoder.settle(&self.greeting, frames),
+            Step::CaughtUp => self.encoder.end_replay(&self.greeting, frames),
         }
     }
 
     /// Adds deliveries that are already waiting, so that a burst costs one write instead of many.
-    fn gather(&mut self, frames: &mut Vec<Frame>) {
+    fn add_waiting(&mut self, frames: &mut Vec<Frame>) {
         let mut counted = 0;
         let mut bytes = 0;
         loop {
@@ -297,7 +297,7 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
     }
 
     /// The shutdown notice is in the queue when sockets are stopped; it should arrive before the close frame.
-    async fn last_words(&mut self) {
+    async fn send_shutdown_notice(&mut self) {
         let mut out = Vec::new();
         let notice = async {
             while let Ok(step) = self.reader.next().await {
@@ -314,7 +314,7 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
                 }
             }
         };
-        let _ = timeout(NOTICE_PATIENCE, notice).await;
+        let _ = timeout(NOTICE_TIMEOUT, notice).await;
         let _ = self.write(&mut out).await;
     }
 }
@@ -351,7 +351,7 @@ fn size(frame: Received<'_>) -> usize {
     }
 }
 
-/// What the loop does apart from carrying frames.
+/// What the loop does besides exchanging frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Duty {
     End,
@@ -409,7 +409,7 @@ mod tests {
         let size = frames[1].size();
         deliver(&mut dialect, &delivery, &mut frames, 1000);
         assert_eq!(frames.len(), 3);
-        let told = frames[2].text().unwrap();
-        assert!(told.contains("list_failed") && told.contains(&size.to_string()), "{told}");
+        let error = frames[2].text().unwrap();
+        assert!(error.contains("list_failed") && error.contains(&size.to_string()), "{error}");
     }
 }

@@ -1,5 +1,5 @@
 //! File backups of a project over HTTP: list them, and restore the project or one file. A restore does not wait for
-//! running agents. It backs up the current files first; a user who wants a quiet project stops the agents before.
+//! running agents. It backs up the current files first. A user who wants no changes meanwhile stops the agents before.
 
 use super::AppState;
 use super::body::{BadRequest, Object, Parameters};
@@ -41,14 +41,14 @@ impl From<Backup> for Row {
 
 /// The project to use; the gateway's own if absent.
 #[derive(Debug, Deserialize)]
-struct Which {
+struct ProjectQuery {
     project: Option<PathBuf>,
 }
 
 async fn list(
     State(state): State<AppState>,
     Caller(_): Caller,
-    Parameters(Which { project }): Parameters<Which>,
+    Parameters(ProjectQuery { project }): Parameters<ProjectQuery>,
 ) -> Result<Response, Refused> {
     let backups = state.registry.backups(project.as_deref()).await?;
     let rows: Vec<Row> = backups.into_iter().map(Row::from).collect();
@@ -59,14 +59,14 @@ async fn restore(
     State(state): State<AppState>,
     Caller(principal): Caller,
     place: Result<Path<(String, String)>, PathRejection>,
-    order: Object,
+    body: Object,
 ) -> Result<Response, Refused> {
     let unknown = LibraryError::Files(FileError::NotInBackup);
     let Ok(Path((day, time))) = place else { return Err(unknown.into()) };
     let moment = Moment::parse(&day, &time).ok_or(unknown)?;
     // A path of `null` means every file. The key is required, so that forgetting it does not restore everything.
     // Without `project` the gateway's own project is restored.
-    let (path, project) = order.take(&["path", "project"], |fields| {
+    let (path, project) = body.take(&["path", "project"], |fields| {
         Ok((fields.nullable_text("path")?, fields.optional_text("project")?.map(PathBuf::from)))
     })?;
     let everything = path.is_none();
@@ -105,7 +105,7 @@ impl IntoResponse for Refused {
                 (status, code, why.to_string())
             }
         };
-        let error = language::spoken().word(&error);
+        let error = language::of_request().word(&error);
         (status, Json(json!({"error": error, "code": code}))).into_response()
     }
 }

@@ -61,7 +61,7 @@ impl FromRequest<AppState> for Object {
     type Rejection = Infallible;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Infallible> {
-        let locale = language::spoken();
+        let locale = language::of_request();
         let announced = is_json(request.headers());
         let bytes = Bytes::from_request(request, state).await.unwrap_or_default();
         let read = match announced {
@@ -106,7 +106,7 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for Parameters<T> {
             Ok(Query(parameters)) => Ok(Self(parameters)),
             Err(_) => Err(BadRequest {
                 status: StatusCode::BAD_REQUEST,
-                text: language::spoken().say("body", "bad_query", &[]),
+                text: language::of_request().say("body", "bad_query", &[]),
             }),
         }
     }

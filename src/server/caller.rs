@@ -52,7 +52,7 @@ impl IntoResponse for Unauthorized {
             Self::BadSecret => "Could not validate credentials",
         };
         // Existing clients compare the text of `detail`, so it is not translated; `error` is for people.
-        let error = language::spoken().word(detail);
+        let error = language::of_request().word(detail);
         let body = json!({"detail": detail, "error": error, "code": "unauthorized"});
         let headers = [
             (CONTENT_TYPE, HeaderValue::from_static("application/json")),

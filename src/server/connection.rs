@@ -12,41 +12,43 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// When the last byte of the peer arrived. Bytes count, not messages: a peer in the middle of a long message is alive,
-/// although it cannot answer pings until the message is sent.
+/// When the last byte of the peer arrived, and how many more bytes it may send. Bytes count, not messages: a peer in
+/// the middle of a long message is alive, although it cannot answer pings until the message is sent.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Heard(Arc<Ear>);
+pub(super) struct PeerActivity(Arc<Counters>);
 
 #[derive(Debug, Default)]
-struct Ear {
-    last: AtomicU64,
+struct Counters {
+    /// See [`millis`].
+    last_byte: AtomicU64,
     /// How many more bytes may be read; 0 means any number, and [`SPENT`] none.
     allowance: AtomicU64,
 }
 
 const SPENT: u64 = u64::MAX;
 
-impl Heard {
+impl PeerActivity {
     pub(super) fn touch(&self) {
-        self.0.last.store(millis(), Relaxed);
+        self.0.last_byte.store(millis(), Relaxed);
     }
 
     pub(super) fn silence(&self) -> Duration {
-        Duration::from_millis(millis().saturating_sub(self.0.last.load(Relaxed)))
+        Duration::from_millis(millis().saturating_sub(self.0.last_byte.load(Relaxed)))
     }
 
     /// Limits how many more bytes are read. Until the peer is authenticated, its messages must not fill the memory.
-    pub(super) fn restrict(&self, bytes: usize) {
+    pub(super) fn limit_bytes(&self, bytes: usize) {
         self.0.allowance.store(u64::try_from(bytes).unwrap_or(SPENT - 1).max(1), Relaxed);
     }
 
-    pub(super) fn set_free(&self) {
+    /// Lifts the limit of [`PeerActivity::limit_bytes`].
+    pub(super) fn lift_limit(&self) {
         self.0.allowance.store(0, Relaxed);
     }
 
     /// The load and the store need not be one atomic step: the task that reads this connection is also the one that
     /// changes the allowance.
-    fn hear(&self, bytes: usize) -> io::Result<()> {
+    fn on_bytes(&self, bytes: usize) -> io::Result<()> {
         self.touch();
         match self.0.allowance.load(Relaxed) {
             0 => Ok(()),
@@ -69,20 +71,26 @@ fn millis() -> u64 {
 #[derive(Debug)]
 pub(super) struct Connection<S = TcpStream> {
     stream: S,
-    heard: Heard,
-    patience: Duration,
-    /// Runs while the send buffer is full.
+    activity: PeerActivity,
+    write_timeout: Duration,
+    /// The write timeout; it runs while the send buffer is full.
     stalled: Option<Pin<Box<Sleep>>>,
     _permit: Option<Permit>,
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, permit: Permit, patience: Duration) -> Self {
-        Self { stream, heard: Heard::default(), patience, stalled: None, _permit: Some(permit) }
+    pub(super) fn new(stream: TcpStream, permit: Permit, write_timeout: Duration) -> Self {
+        Self {
+            stream,
+            activity: PeerActivity::default(),
+            write_timeout,
+            stalled: None,
+            _permit: Some(permit),
+        }
     }
 
-    pub(super) fn heard(&self) -> Heard {
-        self.heard.clone()
+    pub(super) fn activity(&self) -> PeerActivity {
+        self.activity.clone()
     }
 
     /// Waits for the first byte without consuming it; `None` if the peer closes without sending.
@@ -94,21 +102,21 @@ impl Connection {
 }
 
 impl<S: AsyncWrite + Unpin> Connection<S> {
-    /// Passes progress through; a write that is stalled for longer than `patience` becomes an error.
+    /// Passes progress through; a write that is stalled for longer than `write_timeout` becomes an error.
     fn watch<T>(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            // A peer that takes data again is alive; while its buffer was full, no ping could reach it.
+            // A peer that reads again is alive; while its buffer was full, no ping could reach it.
             if self.stalled.take().is_some() {
-                self.heard.touch();
+                self.activity.touch();
             }
             return written;
         }
-        let patience = self.patience;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let write_timeout = self.write_timeout;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(write_timeout)));
         ready!(stalled.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -122,9 +130,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
-        let heard = buf.filled().len() - before;
-        if heard > 0 {
-            self.heard.hear(heard)?;
+        let bytes = buf.filled().len() - before;
+        if bytes > 0 {
+            self.activity.on_bytes(bytes)?;
         }
         read
     }
@@ -170,39 +178,39 @@ mod tests {
     fn connection<S>(stream: S) -> Connection<S> {
         Connection {
             stream,
-            heard: Heard::default(),
-            patience: Duration::from_secs(5),
+            activity: PeerActivity::default(),
+            write_timeout: Duration::from_secs(5),
             stalled: None,
             _permit: None,
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_takes_nothing_is_given_up() {
+    async fn a_write_without_progress_times_out() {
         let (ours, _theirs) = duplex(4);
         let err = connection(ours).write_all(b"too much").await.unwrap_err();
         assert_eq!(err.kind(), io::ErrorKind::TimedOut);
     }
 
     #[tokio::test]
-    async fn an_unauthenticated_peer_may_send_only_so_many_bytes() {
+    async fn an_unauthenticated_peer_may_send_a_limited_number_of_bytes() {
         let (ours, mut theirs) = duplex(64);
         let mut ours = connection(ours);
-        let heard = ours.heard.clone();
-        heard.restrict(8);
+        let activity = ours.activity.clone();
+        activity.limit_bytes(8);
         let mut buffer = [0; 8];
         theirs.write_all(b"12345678").await.unwrap();
         ours.read_exact(&mut buffer).await.unwrap();
         theirs.write_all(b"9").await.unwrap();
         let refused = ours.read_exact(&mut buffer[..1]).await.unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::QuotaExceeded);
-        heard.set_free();
+        activity.lift_limit();
         theirs.write_all(b"12345678").await.unwrap();
         ours.read_exact(&mut buffer).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_slow_peer_that_goes_on_is_kept() {
+    async fn a_slow_peer_that_keeps_reading_stays_connected() {
         let (ours, mut theirs) = duplex(1);
         let reader = async {
             for _ in 0..8 {

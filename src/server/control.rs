@@ -1,5 +1,5 @@
-//! `control.sock` in the data directory: how other `kakehashi` commands reach the running gateway.
-//! One JSON line in, one out. Whoever may open the file is the operator; the file's mode is 0600.
+//! `control.sock` in the data directory: how other `kakehashi` commands reach the running gateway. One JSON line in,
+//! one out. Its mode is 0600, so everybody who can open it counts as the operator.
 
 use super::AppState;
 use crate::config::{self, User};
@@ -23,21 +23,21 @@ use tracing::{debug, info, warn};
 const LINE_LIMIT: u64 = 64 * 1024;
 /// Longest text of `say`. It fits into a line even when every byte needs six for its escape.
 const TEXT_LIMIT: usize = 10 * 1024;
-/// Callers are served one after the other, so none may take long.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How long a caller waits for a disk that takes nothing; less than [`PATIENCE`].
-const STALLED: Duration = Duration::from_secs(1);
-/// A restore copies as long as the disk does.
-const RESTORE_PATIENCE: Duration = Duration::from_secs(60 * 60);
+/// Timeout of one request. Requests are handled one after the other, so none may take long.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+/// Timeout while the disk refuses writes; less than [`REQUEST_TIMEOUT`].
+const STALL_TIMEOUT: Duration = Duration::from_secs(1);
+/// A restore may have to copy a whole project.
+const RESTORE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// A deletion stops agents and waits for the disk.
-const DELETE_PATIENCE: Duration = Duration::from_secs(60);
+const DELETE_TIMEOUT: Duration = Duration::from_secs(60);
 const BACKLOG: u32 = 16;
 
 /// `{"say": "..."}`, `{"restore": {...}}`, `{"delete_session": "ws-..."}`, `{"reload_users": "FILE"}`
 /// or `{"logout": "NAME"}`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Order {
+enum ControlRequest {
     Say(String),
     Restore { project: PathBuf, moment: String, path: Option<String> },
     DeleteSession(String),
@@ -53,7 +53,7 @@ enum Answer {
     Refused { error: String },
 }
 
-/// Why an order did not reach the gateway.
+/// Why a request to the gateway failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     #[error("no gateway is running with data directory {}", .0.display())]
@@ -71,7 +71,7 @@ pub async fn say(data: &Path, text: &str) -> Result<usize, ControlError> {
     if text.len() > TEXT_LIMIT {
         return Err(ControlError::TooLong);
     }
-    done(send(data, &Order::Say(text.to_owned()), PATIENCE * 2).await?)
+    done(send(data, &ControlRequest::Say(text.to_owned()), REQUEST_TIMEOUT * 2).await?)
 }
 
 /// Restores files from a backup; returns how many were written and removed. The project must be one of the gateway that
@@ -82,8 +82,9 @@ pub async fn restore(
     moment: Moment,
     path: Option<String>,
 ) -> Result<(usize, usize), ControlError> {
-    let order = Order::Restore { project: project.to_owned(), moment: moment.name(), path };
-    let answer = send(data, &order, RESTORE_PATIENCE).await?;
+    let request =
+        ControlRequest::Restore { project: project.to_owned(), moment: moment.name(), path };
+    let answer = send(data, &request, RESTORE_TIMEOUT).await?;
     if let Answer::Restored { written, removed, .. } = answer {
         Ok((written, removed))
     } else {
@@ -93,25 +94,30 @@ pub async fn restore(
 
 /// Deletes a session of the gateway that uses `data`, whoever owns it.
 pub async fn delete_session(data: &Path, id: &SessionId) -> Result<(), ControlError> {
-    let order = Order::DeleteSession(id.to_string());
-    done(send(data, &order, DELETE_PATIENCE + PATIENCE).await?).map(|_| ())
+    let request = ControlRequest::DeleteSession(id.to_string());
+    done(send(data, &request, DELETE_TIMEOUT + REQUEST_TIMEOUT).await?).map(|_| ())
 }
 
 /// Makes the gateway that uses `data` reload its users from this file.
 pub async fn reload_users(data: &Path, file: &Path) -> Result<(), ControlError> {
-    done(send(data, &Order::ReloadUsers(file.to_owned()), PATIENCE * 2).await?).map(|_| ())
+    done(send(data, &ControlRequest::ReloadUsers(file.to_owned()), REQUEST_TIMEOUT * 2).await?)
+        .map(|_| ())
 }
 
 /// Ends all logins of one user; returns how many there were.
 pub async fn logout(data: &Path, name: &str) -> Result<usize, ControlError> {
-    done(send(data, &Order::Logout(name.to_owned()), PATIENCE * 2).await?)
+    done(send(data, &ControlRequest::Logout(name.to_owned()), REQUEST_TIMEOUT * 2).await?)
 }
 
 fn done(answer: Answer) -> Result<usize, ControlError> {
     if let Answer::Done { sessions, .. } = answer { Ok(sessions) } else { Err(answer.into()) }
 }
 
-async fn send(data: &Path, order: &Order, patience: Duration) -> Result<Answer, ControlError> {
+async fn send(
+    data: &Path,
+    request: &ControlRequest,
+    limit: Duration,
+) -> Result<Answer, ControlError> {
     let mut stream = match UnixStream::connect(path(data)).await {
         Ok(stream) => stream,
         Err(err)
@@ -121,7 +127,7 @@ async fn send(data: &Path, order: &Order, patience: Duration) -> Result<Answer, 
         }
         Err(err) => return Err(err.into()),
     };
-    Ok(timeout(patience, ask(&mut stream, order)).await.map_err(io::Error::from)??)
+    Ok(timeout(limit, ask(&mut stream, request)).await.map_err(io::Error::from)??)
 }
 
 /// Any answer other than the expected one is an error.
@@ -162,7 +168,7 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     }
     let socket = UnixSocket::new_stream()?;
     socket.bind(path)?;
-    // Nobody can connect before `listen`, so there is no moment with wider permissions.
+    // Before `listen` no connection is possible, so the socket is never reachable with wider permissions.
     std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
     socket.listen(BACKLOG)
 }
@@ -170,12 +176,12 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
 async fn serve(listener: UnixListener, path: PathBuf, state: AppState, tasks: Tasks) {
     while let Some(accepted) = state.stop.run_until_cancelled(listener.accept()).await {
         let served = match accepted {
-            Ok((stream, _)) => timeout(PATIENCE, obey(stream, &state, &tasks))
+            Ok((stream, _)) => timeout(REQUEST_TIMEOUT, handle(stream, &state, &tasks))
                 .await
                 .unwrap_or_else(|err| Err(err.into())),
             Err(err) => {
                 // Most likely out of file descriptors; the accept loop reports that.
-                state.stop.run_until_cancelled(tokio::time::sleep(PATIENCE)).await;
+                state.stop.run_until_cancelled(tokio::time::sleep(REQUEST_TIMEOUT)).await;
                 Err(err)
             }
         };
@@ -188,32 +194,34 @@ async fn serve(listener: UnixListener, path: PathBuf, state: AppState, tasks: Ta
     }
 }
 
-async fn obey(mut stream: UnixStream, state: &AppState, tasks: &Tasks) -> io::Result<()> {
+async fn handle(mut stream: UnixStream, state: &AppState, tasks: &Tasks) -> io::Result<()> {
     let line = read_line(&mut stream).await?;
-    let answer = match serde_json::from_str::<Order>(&line) {
-        Ok(Order::Say(text)) if text.trim().is_empty() => refused("there is nothing to say"),
-        Ok(Order::Say(text)) => {
+    let answer = match serde_json::from_str::<ControlRequest>(&line) {
+        Ok(ControlRequest::Say(text)) if text.trim().is_empty() => {
+            refused("there is nothing to say")
+        }
+        Ok(ControlRequest::Say(text)) => {
             let sessions = state.registry.broadcast(&SystemNotice::Say(text.into()));
             Answer::Done { ok: true, sessions }
         }
-        Ok(Order::ReloadUsers(file)) => unless_stalled(state, reload(state, &file)).await,
-        Ok(Order::Logout(name)) => unless_stalled(state, logout_all(state, &name)).await,
-        Ok(Order::DeleteSession(id)) => {
+        Ok(ControlRequest::ReloadUsers(file)) => unless_stalled(state, reload(state, &file)).await,
+        Ok(ControlRequest::Logout(name)) => unless_stalled(state, logout_all(state, &name)).await,
+        Ok(ControlRequest::DeleteSession(id)) => {
             // Stopping the agents takes time, and the next control command must not wait for that.
             let state = state.clone();
             tasks.spawn("control-delete", async move {
                 let answer = unless_stalled(&state, delete(&state, &id)).await;
                 if let Err(err) = write_line(&mut stream, &answer).await {
-                    debug!(%err, "who asked for a deletion did not wait for its end");
+                    debug!(%err, "the caller did not wait for the end of the deletion");
                 }
             });
             return Ok(());
         }
-        Ok(Order::Restore { project, moment, path }) => {
+        Ok(ControlRequest::Restore { project, moment, path }) => {
             // The next control command must not wait for the restore.
             let state = state.clone();
             tasks.spawn("control-restore", async move {
-                let work = bring_back(&state, &project, &moment, path);
+                let work = restore_files(&state, &project, &moment, path);
                 let answer = unless_stalled(&state, work).await;
                 if let Err(err) = write_line(&mut stream, &answer).await {
                     debug!(%err, "a control connection failed");
@@ -226,12 +234,13 @@ async fn obey(mut stream: UnixStream, state: &AppState, tasks: &Tasks) -> io::Re
     write_line(&mut stream, &answer).await
 }
 
-/// Nobody waits for a disk that takes nothing. What was begun goes on or not as if the caller had left.
+/// Answers with an error if the disk refuses writes for too long. The work is then dropped, as if the caller had
+/// disconnected.
 async fn unless_stalled(state: &AppState, work: impl Future<Output = Answer>) -> Answer {
     tokio::select! {
         biased;
         answer = work => answer,
-        reason = state.registry.stalled(STALLED) => {
+        reason = state.registry.stalled(STALL_TIMEOUT) => {
             refused(state.config.language.say("http", "unavailable", &[("reason", &reason)]))
         }
     }
@@ -244,7 +253,7 @@ async fn logout_all(state: &AppState, name: &str) -> Answer {
     }
 }
 
-async fn bring_back(
+async fn restore_files(
     state: &AppState,
     project: &Path,
     moment: &str,
@@ -265,7 +274,10 @@ async fn bring_back(
             let others = state.config.projects.iter().map(|(_, path)| path);
             let all = std::iter::once(&state.config.project).chain(others);
             let all: Vec<_> = all.map(|path| path.display().to_string()).collect();
-            refused(format!("it works on {}; say --project with the one you mean", all.join(", ")))
+            refused(format!(
+                "the gateway's projects are {}; choose one with --project",
+                all.join(", ")
+            ))
         }
         Err(LibraryError::Files(err)) => refused(err),
     }
@@ -277,14 +289,16 @@ async fn reload(state: &AppState, file: &Path) -> Answer {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if own.as_deref().map(real) != Some(real(file)) {
         let own = own.map_or_else(|| "no file".to_owned(), |own| own.display().to_string());
-        return refused(format!("it reads its settings from {own}; say --config with that"));
+        return refused(format!(
+            "the gateway reads its settings from {own}; use this file with --config"
+        ));
     }
     let users = match config::users(file) {
         Ok(users) => users,
         Err(err) => return refused(err),
     };
     if users.is_empty() && !state.config.listen.ip().is_loopback() {
-        return refused("others can reach it, so it needs users");
+        return refused("other machines can reach the gateway, so it needs users");
     }
     // More users may need a sandbox. Removing users and changing passwords must work without one.
     if users.len() > state.auth.user_count()
@@ -294,7 +308,7 @@ async fn reload(state: &AppState, file: &Path) -> Answer {
     }
     let count = users.len();
     if let Err(err) = state.auth.replace_users(users).await {
-        warn!(%err, "logins that have ended could not be forgotten; the next start does it");
+        warn!(%err, "ended logins could not be deleted; the next start deletes them");
     }
     info!(users = count, "users changed by the operator");
     Answer::Done { ok: true, sessions: 0 }
@@ -304,16 +318,18 @@ async fn can_serve(state: &AppState, users: Vec<User>) -> Result<(), String> {
     let config = Arc::clone(&state.config);
     match spawn_blocking(move || config.can_serve(&users)).await {
         Ok(answer) => answer.map_err(|no_box| no_box.to_string()),
-        Err(_) => Err("it cannot find out whether agents can be boxed".to_owned()),
+        Err(_) => Err("the gateway cannot find out whether agents can be boxed".to_owned()),
     }
 }
 
 async fn delete(state: &AppState, id: &str) -> Answer {
     let Some(id) = SessionId::parse(id) else { return refused(KeepingError::Unknown) };
-    match timeout(DELETE_PATIENCE, state.registry.delete(Scope::Everybody, &id)).await {
+    match timeout(DELETE_TIMEOUT, state.registry.delete(Scope::Everybody, &id)).await {
         Ok(Ok(())) => Answer::Done { ok: true, sessions: 1 },
         Ok(Err(err)) => refused(err),
-        Err(_) => refused("the deletion takes long; look later with `kakehashi session list`"),
+        Err(_) => {
+            refused("the deletion is not finished yet; check later with `kakehashi session list`")
+        }
     }
 }
 
@@ -321,8 +337,8 @@ fn refused(error: impl ToString) -> Answer {
     Answer::Refused { error: error.to_string() }
 }
 
-async fn ask(stream: &mut UnixStream, order: &Order) -> io::Result<Answer> {
-    write_line(stream, order).await?;
+async fn ask(stream: &mut UnixStream, request: &ControlRequest) -> io::Result<Answer> {
+    write_line(stream, request).await?;
     Ok(serde_json::from_str(&read_line(stream).await?)?)
 }
 

@@ -8,7 +8,7 @@ use super::transport::Transport;
 use crate::auth::{Grant, LoginError};
 use crate::dialect::aicore::http::{self, Answer, Endpoint, OwnSession, Restart};
 use crate::locale::Locale;
-use crate::message::{AgentSet, Principal, SessionName};
+use crate::message::{AgentSet, Principal, SentSessionId};
 use crate::session::{
     ContentError, Handout, HandoutError, OpenError, Scope, SessionHandle, SettingsError,
 };
@@ -31,8 +31,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::error;
 
-/// A file is handed to the connection in pieces of this size.
-const PIECE: usize = 64 * 1024;
+/// A file is passed to the connection in chunks of this size.
+const CHUNK_BYTES: usize = 64 * 1024;
 /// Longest list of sessions.
 const MOST_SESSIONS: usize = 1000;
 
@@ -56,40 +56,42 @@ async fn dispatch(
         let allowed = HeaderValue::from_static(endpoint.method());
         return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, allowed)]).into_response();
     }
-    let ask = Ask { locale: language::spoken(), state, transport, body };
+    let request = CoreRequest { locale: language::of_request(), state, transport, body };
     match (endpoint, visitor) {
-        (Endpoint::Login, _) => ask.login().await,
-        (Endpoint::State, _) => respond(ask.state()),
+        (Endpoint::Login, _) => request.login().await,
+        (Endpoint::State, _) => respond(request.state()),
         (_, Err(refusal)) => refusal.into_response(),
-        (Endpoint::Logout, Ok(grant)) => ask.logout(&grant).await,
+        (Endpoint::Logout, Ok(grant)) => request.logout(&grant).await,
         (Endpoint::Content, Ok(Grant { principal, .. })) => {
-            let patience = ask.state.config.limits.handshake;
-            let found = timeout(patience, ask.content(&principal)).await;
-            match found.unwrap_or_else(|_| Err(ask.stalled())) {
-                Ok((answer, place)) => respond_slowly(answer, place),
+            let limit = request.state.config.limits.handshake;
+            let found = timeout(limit, request.content(&principal)).await;
+            match found.unwrap_or_else(|_| Err(request.stalled())) {
+                Ok((answer, permit)) => respond_in_chunks(answer, permit),
                 Err(refused) => respond(refused),
             }
         }
         (endpoint, Ok(Grant { principal, .. })) => {
-            let patience = ask.state.config.limits.handshake;
+            let limit = request.state.config.limits.handshake;
             // A store that does not answer must not leave the client waiting.
-            let answered = timeout(patience, ask.answer(endpoint, &principal)).await;
+            let answered = timeout(limit, request.answer(endpoint, &principal)).await;
             respond(
-                answered.unwrap_or_else(|_| Err(ask.stalled())).unwrap_or_else(|refused| refused),
+                answered
+                    .unwrap_or_else(|_| Err(request.stalled()))
+                    .unwrap_or_else(|refused| refused),
             )
         }
     }
 }
 
-/// One request.
-struct Ask {
+/// One request to this API.
+struct CoreRequest {
     state: AppState,
     locale: Locale,
     transport: Transport,
     body: Bytes,
 }
 
-impl Ask {
+impl CoreRequest {
     async fn login(&self) -> Response {
         let login = match http::read_login(self.locale, &self.body) {
             Ok(login) => login,
@@ -263,7 +265,7 @@ impl Ask {
     async fn open(
         &self,
         principal: &Principal,
-        name: Option<SessionName>,
+        name: Option<SentSessionId>,
     ) -> Result<SessionHandle, Answer> {
         let id = name.map(|name| self.state.auth.session(principal, name));
         let opened = self.state.registry.open(principal, id).await;
@@ -303,16 +305,16 @@ pub(super) fn respond(answer: Answer) -> Response {
 }
 
 /// The permit is released when the client has received nearly everything, or has left.
-fn respond_slowly(answer: Answer, place: OwnedSemaphorePermit) -> Response {
+fn respond_in_chunks(answer: Answer, permit: OwnedSemaphorePermit) -> Response {
     let Answer { status, body } = answer;
     let length = body.len();
     let mut response = respond(Answer { status, body: String::new() });
-    // hyper drops a body once it has buffered all of it, written or not, so it gets one small piece at a time.
-    let pieces = unfold((Bytes::from(body), place), |(mut rest, place)| async move {
-        let piece = rest.split_to(rest.len().min(PIECE));
-        (!piece.is_empty()).then(|| (Ok::<_, Infallible>(piece), (rest, place)))
+    // hyper drops a body once it has buffered all of it, written or not, so it gets one small chunk at a time.
+    let chunks = unfold((Bytes::from(body), permit), |(mut rest, permit)| async move {
+        let chunk = rest.split_to(rest.len().min(CHUNK_BYTES));
+        (!chunk.is_empty()).then(|| (Ok::<_, Infallible>(chunk), (rest, permit)))
     });
-    *response.body_mut() = Body::from_stream(pieces);
+    *response.body_mut() = Body::from_stream(chunks);
     response.headers_mut().insert(CONTENT_LENGTH, length.into());
     response
 }

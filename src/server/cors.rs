@@ -19,12 +19,16 @@ const PREFLIGHT: [(axum::http::HeaderName, &str); 3] = [
 ];
 
 /// Middleware behind the guard. A preflight carries no login, so it is answered before the login is checked.
-pub(super) async fn share(State(state): State<AppState>, request: Request, next: Next) -> Response {
+pub(super) async fn allow_listed_origins(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
     let listed = &state.config.allowed_origins;
     let origin = listed_origin(listed, request.headers());
-    let asks_first = request.method() == Method::OPTIONS
+    let is_preflight = request.method() == Method::OPTIONS
         && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-    let mut response = if origin.is_some() && asks_first {
+    let mut response = if origin.is_some() && is_preflight {
         (StatusCode::NO_CONTENT, PREFLIGHT).into_response()
     } else {
         next.run(request).await

@@ -1,13 +1,13 @@
 //! The way into a session, shared by every dialect and transport: login, limits, session, view, attached reader. A
-//! dialect only brings how its hello is read and how a refusal looks.
+//! dialect only reads its hello and writes its refusal.
 
 use super::AppState;
 use super::attached::Terms;
-use super::connection::Heard;
-use super::sockets::{Crowded, SocketPlace};
+use super::connection::PeerActivity;
+use super::sockets::{LimitReached, SocketPlace};
 use crate::auth::Grant;
 use crate::locale::Locale;
-use crate::message::{Features, Greeting, OutsideId, Principal, SessionName, View};
+use crate::message::{Features, Greeting, OutsideId, Principal, SentSessionId, View};
 use crate::session::{
     Attach, AttachError, Cursor, Devices, OpenError, OutsideError, Reader, Role, SessionHandle,
 };
@@ -23,7 +23,7 @@ const ATTACH_TRIES: usize = 3;
 pub(super) struct Hello {
     /// A secret in the hello takes precedence over the one in the request.
     pub(super) token: Option<String>,
-    pub(super) session: Wanted,
+    pub(super) session: WantedSession,
     pub(super) view: View,
     pub(super) role: Role,
     pub(super) devices: Devices,
@@ -31,26 +31,26 @@ pub(super) struct Hello {
     pub(super) history: Option<usize>,
     pub(super) features: Features,
     pub(super) language: Option<Locale>,
-    /// Longest frame it may send, in bytes.
+    /// Longest frame that the client may send, in bytes.
     pub(super) frame_limit: usize,
 }
 
 /// The session that a client wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum WantedSession {
     New,
     /// By its id.
-    Own {
-        name: SessionName,
-        unknown: Unknown,
+    ById {
+        id: SentSessionId,
+        if_unknown: IfUnknown,
     },
-    /// By an id of the client; made when it does not exist.
+    /// By an outside id; the session is created if the id leads to none.
     Outside(OutsideId),
 }
 
 /// What happens when a client names a session that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub(super) enum IfUnknown {
     /// A page keeps its session id in its address, and continues when the gateway has deleted the session.
     Create,
     Refuse,
@@ -63,7 +63,7 @@ pub(super) struct Entered {
     pub(super) greeting: Greeting,
     pub(super) reader: Reader,
     pub(super) terms: Terms,
-    /// Dropping it frees the place.
+    /// Dropping it frees the socket's place within the limits.
     pub(super) place: SocketPlace,
 }
 
@@ -72,13 +72,13 @@ pub(super) struct Entered {
 pub(super) enum Refused {
     /// No secret, or one that is unknown, expired or revoked.
     Unauthorized,
-    Crowded {
+    TooManySockets {
         scope: &'static str,
         limit: usize,
     },
     /// Not a valid id, or another user's session; the client is not told which.
     Session,
-    /// The user has too many sessions with ids of clients.
+    /// The user has too many sessions with outside ids.
     TooManyIds {
         limit: usize,
     },
@@ -96,7 +96,7 @@ impl Refused {
     pub(super) fn code(&self) -> &'static str {
         match self {
             Self::Unauthorized => "unauthorized",
-            Self::Crowded { .. } => "too_many_sockets",
+            Self::TooManySockets { .. } => "too_many_sockets",
             Self::Session => "session_refused",
             Self::TooManyIds { .. } => "too_many_keys",
             Self::Stalled { .. } => "store_stalled",
@@ -110,7 +110,7 @@ impl Refused {
     pub(super) fn close_code(&self) -> u16 {
         match self {
             Self::Unauthorized => 3506,
-            Self::Crowded { .. } => 3005,
+            Self::TooManySockets { .. } => 3005,
             Self::Session | Self::TooManyIds { .. } => 3504,
             Self::Stalled { .. } => 3006,
             Self::Damaged => 3507,
@@ -125,7 +125,7 @@ impl Refused {
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::Session => StatusCode::NOT_FOUND,
             Self::TooManyIds { .. } => StatusCode::CONFLICT,
-            Self::Crowded { .. } | Self::Stalled { .. } | Self::Damaged | Self::Stopping => {
+            Self::TooManySockets { .. } | Self::Stalled { .. } | Self::Damaged | Self::Stopping => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -136,7 +136,7 @@ impl Refused {
     pub(super) fn say(&self, locale: Locale) -> String {
         let say = |values: &[(&str, &str)]| locale.say("error", self.code(), values);
         match self {
-            Self::Crowded { scope, limit } => {
+            Self::TooManySockets { scope, limit } => {
                 let scope = locale.say("scope", scope, &[]);
                 say(&[("scope", &scope), ("limit", &limit.to_string())])
             }
@@ -157,7 +157,7 @@ pub(super) async fn enter(
     state: &AppState,
     visitor: Option<Grant>,
     hello: &Hello,
-    heard: Heard,
+    activity: PeerActivity,
 ) -> Result<Entered, Refused> {
     damaged(state).map_or(Ok(()), Err)?;
     let visitor = match &hello.token {
@@ -171,10 +171,12 @@ pub(super) async fn enter(
     let place = state
         .sockets
         .enter(&principal, limits.sockets, limits.sockets_per_principal)
-        .map_err(|crowded| match crowded {
-            Crowded::Server => Refused::Crowded { scope: "server", limit: limits.sockets },
-            Crowded::Principal => {
-                Refused::Crowded { scope: "user", limit: limits.sockets_per_principal }
+        .map_err(|reached| match reached {
+            LimitReached::Server => {
+                Refused::TooManySockets { scope: "server", limit: limits.sockets }
+            }
+            LimitReached::Principal => {
+                Refused::TooManySockets { scope: "user", limit: limits.sockets_per_principal }
             }
         })?;
     let attach = Attach {
@@ -192,7 +194,7 @@ pub(super) async fn enter(
     let stalled =
         || Refused::Stalled { reason: state.registry.store_health().err().unwrap_or_default() };
     let opened = opened.unwrap_or_else(|_| Err(stalled()));
-    // The damage may have been found by this very attempt.
+    // Opening the session may itself have found the damage.
     let opened = opened.map_err(|refused| damaged(state).unwrap_or(refused));
     let (session, greeting, reader) = opened?;
     let terms = Terms {
@@ -201,7 +203,7 @@ pub(super) async fn enter(
         frame_limit: hello.frame_limit,
         sound_limit: limits.audio_frame,
         ping: limits.ping,
-        heard,
+        activity,
         over,
         stop: state.sockets_stop.clone(),
         damage: state.damage.clone(),
@@ -210,7 +212,7 @@ pub(super) async fn enter(
     Ok(Entered { session, greeting, reader, terms, place })
 }
 
-/// Nobody is let in while the database is damaged.
+/// Every client is refused while the database is damaged.
 fn damaged(state: &AppState) -> Option<Refused> {
     state.damage.borrow().is_some().then_some(Refused::Damaged)
 }
@@ -226,7 +228,7 @@ async fn open(
         match session.attach(attach.clone()).await {
             Ok((greeting, reader)) => return Ok((session, greeting, reader)),
             Err(AttachError::TooMany { limit }) => {
-                return Err(Refused::Crowded { scope: "channel", limit });
+                return Err(Refused::TooManySockets { scope: "channel", limit });
             }
             Err(AttachError::Closed(_)) => {}
         }
@@ -238,28 +240,28 @@ async fn open(
 async fn find(
     state: &AppState,
     principal: &Principal,
-    wanted: &Wanted,
+    wanted: &WantedSession,
 ) -> Result<Option<SessionHandle>, Refused> {
     let registry = &state.registry;
     let opened = match wanted {
-        Wanted::New => registry.open(principal, None).await.map(Some),
-        Wanted::Own { name, unknown } => {
-            let id = state.auth.session(principal, name.clone());
-            match unknown {
-                Unknown::Refuse => registry.reopen(principal, &id).await,
-                Unknown::Create => registry.open(principal, Some(id)).await.map(Some),
+        WantedSession::New => registry.open(principal, None).await.map(Some),
+        WantedSession::ById { id, if_unknown } => {
+            let id = state.auth.session(principal, id.clone());
+            match if_unknown {
+                IfUnknown::Refuse => registry.reopen(principal, &id).await,
+                IfUnknown::Create => registry.open(principal, Some(id)).await.map(Some),
             }
         }
-        Wanted::Outside(id) => match registry.open_outside(principal, id).await {
+        WantedSession::Outside(id) => match registry.open_outside(principal, id).await {
             Ok(session) => Ok(Some(session)),
             Err(OutsideError::Open(err)) => Err(err),
             Err(OutsideError::TooMany { limit }) => return Err(Refused::TooManyIds { limit }),
         },
     };
-    opened.map_err(not_opened)
+    opened.map_err(refused_open)
 }
 
-fn not_opened(err: OpenError) -> Refused {
+fn refused_open(err: OpenError) -> Refused {
     match err {
         OpenError::Refused => Refused::Session,
         OpenError::Stopping => Refused::Stopping,

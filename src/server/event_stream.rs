@@ -11,10 +11,10 @@ use std::pin::Pin;
 use tokio::sync::mpsc;
 use tracing::debug;
 
-/// Events between the loop and the answer's body. Full: the loop waits until the client takes one.
+/// Events between the loop and the answer's body. Full: the loop waits until the client has read one.
 const EVENT_CAPACITY: usize = 1;
 
-/// A client cannot send anything here, and binary frames are left out.
+/// The transport. A client cannot send over it, and binary frames are left out.
 #[derive(Debug)]
 pub(super) struct EventStream {
     events: mpsc::Sender<Event>,
@@ -55,7 +55,7 @@ impl FrameTransport for EventStream {
         self.events.send(Event::default().comment("")).await.map_err(|_| End::Peer)
     }
 
-    /// The end of the answer says everything.
+    /// Nothing is sent: the client sees the end of the answer.
     async fn close(&mut self, _end: &End) {}
 }
 

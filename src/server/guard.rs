@@ -67,7 +67,7 @@ impl Guard {
         // Existing clients show the text of an AIcore envelope. Behind a development server the request is same-origin
         // for the browser, so the client can read it.
         if uri.path().starts_with("/core/") {
-            return respond(http::foreign(refusal.code(), text));
+            return respond(http::foreign_request(refusal.code(), text));
         }
         (StatusCode::FORBIDDEN, format!("{text}\n")).into_response()
     }
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_our_names_is_not_another() {
+    fn an_origin_with_another_name_of_ours_is_refused() {
         check_origin("127.0.0.1:8091", "http://localhost:8091", false);
     }
 

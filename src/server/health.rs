@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gateway_that_stops_or_cannot_store_gets_no_work() {
+    fn a_gateway_that_stops_or_cannot_store_is_not_ready() {
         assert_eq!(judge(false, Ok(())).0, StatusCode::OK);
         let stopping = (StatusCode::SERVICE_UNAVAILABLE, "not ready: shutting down\n".to_owned());
         assert_eq!(judge(true, Ok(())), stopping);

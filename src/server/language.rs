@@ -1,4 +1,4 @@
-//! The language of an answer: the one that `Accept-Language` prefers among ours, else the gateway's own.
+//! The language of an answer: the one of ours that `Accept-Language` prefers, otherwise the gateway's own.
 
 use super::AppState;
 use crate::locale::Locale;
@@ -9,28 +9,32 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 tokio::task_local! {
-    static SPOKEN: Locale;
+    static REQUEST_LOCALE: Locale;
 }
 
 /// Middleware: sets the language for everything that handles this request.
-pub(super) async fn speak(State(state): State<AppState>, request: Request, next: Next) -> Response {
+pub(super) async fn choose(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
     let locale = preferred(request.headers()).unwrap_or(state.config.language);
-    SPOKEN.scope(locale, next.run(request)).await
+    REQUEST_LOCALE.scope(locale, next.run(request)).await
 }
 
 /// The language of the current request; the default language outside of a request.
-pub(super) fn spoken() -> Locale {
-    SPOKEN.try_with(|locale| *locale).unwrap_or_default()
+pub(super) fn of_request() -> Locale {
+    REQUEST_LOCALE.try_with(|locale| *locale).unwrap_or_default()
 }
 
 /// A one-line text page for browsers.
 pub(super) fn plain(name: &str) -> String {
-    spoken().say("plain", name, &[]) + "\n"
+    of_request().say("plain", name, &[]) + "\n"
 }
 
-/// Like [`spoken`], with a fallback for code that may run outside of the middleware.
+/// Like [`of_request`], with a fallback for code that may run outside of the middleware.
 pub(super) fn preferred_or(otherwise: Locale) -> Locale {
-    SPOKEN.try_with(|locale| *locale).unwrap_or(otherwise)
+    REQUEST_LOCALE.try_with(|locale| *locale).unwrap_or(otherwise)
 }
 
 /// `None`: the header is missing or names none of our languages.
@@ -56,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_language_that_is_wanted_most_is_spoken() {
+    fn the_most_wanted_language_is_chosen() {
         for (wanted, expected) in [
             ("en", Some(Locale::En)),
             ("ja-JP,ja;q=0.9,en-US;q=0.8,en;q=0.7", Some(Locale::Ja)),

@@ -17,10 +17,10 @@ pub(super) async fn page(
     Extension(transport): Extension<Transport>,
     headers: HeaderMap,
 ) -> Response {
-    // The proxy did not say who its client is, so a loopback address proves nothing.
-    let unnamed = state.config.trusted_proxies.contains(&transport.peer);
+    // The request is from a proxy that did not name its client, so a loopback address proves nothing.
+    let client_unknown = state.config.trusted_proxies.contains(&transport.peer);
     let operator = bearer(&headers).is_some_and(|secret| state.auth.is_operator(secret));
-    if !operator && (unnamed || !transport.peer.is_loopback()) {
+    if !operator && (client_unknown || !transport.peer.is_loopback()) {
         let text = language::plain("metrics_need_a_token");
         return (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text).into_response();
     }

@@ -62,7 +62,7 @@ use tracing::{info, warn};
 const TIDY_LOGINS: Duration = Duration::from_secs(5);
 /// How long the shutdown waits for agent processes that are being killed. Usually they are gone in two seconds and the
 /// gateway ends at once; a busy machine may need longer.
-const AGENTS_END: Duration = Duration::from_secs(60);
+const AGENTS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What request handlers share; cheap to clone.
 #[derive(Debug, Clone)]
@@ -111,7 +111,7 @@ impl RunError {
 }
 
 /// Serves until `stop` is cancelled, and returns at most `limits.shutdown` later. If agents have to be killed, it waits
-/// for them too, at most [`AGENTS_END`]. Calls `ready` once nothing in the startup can fail any more.
+/// for them too, at most [`AGENTS_TIMEOUT`]. Calls `ready` once nothing in the startup can fail any more.
 pub async fn run(
     listener: TcpListener,
     config: Arc<Config>,
@@ -174,11 +174,11 @@ fn router(state: &AppState, port: u16) -> Router {
         .fallback(async || (StatusCode::NOT_FOUND, language::plain("nothing_here")))
         .with_state(state.clone())
         .layer(DefaultBodyLimit::max(body::LIMIT))
-        .layer(middleware::from_fn_with_state(state.clone(), stall::give_up))
+        .layer(middleware::from_fn_with_state(state.clone(), stall::refuse_when_stalled))
         .layer(middleware::from_fn_with_state(state.clone(), body::collect))
-        .layer(middleware::from_fn_with_state(state.clone(), cors::share))
+        .layer(middleware::from_fn_with_state(state.clone(), cors::allow_listed_origins))
         .layer(middleware::from_fn_with_state(guard, guard::check))
-        .layer(middleware::from_fn_with_state(state.clone(), language::speak))
+        .layer(middleware::from_fn_with_state(state.clone(), language::choose))
         .layer(middleware::from_fn_with_state(state.clone(), transport::identify))
         .layer(middleware::map_response(assets::harden))
 }
@@ -220,8 +220,8 @@ async fn finish(state: &AppState, acceptor: &Acceptor, tasks: &Tasks) {
     } else if timeout_at(end, tasks.finish()).await.is_err() {
         warn!("some tasks did not end in time");
     }
-    if timeout(AGENTS_END, state.registry.agents_gone()).await.is_err() {
-        let limit = AGENTS_END.as_secs();
+    if timeout(AGENTS_TIMEOUT, state.registry.agents_gone()).await.is_err() {
+        let limit = AGENTS_TIMEOUT.as_secs();
         warn!(limit, "processes of agents are still there; their supervisors go on ending them");
     }
 }

@@ -80,7 +80,7 @@ async fn me(State(state): State<AppState>, Visitor(visitor): Visitor) -> Respons
         }
         Err(refusal) => {
             let mut response = refusal.into_response();
-            let error = language::spoken().word("not logged in");
+            let error = language::of_request().word("not logged in");
             let body = json!({"error": error, "code": "unauthorized", "users": users});
             *response.body_mut() = body.to_string().into();
             response
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_asked_for_is_kept_through_the_login() {
+    fn the_query_is_kept_through_the_login() {
         assert_eq!(login_path(None), "/login");
         assert_eq!(login_path(Some("")), "/login");
         assert_eq!(login_path(Some("lang=en&view=1")), "/login?lang=en&view=1");

@@ -17,7 +17,7 @@ pub(super) struct Refusals {
     listed: Vec<String>,
     /// The configuration file, which does not have to exist.
     file: String,
-    told: Mutex<BTreeSet<String>>,
+    logged: Mutex<BTreeSet<String>>,
 }
 
 /// What is logged about a refusal.
@@ -29,13 +29,14 @@ enum Remark {
     Line(String),
     /// The setting does not accept this name.
     Never,
+    /// [`MOST`] names were logged; further names are not.
     Full,
 }
 
 impl Refusals {
     pub(super) fn new(setting: &'static str, listed: &[String], file: &str) -> Self {
         let (listed, file) = (listed.to_vec(), file.to_owned());
-        Self { setting, listed, file, told: Mutex::default() }
+        Self { setting, listed, file, logged: Mutex::default() }
     }
 
     /// `may_be_listed`: whether the setting accepts this name.
@@ -51,18 +52,18 @@ impl Refusals {
             ),
             Remark::Never => warn!(name, "refused: {name:?} cannot be in {setting}"),
             Remark::Full => {
-                warn!("refused: more names that are not in {setting}; they are not told any more")
+                warn!("refused: more names that are not in {setting}; they are no longer logged")
             }
         }
     }
 
     fn remark(&self, name: &str, may_be_listed: bool) -> Remark {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if name.len() > LONGEST || told.len() > MOST || told.contains(name) {
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if name.len() > LONGEST || logged.len() > MOST || logged.contains(name) {
             return Remark::None;
         }
-        told.insert(name.to_owned());
-        if told.len() > MOST {
+        logged.insert(name.to_owned());
+        if logged.len() > MOST {
             return Remark::Full;
         }
         if !may_be_listed {
@@ -89,14 +90,14 @@ mod tests {
     }
 
     #[test]
-    fn what_strangers_say_fills_neither_memory_nor_log() {
+    fn names_from_clients_fill_neither_memory_nor_log() {
         let refusals = Refusals::new("allowed_hosts", &[], "/a.toml");
         let long = "x".repeat(LONGEST + 1);
         assert_eq!(refusals.remark(&long, true), Remark::None);
-        let told = (0..10_000).map(|number| refusals.remark(&format!("host-{number}"), true));
-        let told: Vec<_> = told.filter(|remark| *remark != Remark::None).collect();
-        assert_eq!(told.len(), MOST + 1);
-        assert_eq!(told.last(), Some(&Remark::Full));
-        assert_eq!(refusals.told.lock().unwrap().len(), MOST + 1);
+        let remarks = (0..10_000).map(|number| refusals.remark(&format!("host-{number}"), true));
+        let remarks: Vec<_> = remarks.filter(|remark| *remark != Remark::None).collect();
+        assert_eq!(remarks.len(), MOST + 1);
+        assert_eq!(remarks.last(), Some(&Remark::Full));
+        assert_eq!(refusals.logged.lock().unwrap().len(), MOST + 1);
     }
 }

@@ -27,8 +27,9 @@ const MOST_LISTED: usize = 1000;
 /// Pieces of an archive on their way to the client. Full: the exporting thread waits.
 const PIECES: usize = 4;
 const PIECE_BYTES: usize = 64 * 1024;
-/// Agents get some seconds to end. If the disk does not answer, the client must not wait forever.
-const DELETE_PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of a deletion. Agents get some seconds to end; a disk that does not answer must not make the client wait
+/// forever.
+const DELETE_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -90,8 +91,9 @@ async fn remove(
     id: Result<Path<String>, PathRejection>,
 ) -> Result<StatusCode, Refused> {
     let id = named(id)?;
-    let removed = timeout(DELETE_PATIENCE, state.registry.delete(Scope::Own(&principal), &id));
-    let stalled = |_| KeepingError::Stalled { reason: "the deletion takes long".to_owned() };
+    let removed = timeout(DELETE_TIMEOUT, state.registry.delete(Scope::Own(&principal), &id));
+    let stalled =
+        |_| KeepingError::Stalled { reason: "the deletion is not finished yet".to_owned() };
     removed.await.map_err(stalled)??;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -118,7 +120,7 @@ fn stream_of(archive: Archive) -> Body {
         let out = BufWriter::with_capacity(PIECE_BYTES, Pieces(pieces.clone()));
         if let Err(err) = archive.write(out) {
             debug!(%err, "an export ended early");
-            // Cuts the connection, so that nobody takes half an archive for a whole one.
+            // Cuts the connection, so that the client does not take half an archive for a whole one.
             let _ = pieces.blocking_send(Err(err));
         }
     });
@@ -171,12 +173,12 @@ impl IntoResponse for Refused {
                 "the gateway failed; try again, and tell the operator if it happens again"
                     .to_owned()
             }
-            told @ (KeepingError::Unknown
+            known @ (KeepingError::Unknown
             | KeepingError::TooManyExports
             | KeepingError::Stalled { .. }
-            | KeepingError::Stopping) => told.to_string(),
+            | KeepingError::Stopping) => known.to_string(),
         };
-        let error = language::spoken().word(&error);
+        let error = language::of_request().word(&error);
         let mut response = (status, Json(Problem { error, code })).into_response();
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(RETRY_AFTER, axum::http::HeaderValue::from_static("5"));

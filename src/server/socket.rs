@@ -1,4 +1,4 @@
-//! The WebSocket transport: one task for each, with the codes that tell a client why it ends.
+//! The WebSocket transport: buffers, first frame, and the close codes that tell a client why its connection ends.
 
 use super::AppState;
 use super::attached::{End, FrameTransport, Incoming, LONGEST_PACKET};
@@ -23,21 +23,21 @@ const WRITE_BUFFER: usize = 16 * 1024;
 /// same write.
 const LONGEST_WRITE: usize = LONGEST_PACKET + 1024 * 1024;
 /// Timeout for closing: for sending our close frame, and again for the peer's answer.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// After a shutdown, reconnects are spread over this time.
 const RETRY_SPREAD_MS: u64 = 3000;
 
-/// A WebSocket that frames travel on.
+/// A WebSocket as a transport of frames.
 #[derive(Debug)]
 pub(super) struct WebSocketTransport {
     socket: WebSocket,
     /// Says when the socket needs to be polled.
-    door: Doorbell,
+    doorbell: Doorbell,
 }
 
 impl WebSocketTransport {
     pub(super) fn new(socket: WebSocket) -> Self {
-        Self { socket, door: Doorbell::default() }
+        Self { socket, doorbell: Doorbell::default() }
     }
 }
 
@@ -45,8 +45,8 @@ impl FrameTransport for WebSocketTransport {
     const ANSWERS_PINGS: bool = true;
 
     async fn receive(&mut self) -> Result<Incoming, End> {
-        let Self { socket, door } = self;
-        let message = poll_fn(|cx| door.poll(cx, |cx| socket.poll_next_unpin(cx))).await;
+        let Self { socket, doorbell } = self;
+        let message = poll_fn(|cx| doorbell.poll(cx, |cx| socket.poll_next_unpin(cx))).await;
         match message.ok_or(End::Peer)?? {
             Message::Text(text) => Ok(Incoming::Text(text)),
             Message::Binary(bytes) => Ok(Incoming::Binary(bytes)),
@@ -55,7 +55,7 @@ impl FrameTransport for WebSocketTransport {
         }
     }
 
-    /// `connection.rs` has a write deadline.
+    /// The write timeout is in `connection.rs`.
     async fn send(&mut self, frames: &mut Vec<Frame>) -> Result<(), End> {
         for frame in frames.drain(..) {
             let message = match frame {
@@ -131,6 +131,7 @@ pub(super) enum First {
     Text(Utf8Bytes),
     /// The peer left without sending anything, or the gateway is stopping and has closed the socket.
     Gone,
+    /// The peer sent nothing within this time.
     Silent(Duration),
     Binary,
     TooLarge {
@@ -142,16 +143,16 @@ pub(super) enum First {
 }
 
 pub(super) async fn first_frame(state: &AppState, socket: &mut WebSocket) -> First {
-    let patience = state.config.limits.handshake;
+    let handshake = state.config.limits.handshake;
     let limit = state.config.limits.other_frame;
     let first =
-        state.sockets_stop.run_until_cancelled(timeout(patience, first_message(socket))).await;
+        state.sockets_stop.run_until_cancelled(timeout(handshake, first_message(socket))).await;
     match first {
         None => {
             close(socket, 3001, &retry_hint()).await;
             First::Gone
         }
-        Some(Err(_)) => First::Silent(patience),
+        Some(Err(_)) => First::Silent(handshake),
         Some(Ok(Some(Ok(Message::Text(text))))) if text.len() > limit => {
             First::TooLarge { size: text.len(), limit }
         }
@@ -180,7 +181,7 @@ async fn first_message(socket: &mut WebSocket) -> Option<Result<Message, axum::E
 /// Sends our close frame and waits for the peer's, so that a TCP reset does not cut off what we sent before.
 pub(super) async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
     let frame = CloseFrame { code, reason: reason.into() };
-    if let Ok(Ok(())) = timeout(CLOSE_PATIENCE, socket.send(Message::Close(Some(frame)))).await {
+    if let Ok(Ok(())) = timeout(CLOSE_TIMEOUT, socket.send(Message::Close(Some(frame)))).await {
         wait_for_end(socket).await;
     }
 }
@@ -188,5 +189,5 @@ pub(super) async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
 /// Reads to the end; reading also answers the peer's close frame.
 async fn wait_for_end(socket: &mut WebSocket) {
     let rest = async { while let Some(Ok(_)) = socket.recv().await {} };
-    let _ = timeout(CLOSE_PATIENCE, rest).await;
+    let _ = timeout(CLOSE_TIMEOUT, rest).await;
 }

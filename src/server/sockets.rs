@@ -12,7 +12,7 @@ pub struct Sockets {
     last_id: AtomicU64,
 }
 
-/// One socket's place; dropping it frees the place.
+/// One socket that counts towards the limits, until this is dropped.
 #[derive(Debug)]
 pub(super) struct SocketPlace {
     sockets: Arc<Sockets>,
@@ -22,7 +22,7 @@ pub(super) struct SocketPlace {
 
 /// Which limit is reached.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Crowded {
+pub(super) enum LimitReached {
     Server,
     Principal,
 }
@@ -31,17 +31,17 @@ impl Sockets {
     pub(super) fn enter(
         self: &Arc<Self>,
         principal: &Principal,
-        in_all: usize,
-        each: usize,
-    ) -> Result<SocketPlace, Crowded> {
-        if self.open.fetch_add(1, Relaxed) >= in_all {
+        limit: usize,
+        limit_per_principal: usize,
+    ) -> Result<SocketPlace, LimitReached> {
+        if self.open.fetch_add(1, Relaxed) >= limit {
             self.open.fetch_sub(1, Relaxed);
-            return Err(Crowded::Server);
+            return Err(LimitReached::Server);
         }
         let mut count = self.by_principal.entry(principal.clone()).or_default();
-        if *count >= each {
+        if *count >= limit_per_principal {
             self.open.fetch_sub(1, Relaxed);
-            return Err(Crowded::Principal);
+            return Err(LimitReached::Principal);
         }
         *count += 1;
         let connection = ConnectionId(self.last_id.fetch_add(1, Relaxed));
@@ -64,14 +64,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_limited_in_all_and_for_each_and_given_back() {
+    fn sockets_are_limited_in_total_and_per_user_and_count_until_they_are_dropped() {
         let sockets = Arc::new(Sockets::default());
         let (one, two) = (Principal::new("one"), Principal::new("two"));
         let first = sockets.enter(&one, 3, 2).unwrap();
         let _second = sockets.enter(&one, 3, 2).unwrap();
-        assert_eq!(sockets.enter(&one, 3, 2).unwrap_err(), Crowded::Principal);
+        assert_eq!(sockets.enter(&one, 3, 2).unwrap_err(), LimitReached::Principal);
         let _third = sockets.enter(&two, 3, 2).unwrap();
-        assert_eq!(sockets.enter(&two, 3, 2).unwrap_err(), Crowded::Server);
+        assert_eq!(sockets.enter(&two, 3, 2).unwrap_err(), LimitReached::Server);
         drop(first);
         assert!(sockets.enter(&one, 3, 2).is_ok());
     }

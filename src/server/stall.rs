@@ -13,11 +13,11 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::time::Duration;
 
-/// How long a request may wait while the disk refuses writes. Requests that write nothing are done by then.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Timeout of a request while the disk refuses writes. Requests that write nothing are done by then.
+const STALL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Middleware around all routes. Dropping a request here has the same effect as its client disconnecting.
-pub(super) async fn give_up(
+pub(super) async fn refuse_when_stalled(
     State(state): State<AppState>,
     request: Request,
     next: Next,
@@ -30,7 +30,7 @@ pub(super) async fn give_up(
     } else {
         Kind::Text
     };
-    // Sockets and streams are told by the door, in their own words.
+    // Sockets and event streams get their error from the door, in their own format.
     let has_door = path.starts_with("/core/ws/") || matches!(path, "/api/ws" | "/api/events");
     if state.damage.borrow().is_some() && kind != Kind::Text && !has_door {
         return kind.refuse(&state.registry.store_health().err().unwrap_or_default());
@@ -38,7 +38,7 @@ pub(super) async fn give_up(
     tokio::select! {
         biased;
         response = next.run(request) => response,
-        reason = state.registry.stalled(PATIENCE) => kind.refuse(&reason),
+        reason = state.registry.stalled(STALL_TIMEOUT) => kind.refuse(&reason),
     }
 }
 
@@ -52,7 +52,7 @@ enum Kind {
 
 impl Kind {
     fn refuse(self, reason: &str) -> Response {
-        let locale = language::spoken();
+        let locale = language::of_request();
         let reason = &locale.word(reason);
         let text = locale.say("http", "unavailable", &[("reason", reason)]);
         let mut response = match self {

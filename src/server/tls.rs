@@ -16,7 +16,7 @@ use tokio_rustls::server::TlsStream;
 /// The answer to plain HTTP. `kakehashi doctor` recognises the port by it.
 pub const PLAIN_REFUSED: &str = "this port speaks https, begin the address with https://\n";
 /// First byte of every TLS handshake; no plain HTTP request begins with it.
-const HANDSHAKE: u8 = 22;
+const HANDSHAKE_BYTE: u8 = 22;
 /// Bytes read from a refused request, so that the close does not become a reset which discards the answer.
 const PLAIN_READ: u64 = 64 * 1024;
 
@@ -70,7 +70,7 @@ impl Tls {
         &self,
         mut connection: Connection,
     ) -> io::Result<Option<TlsStream<Connection>>> {
-        if connection.first_byte().await? != Some(HANDSHAKE) {
+        if connection.first_byte().await? != Some(HANDSHAKE_BYTE) {
             refuse(&mut connection).await?;
             return Ok(None);
         }

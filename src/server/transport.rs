@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-/// Half a year, in seconds.
+/// For half a year, in seconds.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=15552000");
 
 /// Added to the extensions of every request.
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_not_believed() {
+    fn forwarding_headers_of_other_peers_are_ignored() {
         let lines = [
             ("x-forwarded-for", "127.0.0.1"),
             ("x-forwarded-proto", "https"),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_believed() {
+    fn forwarding_headers_of_a_trusted_proxy_are_used() {
         let lines = [
             ("x-forwarded-for", "203.0.113.9"),
             ("x-forwarded-proto", "HTTPS"),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_is_the_last_that_is_no_proxy() {
+    fn the_client_is_the_last_address_that_is_not_a_proxy() {
         check_client(&["203.0.113.9"], "203.0.113.9");
         check_client(&["127.0.0.1, 203.0.113.9, 10.0.0.2"], "203.0.113.9");
         check_client(&["127.0.0.1", "203.0.113.9", "10.0.0.2"], "203.0.113.9");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn unclear_words_of_a_proxy_change_nothing() {
+    fn ambiguous_forwarding_headers_are_ignored() {
         let twice = [("x-forwarded-proto", "http"), ("x-forwarded-proto", "https")];
         assert!(!transport("10.0.0.1", false, &twice).secure);
         assert!(transport("10.0.0.1", true, &twice).secure);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_this_machine_are_not_bound_to_https() {
+    fn local_names_get_no_hsts() {
         for host in ["localhost", "localhost:8091", "127.0.0.1:8091", "[::1]:8091"] {
             assert!(is_local(host), "{host}");
         }

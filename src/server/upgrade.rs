@@ -1,4 +1,4 @@
-//! Requests for a WebSocket. One that is not is refused in the client's language, not in the library's words.
+//! Extracts a WebSocket upgrade. A request without one is refused in the client's language, not in the library's text.
 
 use super::{AppState, language};
 use axum::extract::FromRequestParts;

@@ -150,7 +150,7 @@ impl Session {
             },
         };
         left::refuse_left_questions(&mut session.shared, record.questions, &record.running);
-        left::end_left_calls(&mut session.shared, record.left);
+        left::end_left_calls(&mut session.shared, record.open_calls);
         session.take_up(record.running, record.waiting, settled.lost_project);
         session
     }

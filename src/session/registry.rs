@@ -347,7 +347,7 @@ impl Registry {
             last_run: 0,
             waiting: Vec::new(),
             running: Vec::new(),
-            left: Vec::new(),
+            open_calls: Vec::new(),
             recent_files: Vec::new(),
             conversations: Vec::new(),
             summaries: Vec::new(),

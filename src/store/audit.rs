@@ -12,7 +12,7 @@ pub struct AuditRow {
     pub at: i64,
     pub session: String,
     pub principal: String,
-    /// As [`crate::message::Caller::name`] names it.
+    /// The caller's name; see [`crate::message::Caller::name`].
     pub caller: String,
     pub run: u64,
     pub tool: String,
@@ -48,24 +48,27 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Rows that one job of the writer deletes or blanks; other writes come in between.
-const PIECE: i64 = 200;
+/// Rows that one job of the writer deletes or blanks, so that other writes do not wait long.
+const BATCH_ROWS: i64 = 200;
 
 /// Deletes one batch of older entries; false if there are none left.
 pub(super) fn prune(connection: &Connection, before: i64) -> Result<bool, rusqlite::Error> {
     let gone = connection.execute(
         "DELETE FROM audit WHERE key IN (SELECT key FROM audit WHERE at < ?1 LIMIT ?2)",
-        params![before, PIECE],
+        params![before, BATCH_ROWS],
     )?;
     Ok(gone > 0)
 }
 
 /// Blanks the inputs of one batch of a session's entries; false if there are none left.
-pub(super) fn blank(connection: &Connection, key: SessionKey) -> Result<bool, rusqlite::Error> {
+pub(super) fn blank_inputs(
+    connection: &Connection,
+    key: SessionKey,
+) -> Result<bool, rusqlite::Error> {
     let blanked = connection.execute(
         "UPDATE audit SET input = '' WHERE key IN
          (SELECT key FROM audit WHERE session = (SELECT id FROM sessions WHERE key = ?1) AND input <> '' LIMIT ?2)",
-        params![key.0, PIECE],
+        params![key.0, BATCH_ROWS],
     )?;
     Ok(blanked > 0)
 }
@@ -109,35 +112,35 @@ mod tests {
     }
 
     #[test]
-    fn decisions_lose_their_inputs_with_their_session_and_go_when_they_are_old() {
+    fn entries_lose_their_inputs_with_their_session_and_are_deleted_by_age() {
         let dir = tempfile::tempdir().unwrap();
         let connection = schema::open(&dir.path().join("x.db")).unwrap();
         let row = "INSERT INTO sessions (key, id, principal, epoch, created_at, used_at) VALUES (7, 'ws-gone', 'local', 1, 1, 1)";
         connection.execute(row, []).unwrap();
-        for at in 0..=PIECE {
+        for at in 0..=BATCH_ROWS {
             add(&connection, "ws-gone", at);
             add(&connection, "ws-kept", at);
         }
-        let mut turns = 0;
-        while blank(&connection, SessionKey(7)).unwrap() {
-            turns += 1;
+        let mut batches = 0;
+        while blank_inputs(&connection, SessionKey(7)).unwrap() {
+            batches += 1;
         }
-        assert_eq!(turns, 2);
+        assert_eq!(batches, 2);
         let left = inputs(&connection);
-        assert_eq!(left.len(), 2 * (usize::try_from(PIECE).unwrap() + 1));
+        assert_eq!(left.len(), 2 * (usize::try_from(BATCH_ROWS).unwrap() + 1));
         assert!(left.iter().all(|(id, input)| input.is_empty() == (id == "ws-gone")), "{left:?}");
-        while prune(&connection, PIECE).unwrap() {}
+        while prune(&connection, BATCH_ROWS).unwrap() {}
         assert_eq!(inputs(&connection).len(), 2);
     }
 
     #[test]
-    fn every_query_of_decisions_uses_an_index() {
+    fn every_query_of_audit_and_questions_uses_an_index() {
         let dir = tempfile::tempdir().unwrap();
         let connection = schema::open(&dir.path().join("x.db")).unwrap();
         for (query, index) in [
             (super::super::reader::LAST_QUESTION, "questions"),
             (super::super::reader::LAST_RESULTS, "results"),
-            (super::super::left::DECISIONS, "audit_by_age"),
+            (super::super::open_call::DECISIONS, "audit_by_age"),
             ("SELECT key FROM audit WHERE at < ?1 LIMIT 9", "audit_by_age"),
             ("SELECT key FROM audit WHERE session = ?1 AND input <> '' LIMIT 9", "audit_inputs"),
         ] {

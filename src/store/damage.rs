@@ -12,16 +12,16 @@ use tracing::error;
 pub(super) struct Damage(Arc<watch::Sender<Option<String>>>);
 
 impl Damage {
-    /// Whether this error means damage; if so, everybody who watches is told.
-    pub(super) fn see(&self, err: &rusqlite::Error) -> bool {
+    /// Whether this error means damage; if so, it is reported to everybody who watches.
+    pub(super) fn report_if_damage(&self, err: &rusqlite::Error) -> bool {
         let is_damage = is_damage(err);
         if is_damage {
-            self.tell(err.to_string());
+            self.report(err.to_string());
         }
         is_damage
     }
 
-    pub(super) fn tell(&self, what: String) {
+    pub(super) fn report(&self, what: String) {
         self.0.send_if_modified(|known| {
             let news = known.is_none();
             if news {
@@ -54,16 +54,16 @@ pub(super) fn check(connection: &Connection) -> Result<Option<String>, rusqlite:
 }
 
 /// Instructions for the operator, with commands to paste into a shell.
-pub fn repair(path: &Path) -> String {
+pub fn repair_instructions(path: &Path) -> String {
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
     let directory = path.parent().unwrap_or(path);
     let aside = directory.join("damaged");
     let moved = path.file_name().map_or_else(|| aside.clone(), |name| aside.join(name));
     let (file, aside, moved) = (quoted(path), quoted(&aside), quoted(&moved));
     format!(
-        "stop the gateway and put a copy of it back, or begin without its history: \
+        "stop the gateway and restore a copy of the database, or begin without its history: \
          `mkdir {aside} && mv {file}* {aside}/`; after that \
-         `sqlite3 {moved} .recover | sqlite3 {file}` brings back what can still be read"
+         `sqlite3 {moved} .recover | sqlite3 {file}` recovers what can still be read"
     )
 }
 
@@ -78,23 +78,23 @@ mod tests {
         for code in
             [rusqlite::ffi::SQLITE_FULL, rusqlite::ffi::SQLITE_BUSY, rusqlite::ffi::SQLITE_IOERR]
         {
-            assert!(!damage.see(&of(code)));
+            assert!(!damage.report_if_damage(&of(code)));
         }
         assert_eq!(*damage.watch().borrow(), None);
-        assert!(damage.see(&of(rusqlite::ffi::SQLITE_CORRUPT)));
-        assert!(damage.see(&of(rusqlite::ffi::SQLITE_NOTADB)));
+        assert!(damage.report_if_damage(&of(rusqlite::ffi::SQLITE_CORRUPT)));
+        assert!(damage.report_if_damage(&of(rusqlite::ffi::SQLITE_NOTADB)));
         assert!(damage.watch().borrow().as_ref().unwrap().contains("malformed"));
     }
 
     #[test]
-    fn the_commands_move_the_file_with_its_log_aside() {
+    fn the_repair_commands_move_the_file_and_its_log_aside() {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("it's data");
         std::fs::create_dir(&data).unwrap();
         for name in ["kakehashi.db", "kakehashi.db-wal", "other"] {
             std::fs::write(data.join(name), name).unwrap();
         }
-        let text = repair(&data.join("kakehashi.db"));
+        let text = repair_instructions(&data.join("kakehashi.db"));
         let command = text.split('`').nth(1).unwrap();
         let done = std::process::Command::new("sh").args(["-c", command]).status().unwrap();
         assert!(done.success(), "{command}");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::time::SystemTime;
 
-/// Format version; raised when a program that reads the previous one could not read the new one.
+/// Format version, raised with every change that breaks programs that read the previous one.
 const FORMAT: u32 = 2;
 
 /// Data about an exported session apart from its events.
@@ -31,10 +31,10 @@ pub(super) fn export(
     lines: &mut impl Write,
     mentioned: &mut dyn FnMut(&Principal, &str),
 ) -> Result<Option<Exported>, StoreError> {
-    let moment = connection.unchecked_transaction()?;
-    let Some(found) = find(&moment, scope, id)? else { return Ok(None) };
+    let transaction = connection.unchecked_transaction()?;
+    let Some(found) = find(&transaction, scope, id)? else { return Ok(None) };
     let mut events = 0_u64;
-    let mut query = moment.prepare(
+    let mut query = transaction.prepare(
         "SELECT channel, seq, at, kind, body, blob FROM events WHERE session = ?1 ORDER BY channel, seq",
     )?;
     let mut rows = query.query(params![found.key.0])?;
@@ -44,12 +44,12 @@ pub(super) fn export(
         write_line(lines, row, &kind, &body)?;
         events += 1;
     }
-    let (created, controls): (i64, String) = moment.query_row(
+    let (created, controls): (i64, String) = transaction.query_row(
         "SELECT created_at, controls FROM sessions WHERE key = ?1",
         params![found.key.0],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
-    let outside_ids = outside_id::of_session(&moment, found.key)?;
+    let outside_ids = outside_id::of_session(&transaction, found.key)?;
     let outside_id = |(dialect, id): &(String, String)| json!({"dialect": dialect, "id": id});
     let about = json!({
         "format": FORMAT,

@@ -34,24 +34,24 @@ pub fn inspect(path: &Path) -> Result<Inspection, StoreError> {
     Ok(found)
 }
 
-/// Without a WAL the file is opened as immutable, so that SQLite creates none. With a WAL it is read as it is.
+/// Without a WAL the file is opened as immutable, so that SQLite creates none. With a WAL the existing files are used.
 fn address(path: &Path) -> String {
-    let log = beside(path, "-wal") && beside(path, "-shm");
-    uri(path, if log { "readonly_shm=1" } else { "immutable=1" })
+    let has_wal = has_file_beside(path, "-wal") && has_file_beside(path, "-shm");
+    uri(path, if has_wal { "readonly_shm=1" } else { "immutable=1" })
 }
 
 /// For longer reads: like `address`, but takes part in SQLite's locking if there is a WAL.
 pub(super) fn shared_address(path: &Path) -> String {
-    uri(path, if beside(path, "-wal") { "cache=private" } else { "immutable=1" })
+    uri(path, if has_file_beside(path, "-wal") { "cache=private" } else { "immutable=1" })
 }
 
-fn beside(path: &Path, end: &str) -> bool {
+fn has_file_beside(path: &Path, suffix: &str) -> bool {
     let mut name = path.as_os_str().to_owned();
-    name.push(end);
+    name.push(suffix);
     Path::new(&name).metadata().is_ok_and(|about| about.len() > 0)
 }
 
-fn uri(path: &Path, manner: &str) -> String {
+fn uri(path: &Path, parameters: &str) -> String {
     let mut address = "file:".to_owned();
     for byte in path.as_os_str().as_bytes() {
         // A path may contain any byte; a URI may not.
@@ -62,7 +62,7 @@ fn uri(path: &Path, manner: &str) -> String {
             _ => write!(address, "%{byte:02X}"),
         };
     }
-    address + "?mode=ro&" + manner
+    address + "?mode=ro&" + parameters
 }
 
 fn count(connection: &Connection) -> Result<i64, StoreError> {
@@ -98,22 +98,22 @@ mod tests {
         let path = dir.path().join("a ?#%\u{3042}.db");
         let connection = schema::open(&path).unwrap();
         add(&connection, "a");
-        // Open: the rows are still in the log. Within one process SQLite shares more than with another, so the files
-        // are compared in the tests of the command.
+        // Open: the rows are still in the WAL. SQLite behaves differently within one process, so the files beside an
+        // open database are compared in the tests of the command.
         assert_eq!(inspect(&path).unwrap().sessions, 1);
-        // Killed: a copy of the files as they are, which nobody has open.
+        // Killed: a copy of the files as they are, which no process has open.
         let left = tempfile::tempdir().unwrap();
         for (name, bytes) in files(dir.path()) {
             std::fs::write(left.path().join(name), bytes).unwrap();
         }
         check_inspection(&left.path().join(path.file_name().unwrap()), 1);
-        // Closed: there is no log.
+        // Closed: there is no WAL.
         drop(connection);
         check_inspection(&path, 1);
     }
 
     #[test]
-    fn a_newer_schema_is_told() {
+    fn a_newer_schema_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new.db");
         let connection = schema::open(&path).unwrap();

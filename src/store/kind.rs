@@ -1,5 +1,5 @@
-//! The kinds of stored events. Reading a row matches on [`EventKind`], so the compiler finds a kind that is written and
-//! not read.
+//! The kinds of stored events. Reading a row matches on [`EventKind`], so the compiler finds a kind that is written but
+//! never read.
 
 macro_rules! kinds {
     ($($variant:ident = $name:literal,)*) => {
@@ -44,9 +44,9 @@ kinds! {
     FileMade = "file_made",
     RequestAnswered = "request_answered",
     FilesChanged = "files_changed",
-    HeardUser = "heard_user",
-    HeardModel = "heard_model",
-    HeardCut = "heard_cut",
+    UserTranscript = "heard_user",
+    ModelTranscript = "heard_model",
+    InterruptedTranscript = "heard_cut",
     CancelTaken = "cancel_taken",
     AgentReport = "agent_report",
     Notice = "notice",

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 
 /// Prefix of uploads and results in the paths that users see.
-const OWN: &str = "temp/";
+const USER_FILES: &str = "temp/";
 
 #[derive(Deserialize)]
 struct Body {
@@ -21,12 +21,12 @@ pub(super) fn paths(kind: &str, body: &str, mut tell: impl FnMut(&str)) {
         return;
     }
     let Ok(body) = serde_json::from_str::<Body>(body) else { return };
-    let own = body.path.iter().chain(&body.files).filter(|path| path.starts_with(OWN));
+    let own = body.path.iter().chain(&body.files).filter(|path| path.starts_with(USER_FILES));
     own.for_each(|path| tell(path));
 }
 
-/// Existing files that only this session of its user mentions.
-pub(super) fn alone(
+/// Existing files that this session mentions and no other session of its user does.
+pub(super) fn only_in_session(
     connection: &Connection,
     key: SessionKey,
     mut is_there: impl FnMut(&str) -> bool,
@@ -49,13 +49,13 @@ pub(super) fn alone(
 
 fn each(
     connection: &Connection,
-    whose: &str,
+    sessions: &str,
     values: &[&dyn ToSql],
     mut tell: impl FnMut(&str),
 ) -> Result<(), StoreError> {
     // SQLite filters out nearly all rows, so that a long history costs little.
     let mut query = connection.prepare(&format!(
-        "SELECT kind, body FROM events WHERE {whose} AND body LIKE '%\"{OWN}%'
+        "SELECT kind, body FROM events WHERE {sessions} AND body LIKE '%\"{USER_FILES}%'
          AND kind IN ('user_file', 'file_made', 'user_text', 'user_request')"
     ))?;
     let mut rows = query.query(values)?;
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_another_session_mentions_is_not_listed_as_alone() {
+    fn a_file_that_another_session_mentions_too_is_not_listed() {
         let dir = tempfile::tempdir().unwrap();
         let connection = schema::open(&dir.path().join("x.db")).unwrap();
         for (key, owner) in [(1, "ann"), (2, "ann"), (3, "bob")] {
@@ -102,7 +102,8 @@ mod tests {
             let row = "INSERT INTO events VALUES (?1, 3, ?2, 1, 'user_file', ?3, NULL, ?2)";
             connection.execute(row, params![key, seq, body]).unwrap();
         }
-        let found = alone(&connection, SessionKey(1), |path| !path.ends_with("gone")).unwrap();
+        let found =
+            only_in_session(&connection, SessionKey(1), |path| !path.ends_with("gone")).unwrap();
         // Bob's file of that name is another file.
         assert_eq!(Vec::from_iter(found), ["temp/input/a"]);
     }

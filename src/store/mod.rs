@@ -4,13 +4,13 @@
 mod audit;
 mod conversation;
 mod damage;
+mod database_file;
 mod export;
 mod inspect;
 mod kind;
-mod left;
 mod mention;
+mod open_call;
 mod outside_id;
-mod place;
 mod read_only;
 mod reader;
 mod record;
@@ -25,10 +25,10 @@ mod writer;
 
 pub use audit::AuditRow;
 pub use conversation::Conversation;
-pub use damage::repair;
+pub use damage::repair_instructions;
 pub use export::Exported;
 pub use inspect::{Inspection, inspect};
-pub use left::LeftCall;
+pub use open_call::OpenCall;
 pub use outside_id::Claimed;
 pub use read_only::ReadOnlyStore;
 pub use reader::{Page, SessionRecord};
@@ -38,7 +38,7 @@ pub use writer::{Change, Progress, RunState, SessionWriter};
 
 use crate::message::{Epoch, OutsideId, Position, Principal, RequestNo, SessionId, View};
 use damage::Damage;
-use place::Place;
+use database_file::DatabaseFile;
 use reader::Readers;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -64,7 +64,7 @@ pub enum StoreError {
     Sqlite(#[from] rusqlite::Error),
     #[error("the database was written by a newer version (schema {found}, this one knows {known})")]
     TooNew { found: i64, known: i64 },
-    #[error("{} is damaged ({what}); {}", path.display(), repair(path))]
+    #[error("{} is damaged ({what}); {}", path.display(), repair_instructions(path))]
     Damaged { path: PathBuf, what: String },
     #[error("database: {0}")]
     File(#[from] std::io::Error),
@@ -72,14 +72,14 @@ pub enum StoreError {
     Stopped,
 }
 
-/// Concurrent queries, not counting exports; each holds a connection and some file descriptors.
-const READERS: usize = 8;
+/// Most concurrent queries, not counting exports; each holds a connection and some file descriptors.
+const MOST_QUERIES: usize = 8;
 
 /// Cheap handle to one open database.
 #[derive(Debug, Clone)]
 pub struct Store {
     jobs: Jobs,
-    places: Arc<Semaphore>,
+    query_permits: Arc<Semaphore>,
     readers: Arc<Readers>,
     health: watch::Receiver<Option<String>>,
     damage: watch::Receiver<Option<String>>,
@@ -96,8 +96,9 @@ impl Store {
         let damage = seen.watch();
         let readers = Arc::new(Readers::new(path, seen.clone()));
         check_later(path, &readers);
-        let (jobs, health) = writer::start(connection, Place::of(path)?, seen, observe)?;
-        Ok(Self { jobs, places: Arc::new(Semaphore::new(READERS)), readers, health, damage })
+        let (jobs, health) = writer::start(connection, DatabaseFile::of(path)?, seen, observe)?;
+        let query_permits = Arc::new(Semaphore::new(MOST_QUERIES));
+        Ok(Self { jobs, query_permits, readers, health, damage })
     }
 
     /// Why writing does not work at the moment; `None` if it works.
@@ -142,7 +143,7 @@ impl Store {
         self.read(move |connection| outside_id::find(connection, &principal, &outside)).await
     }
 
-    /// Creates a session for an outside id, unless the id leads to one already or the principal has `most` of them.
+    /// Creates a session for an outside id, unless the id leads to one already or the principal has `most` outside ids.
     /// It is committed when this returns.
     pub async fn claim_outside(
         &self,
@@ -159,7 +160,7 @@ impl Store {
         claimed.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
     }
 
-    /// The only way to change a session's rows after `create`, apart from `remove`.
+    /// Every change of a session's rows after `create` goes through this writer, except `remove`.
     pub fn writer(&self, key: SessionKey) -> SessionWriter {
         SessionWriter::new(key, self.jobs.clone())
     }
@@ -281,19 +282,19 @@ impl Store {
         self.readers.with(|connection| export::export(connection, scope, id, lines, mentioned))
     }
 
-    /// Existing files of the user that only this session mentions.
-    pub async fn mentioned_alone(
+    /// Existing files of the user that this session mentions and no other session does.
+    pub async fn mentioned_only_in(
         &self,
         key: SessionKey,
         is_there: impl FnMut(&str) -> bool + Send + 'static,
     ) -> Result<BTreeSet<String>, StoreError> {
-        self.read(move |connection| mention::alone(connection, key, is_there)).await
+        self.read(move |connection| mention::only_in_session(connection, key, is_there)).await
     }
 
     /// Once this returns, the session cannot be found any more, and the audit log no longer has the inputs of its
     /// calls. The session's writers must be gone before.
     pub async fn remove(&self, key: SessionKey) -> Result<bool, StoreError> {
-        self.in_pieces(|done| Job::BlankAudit { key, done }).await?;
+        self.in_batches(|done| Job::BlankAudit { key, done }).await?;
         let (done, removed) = oneshot::channel();
         self.jobs.send(Job::Remove { key, done }).await.map_err(|_| StoreError::Stopped)?;
         removed.await.map_err(|_| StoreError::Stopped)?.map_err(StoreError::from)
@@ -301,24 +302,25 @@ impl Store {
 
     /// Deletes the rows of removed sessions, in batches.
     pub async fn purge(&self) -> Result<(), StoreError> {
-        self.in_pieces(|done| Job::Purge { done }).await
+        self.in_batches(|done| Job::Purge { done }).await
     }
 
     /// Deletes audit entries older than `age`, in batches.
     pub async fn prune_audit(&self, age: Duration) -> Result<(), StoreError> {
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let before = writer::now_millis().saturating_sub(age);
-        self.in_pieces(|done| Job::PruneAudit { before, done }).await
+        self.in_batches(|done| Job::PruneAudit { before, done }).await
     }
 
-    async fn in_pieces(
+    /// Submits the job until it answers that nothing is left.
+    async fn in_batches(
         &self,
         job: impl Fn(oneshot::Sender<Result<bool, rusqlite::Error>>) -> Job,
     ) -> Result<(), StoreError> {
         loop {
-            let (done, piece) = oneshot::channel();
+            let (done, more) = oneshot::channel();
             self.jobs.send(job(done)).await.map_err(|_| StoreError::Stopped)?;
-            if !piece.await.map_err(|_| StoreError::Stopped)?? {
+            if !more.await.map_err(|_| StoreError::Stopped)?? {
                 return Ok(());
             }
         }
@@ -340,15 +342,15 @@ impl Store {
         }
     }
 
-    /// Returns the reason once writing has failed for `patience` without a break.
-    pub async fn stalled(&self, patience: Duration) -> String {
+    /// Returns the reason once writing has failed without a break for this long.
+    pub async fn stalled(&self, limit: Duration) -> String {
         let mut health = self.health.clone();
         loop {
             if health.wait_for(Option::is_some).await.is_err() {
-                // The writer has stopped, so the trouble cannot pass.
+                // The writer has stopped, so writing cannot work again.
                 return self.trouble().unwrap_or_default();
             }
-            if timeout(patience, health.wait_for(Option::is_none)).await.is_err() {
+            if timeout(limit, health.wait_for(Option::is_none)).await.is_err() {
                 return self.trouble().unwrap_or_default();
             }
         }
@@ -359,7 +361,7 @@ impl Store {
         T: Send + 'static,
         F: FnOnce(&rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        let _place = self.places.acquire().await.map_err(|_| StoreError::Stopped)?;
+        let _permit = self.query_permits.acquire().await.map_err(|_| StoreError::Stopped)?;
         let readers = Arc::clone(&self.readers);
         tokio::task::spawn_blocking(move || readers.with(query))
             .await
@@ -376,8 +378,7 @@ fn damaged(err: StoreError, path: &Path) -> StoreError {
     err
 }
 
-/// Checks a large database in the background while the gateway already runs; [`schema::open`] has checked a smaller
-/// one.
+/// Checks a large database in the background. A smaller one was checked by [`schema::open`].
 fn check_later(path: &Path, readers: &Arc<Readers>) {
     if path.metadata().is_ok_and(|about| about.len() <= schema::CHECKED_AT_START) {
         return;

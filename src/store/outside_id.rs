@@ -4,18 +4,19 @@ use super::{SessionKey, StoreError, writer};
 use crate::message::{Epoch, OutsideId, Principal, SessionId};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// What became of an outside id.
+/// The result of claiming an outside id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed {
-    /// It led to this session before.
+    /// The id already leads to this session.
     Known(SessionId),
-    /// A session was made for it.
+    /// A session was created for the id.
     Made,
-    /// The principal has too many of them.
+    /// The principal has too many outside ids.
     Full,
 }
 
-/// The principal's session of this id. The row names the principal, so nobody gets to another's session.
+/// The principal's session of this id. The principal is part of the key, so an id never leads to a session of another
+/// principal.
 pub(super) fn find(
     connection: &Connection,
     principal: &Principal,
@@ -41,7 +42,7 @@ fn known(
     Ok(id.optional()?.as_deref().and_then(SessionId::parse))
 }
 
-/// Makes a session with the id `fresh` for an outside id that leads nowhere yet, in one transaction.
+/// Creates the session `fresh` for an outside id that leads to no session yet, in one transaction.
 pub(super) fn claim(
     connection: &mut Connection,
     principal: &Principal,
@@ -70,7 +71,7 @@ pub(super) fn claim(
     Ok(Claimed::Made)
 }
 
-/// Dialect and id of all that lead to a session. A database that an older gateway has open may lack the table.
+/// All outside ids of a session, as dialect and id. A database of an older gateway may lack the table.
 pub(super) fn of_session(
     connection: &Connection,
     key: SessionKey,
@@ -115,7 +116,7 @@ mod tests {
             .unwrap();
         let listed = of_session(&connection, SessionKey(key)).unwrap();
         assert_eq!(listed, [("api".to_owned(), "board".to_owned())]);
-        // The id goes with its session.
+        // The id is deleted with its session.
         removal::remove(&mut connection, SessionKey(key)).unwrap();
         assert_eq!(find(&connection, &ann, &board).unwrap(), None);
         assert_eq!(of_session(&connection, SessionKey(key)).unwrap(), []);

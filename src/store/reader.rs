@@ -2,7 +2,9 @@
 
 use super::damage::{self, Damage};
 use super::writer::now_millis;
-use super::{Conversation, LeftCall, SessionKey, StoreError, conversation, left, record, setting};
+use super::{
+    Conversation, OpenCall, SessionKey, StoreError, conversation, open_call, record, setting,
+};
 use crate::message::{
     AgentSlot, Channel, Confirmation, Controls, Entry, Epoch, Event, EventTime, FileNote, Order,
     Position, Principal, RequestNo, Run, RunSummary, Seq, SessionId, SettingChange, View,
@@ -34,9 +36,9 @@ pub struct SessionRecord {
     pub controls: Controls,
     /// Only settings that differ from the configuration.
     pub settings: Vec<SettingChange>,
-    /// Newest event of each channel, by [`Channel::index`].
+    /// Number of the newest event of each channel, by [`Channel::index`].
     pub tops: [Seq; Channel::COUNT],
-    /// Newest event of all channels.
+    /// Order of the newest event of all channels.
     pub last_order: Order,
     pub last_run: u64,
     pub waiting: Vec<Run>,
@@ -45,14 +47,14 @@ pub struct SessionRecord {
     /// Runs that were interrupted when the process ended.
     pub running: Vec<Run>,
     /// Tool calls of the interrupted runs that were still open.
-    pub left: Vec<LeftCall>,
+    pub open_calls: Vec<OpenCall>,
     /// Conversations with agents; the agents' processes are gone.
     pub conversations: Vec<Conversation>,
     /// Results since the agent's work in that project was last accepted or discarded, oldest first.
     pub summaries: Vec<(AgentSlot, RunSummary)>,
     /// Approval questions without an answer; the runs that asked are gone.
     pub questions: Vec<Confirmation>,
-    /// The number of the last question of each agent that has asked one.
+    /// The number of the last question on each channel that has asked one.
     pub last_questions: Vec<(Channel, u32)>,
 }
 
@@ -79,23 +81,24 @@ impl Readers {
     /// Reads the whole database and reports damage. Takes as long as the disk needs.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         if let Some(what) = damage::check(&self.open()?)? {
-            self.damage.tell(what);
+            self.damage.report(what);
         }
         Ok(())
     }
 
+    /// Runs a query on a spare connection, or on a new one, and reports damage.
     pub(super) fn with<T>(
         &self,
         query: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.ask(query).inspect_err(|err| {
+        self.query(query).inspect_err(|err| {
             if let StoreError::Sqlite(err) = err {
-                self.damage.see(err);
+                self.damage.report_if_damage(err);
             }
         })
     }
 
-    fn ask<T>(
+    fn query<T>(
         &self,
         query: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -142,7 +145,7 @@ pub(super) fn load(
             last_run: row.get::<_, i64>(4)?.cast_unsigned(),
             waiting: Vec::new(),
             running: Vec::new(),
-            left: Vec::new(),
+            open_calls: Vec::new(),
             recent_files: Vec::new(),
             conversations: Vec::new(),
             summaries: Vec::new(),
@@ -160,7 +163,7 @@ pub(super) fn load(
     load_recent_files(connection, &mut session)?;
     load_summaries(connection, &mut session)?;
     load_questions(connection, &mut session)?;
-    session.left = left::calls(connection, &session)?;
+    session.open_calls = open_call::find(connection, &session)?;
     load_last_questions(connection, &mut session)?;
     Ok(Some(session))
 }
@@ -190,7 +193,7 @@ fn load_runs(connection: &Connection, session: &mut SessionRecord) -> Result<(),
         match record::read_run(id, channel, &body) {
             Some(run) if state == "waiting" => session.waiting.push(run),
             Some(run) => session.running.push(run),
-            None => error!(run = id, "a stored run cannot be read and is left alone"),
+            None => error!(run = id, "a stored run cannot be read and is ignored"),
         }
     }
     Ok(())
@@ -246,14 +249,14 @@ fn load_questions(connection: &Connection, session: &mut SessionRecord) -> Resul
     Ok(())
 }
 
-/// Each of the next two queries has a partial index, which is only used if the condition is spelled as in the index.
-/// `INDEXED BY` is needed, because SQLite would otherwise scan all events of the channel.
+/// For the next two queries there are partial indexes. SQLite uses a partial index only if the query repeats its
+/// condition word for word. `INDEXED BY` is needed, because SQLite would otherwise scan all events of the channel.
 pub(super) const LAST_QUESTION: &str = "SELECT kind, body FROM events INDEXED BY questions
      WHERE session = ?1 AND channel = ?2 AND kind = 'confirm_asked' ORDER BY seq DESC";
 pub(super) const LAST_RESULTS: &str = "SELECT kind, body FROM events INDEXED BY results
      WHERE session = ?1 AND channel = ?2 AND kind IN ('run_summed', 'chosen') ORDER BY seq DESC LIMIT ?3";
 
-/// Numbers rise, so the newest question has the highest.
+/// The newest question has the highest number.
 fn load_last_questions(
     connection: &Connection,
     session: &mut SessionRecord,
@@ -354,7 +357,7 @@ pub(super) fn page(
         bytes += body.len() + blob.as_ref().map_or(0, Vec::len);
         match record::read_event(&kind, &body, blob) {
             Some(event) => page.entries.push(Arc::new(Entry { channel, seq, order, at, event })),
-            None => error!(kind, seq = seq.0, "a stored event cannot be read and is passed over"),
+            None => error!(kind, seq = seq.0, "a stored event cannot be read and is skipped"),
         }
         count += 1;
         if bytes > PAGE_BYTES || count == PAGE_ROWS {

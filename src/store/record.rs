@@ -66,9 +66,9 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
             plain(speaker_kind(*speaker), json!(text))
         }
         // Only the model can be interrupted, so the speaker is not stored.
-        Event::Transcript { text, interrupted: Some(cut), .. } => {
-            let millis = u64::try_from(cut.heard.as_millis()).unwrap_or(u64::MAX);
-            plain(EventKind::HeardCut, json!({"text": text, "millis": millis}))
+        Event::Transcript { text, interrupted: Some(interruption), .. } => {
+            let millis = u64::try_from(interruption.heard.as_millis()).unwrap_or(u64::MAX);
+            plain(EventKind::InterruptedTranscript, json!({"text": text, "millis": millis}))
         }
         Event::CancelTaken => plain(EventKind::CancelTaken, Value::Null),
         Event::AgentReport(report) => plain(EventKind::AgentReport, report_body(report)),
@@ -83,11 +83,11 @@ pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Optio
     let note = |blob| serde_json::from_str::<FileBody>(body).ok().map(|body| body.into_note(blob));
     Some(match EventKind::parse(kind)? {
         EventKind::UserText => {
-            let said: SaidBody = serde_json::from_str(body).ok()?;
+            let said: UserTextBody = serde_json::from_str(body).ok()?;
             Event::UserText { text: said.text, attachments: said.files }
         }
         EventKind::UserRequest => {
-            let said: SaidBody = serde_json::from_str(body).ok()?;
+            let said: UserTextBody = serde_json::from_str(body).ok()?;
             Event::UserRequest { text: said.text, attachments: said.files }
         }
         EventKind::UserFile => Event::UserFile(note(blob)?),
@@ -107,9 +107,9 @@ pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Optio
         EventKind::FileMade => Event::FileMade(note(blob)?),
         EventKind::RequestAnswered => work_record::read_answered(body)?,
         EventKind::FilesChanged => work_record::read_changed(body)?,
-        EventKind::HeardUser => heard(Speaker::User, text()?),
-        EventKind::HeardModel => heard(Speaker::Model, text()?),
-        EventKind::HeardCut => read_cut(body)?,
+        EventKind::UserTranscript => transcript(Speaker::User, text()?),
+        EventKind::ModelTranscript => transcript(Speaker::Model, text()?),
+        EventKind::InterruptedTranscript => read_interrupted(body)?,
         EventKind::CancelTaken => Event::CancelTaken,
         EventKind::AgentReport => Event::AgentReport(read_report(body)?),
         EventKind::Notice => Event::Notice(read_notice(body)?),
@@ -124,7 +124,7 @@ pub(super) fn replaces_older(event: &Event) -> bool {
 }
 
 #[derive(Deserialize)]
-struct SaidBody {
+struct UserTextBody {
     text: String,
     #[serde(default)]
     files: Vec<String>,
@@ -271,23 +271,23 @@ fn read_settled(body: &str) -> Option<Event> {
 
 fn speaker_kind(speaker: Speaker) -> EventKind {
     match speaker {
-        Speaker::User => EventKind::HeardUser,
-        Speaker::Model => EventKind::HeardModel,
+        Speaker::User => EventKind::UserTranscript,
+        Speaker::Model => EventKind::ModelTranscript,
     }
 }
 
-fn heard(speaker: Speaker, text: String) -> Event {
+fn transcript(speaker: Speaker, text: String) -> Event {
     Event::Transcript { speaker, text, interrupted: None }
 }
 
 #[derive(Deserialize)]
-struct CutBody {
+struct InterruptedBody {
     text: String,
     millis: u64,
 }
 
-fn read_cut(body: &str) -> Option<Event> {
-    let CutBody { text, millis } = serde_json::from_str(body).ok()?;
+fn read_interrupted(body: &str) -> Option<Event> {
+    let InterruptedBody { text, millis } = serde_json::from_str(body).ok()?;
     let interrupted = Some(Interruption { heard: Duration::from_millis(millis) });
     Some(Event::Transcript { speaker: Speaker::Model, text, interrupted })
 }
@@ -351,7 +351,7 @@ fn notice_body(notice: &Notice) -> Value {
             json!({"name": "live_replaced", "text": reason, "model": model})
         }
         Notice::WhichQuestion { open } => json!({"name": "which_question", "numbers": open}),
-        Notice::InCopy { agent, files } => {
+        Notice::ChangedInCopy { agent, files } => {
             json!({"name": "in_copy", "agent": agent.number(), "files": files})
         }
         Notice::NotChosen { reason } => json!({"name": "not_chosen", "text": reason}),
@@ -405,7 +405,9 @@ fn read_notice(body: &str) -> Option<Notice> {
         "live_down" => Notice::LiveDown { reason: body.text },
         "live_replaced" => Notice::LiveReplaced { model: body.model, reason: body.text },
         "which_question" => Notice::WhichQuestion { open: body.numbers },
-        "in_copy" => Notice::InCopy { agent: AgentSlot::new(body.agent)?, files: body.files },
+        "in_copy" => {
+            Notice::ChangedInCopy { agent: AgentSlot::new(body.agent)?, files: body.files }
+        }
         "not_chosen" => Notice::NotChosen { reason: body.text },
         "confirm_again" => Notice::ConfirmAgain { number: *body.numbers.first()? },
         "still_open" => {
@@ -532,8 +534,8 @@ mod tests {
         {
             check(Event::FilesChanged { paths: vec!["src/a.rs".into()], by, copy_of });
         }
-        check(heard(Speaker::User, "u".into()));
-        check(heard(Speaker::Model, "m".into()));
+        check(transcript(Speaker::User, "u".into()));
+        check(transcript(Speaker::Model, "m".into()));
         let interrupted = Some(Interruption { heard: Duration::from_millis(1200) });
         check(Event::Transcript { speaker: Speaker::Model, text: "m".into(), interrupted });
         check(Event::CancelTaken);
@@ -555,7 +557,7 @@ mod tests {
             Notice::LiveDown { reason: "z".into() },
             Notice::LiveReplaced { model: "m".into(), reason: "r".into() },
             Notice::WhichQuestion { open: vec![2, 3] },
-            Notice::InCopy { agent, files: 3 },
+            Notice::ChangedInCopy { agent, files: 3 },
             Notice::NotChosen { reason: "why".into() },
             Notice::ConfirmAgain { number: 2 },
             Notice::StillOpen { agent, open: vec![2, 3] },
@@ -596,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_of_earlier_versions_are_those_of_their_agent() {
+    fn a_question_of_an_earlier_version_belongs_to_its_agent() {
         let asked = r#"{"id":"c1","agent":3,"tool":"Write","input":"{}","diff":null,"level":"WARN","reason":"","seconds":9}"#;
         let Some(Event::ConfirmAsked(asked)) = read_event("confirm_asked", asked, None) else {
             panic!("not read");
@@ -612,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn what_agents_do_survives_its_row() {
+    fn activity_and_results_of_agents_survive_their_rows() {
         let agent = AgentSlot::ALL[1];
         for state in ToolState::ALL {
             let (input, output) = (Some("{}".into()), None);
@@ -677,7 +679,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_a_later_version_is_passed_over() {
+    fn a_row_of_a_later_version_is_skipped() {
         assert_eq!(read_event("hologram", "{}", None), None);
         assert_eq!(read_event("text", "{}", None), None);
     }

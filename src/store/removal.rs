@@ -4,8 +4,8 @@
 use super::SessionKey;
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Events that one job of the writer deletes; other writes come in between.
-const PIECE: i64 = 200;
+/// Events that one job of the writer deletes, so that other writes do not wait long.
+const BATCH_ROWS: i64 = 200;
 
 /// After this nobody finds the session, and a new session may have its id.
 pub(super) fn remove(
@@ -39,9 +39,9 @@ pub(super) fn purge(connection: &mut Connection) -> Result<bool, rusqlite::Error
     let gone = change.execute(
         "DELETE FROM events WHERE session = ?1 AND (channel, seq) IN
          (SELECT channel, seq FROM events WHERE session = ?1 LIMIT ?2)",
-        params![key, PIECE],
+        params![key, BATCH_ROWS],
     )?;
-    if i64::try_from(gone).unwrap_or(PIECE) < PIECE {
+    if i64::try_from(gone).unwrap_or(BATCH_ROWS) < BATCH_ROWS {
         // The key is recorded, so that no later session gets it: code that still holds the key must find nothing.
         change.execute(
             "INSERT OR REPLACE INTO meta
@@ -94,22 +94,22 @@ mod tests {
     }
 
     #[test]
-    fn a_session_goes_at_once_and_its_events_in_pieces() {
+    fn a_session_disappears_at_once_and_its_events_are_deleted_in_batches() {
         let dir = tempfile::tempdir().unwrap();
         let mut connection = schema::open(&dir.path().join("x.db")).unwrap();
         let kept = add(&connection, "ws-kept", 3);
-        let gone = add(&connection, "ws-gone", PIECE * 2 + 1);
+        let gone = add(&connection, "ws-gone", BATCH_ROWS * 2 + 1);
         assert!(remove(&mut connection, gone).unwrap());
         let named = "SELECT count(*) FROM sessions WHERE id = 'ws-gone'";
         assert_eq!(connection.query_row(named, [], |row| row.get::<_, i64>(0)), Ok(0));
         // Runs, requests and conversations are deleted together with the id.
         let left = ["runs", "requests", "conversations"].map(|table| count(&connection, table));
         assert_eq!(left, [1, 1, 1]);
-        let mut turns = 0;
+        let mut batches = 0;
         while purge(&mut connection).unwrap() {
-            turns += 1;
+            batches += 1;
         }
-        assert_eq!(turns, 3);
+        assert_eq!(batches, 3);
         assert_eq!(["sessions", "events"].map(|table| count(&connection, table)), [1, 3]);
         assert!(!remove(&mut connection, gone).unwrap());
         // The highest key is unused again, but is not reused.

@@ -88,7 +88,7 @@ CREATE TABLE usage (
     PRIMARY KEY (principal, day)
 ) WITHOUT ROWID;
 
--- What agents call the conversations that a session has with them, by slot, agent and directory.
+-- The agents' own ids of their conversations with a session, by slot, agent and directory.
 CREATE TABLE conversations (
     session   INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
     slot      INTEGER NOT NULL,
@@ -102,21 +102,21 @@ CREATE TABLE conversations (
 ALTER TABLE sessions ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
 ",
     "
--- Decisions go by their age; what they were about goes with its session.
+-- Old decisions are deleted by age; the inputs of calls are blanked when their session is deleted.
 CREATE INDEX audit_by_age ON audit (at);
 CREATE INDEX audit_inputs ON audit (session) WHERE input <> '';
 
--- Few among many events, and looked for whenever a session comes to life.
+-- For queries that every loading of a session makes; only few events are of these kinds.
 CREATE INDEX questions ON events (session, channel, seq) WHERE kind = 'confirm_asked';
 CREATE INDEX results ON events (session, channel, seq) WHERE kind IN ('run_summed', 'chosen');
 ",
     "
--- What the agent knows the call by.
+-- The agent's own id for the call.
 ALTER TABLE audit ADD COLUMN call TEXT NOT NULL DEFAULT '';
 ",
     "
--- The order of events over all channels of a session. For older rows it follows from their times, which a clock that
--- was set back must not bring out of the order of their channel.
+-- The order of events over all channels of a session. Older rows are ordered by time, but never against
+-- the order within their channel, even if the clock was set back.
 ALTER TABLE events ADD COLUMN ord INTEGER NOT NULL DEFAULT 0;
 UPDATE events SET ord = ranked.ord FROM (
     SELECT session, channel, seq, row_number() OVER (PARTITION BY session ORDER BY time, channel, seq) AS ord
@@ -128,14 +128,14 @@ WHERE events.session = ranked.session AND events.channel = ranked.channel AND ev
 CREATE UNIQUE INDEX events_by_order ON events (session, ord);
 ",
     "
--- Tools are called by others than agents, too.
+-- Not only agents call tools.
 ALTER TABLE audit ADD COLUMN caller TEXT NOT NULL DEFAULT '';
 UPDATE audit SET caller = 'agent' || agent;
 ALTER TABLE audit DROP COLUMN agent;
 ",
     r#"
--- Settings had the names of one client. A name is the only text between a quote and a quote with a colon: quotes within
--- values are escaped.
+-- Settings were stored under the names of the AIcore client. Replacing names as text is safe: only a name is followed
+-- by a quote and a colon, because quotes within values are escaped.
 UPDATE sessions SET settings = replace(settings, '"CHAT_AI_NAME":', '"chat":');
 UPDATE sessions SET settings = replace(settings, '"CHAT_GEMINI_MODEL":', '"chat_model.gemini":');
 UPDATE sessions SET settings = replace(settings, '"CHAT_FREEAI_MODEL":', '"chat_model.freeai":');
@@ -174,7 +174,8 @@ CREATE INDEX outside_ids_by_session ON outside_ids (session);
 ",
 ];
 
-/// A database up to this size is checked before it is used, which takes about a second. A larger one is checked later.
+/// A database up to this size is checked before it is used, which takes about a second. A larger one is checked in the
+/// background.
 pub(super) const CHECKED_AT_START: u64 = 256 * 1024 * 1024;
 
 /// The schema that this version writes.
@@ -186,8 +187,9 @@ pub(super) fn newest() -> i64 {
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     keep_private(path);
     let mut connection = Connection::open(path)?;
-    // With NORMAL every commit survives `kill -9`. A power cut can lose the last commits; then `distrust_cursors` makes
-    // clients load the history again. Deleted data is overwritten, because a user wanted it gone; deletes are rare.
+    // With NORMAL every commit survives `kill -9`. A power cut can lose the last commits; then
+    // `invalidate_cursors_after_power_cut` makes clients load the history again. `secure_delete` overwrites deleted
+    // data, because a user wanted it gone; deletes are rare.
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
          PRAGMA busy_timeout = 5000; PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = ON;",
@@ -198,11 +200,12 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
         return Err(StoreError::Damaged { path: path.to_owned(), what });
     }
     migrate(&mut connection)?;
-    distrust_cursors(&mut connection)?;
+    invalidate_cursors_after_power_cut(&mut connection)?;
     Ok(connection)
 }
 
-/// Conversations are private. SQLite gives its other files the same permissions.
+/// Makes the file readable only by its owner, because conversations are private. SQLite gives its other files the same
+/// permissions.
 fn keep_private(path: &Path) {
     let made = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
     let closed = made.and_then(|file| file.set_permissions(Permissions::from_mode(0o600)));
@@ -230,7 +233,7 @@ fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
 
 /// After a power cut the newest commits may be lost although clients have seen them. A new epoch for every session
 /// makes cursors from before invalid.
-fn distrust_cursors(connection: &mut Connection) -> Result<(), StoreError> {
+fn invalidate_cursors_after_power_cut(connection: &mut Connection) -> Result<(), StoreError> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let change = connection.transaction()?;
     let last: Option<String> = change
@@ -241,7 +244,7 @@ fn distrust_cursors(connection: &mut Connection) -> Result<(), StoreError> {
         let sessions = change.execute("UPDATE sessions SET epoch = random()", [])?;
         warn!(
             sessions,
-            "the machine went down with the database open; clients will fetch their history anew"
+            "the machine went down with the database open; clients will load their history again"
         );
     }
     change.execute("INSERT OR REPLACE INTO meta VALUES ('open_since_boot', ?1)", params![boot])?;
@@ -249,7 +252,7 @@ fn distrust_cursors(connection: &mut Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Everything is committed, so every cursor stays valid.
+/// Records a clean shutdown: everything is committed, so every cursor stays valid.
 pub(super) fn mark_closed(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.execute("DELETE FROM meta WHERE name = 'open_since_boot'", []).map(|_| ())
 }
@@ -268,7 +271,7 @@ mod tests {
             old.execute_batch(step).unwrap();
         }
         old.execute_batch("PRAGMA user_version = 5").unwrap();
-        // As the last version that used these names has written it.
+        // As written by the last version that used these names.
         let rows = r#"{"CHAT_AI_NAME":"ollama:a","CHAT_GEMINI_MODEL":"odd\"CHAT_AI_NAME\":","CODE_AI3_MODEL":"large","CODE_AI3_NAME":"goose","CODE_AI3_PLACE":"shared","CODE_BASE_PATH":"/srv/other","LIVE_AI_NAME":"openai_live","LIVE_OPENAI_VOICE":"cedar"}"#;
         let session = "INSERT INTO sessions (id, principal, epoch, created_at, used_at, settings) VALUES ('a', 'local', 1, 1, 1, ?1)";
         old.execute(session, params![rows]).unwrap();

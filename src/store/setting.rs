@@ -1,4 +1,4 @@
-//! Settings of a session as one JSON object of texts. The names are part of the file format and no client's.
+//! Settings of a session as one JSON object of texts. The names are part of the file format and belong to no dialect.
 
 use crate::message::{AgentSlot, Setting, SettingChange};
 use serde_json::{Map, Value};
@@ -19,9 +19,9 @@ pub(super) fn body(changes: &[SettingChange]) -> String {
 pub(super) fn read(body: &str) -> Vec<SettingChange> {
     let rows: Map<String, Value> = serde_json::from_str(body).unwrap_or_default();
     let change = |(name, value): (String, Value)| {
-        let known = value.as_str().and_then(|text| setting(&name)?.with(text).ok());
+        let known = value.as_str().and_then(|text| setting(&name)?.with_value(text).ok());
         if known.is_none() {
-            warn!(name, "a stored setting is not known");
+            warn!(name, "a stored setting is unknown and is ignored");
         }
         known
     };
@@ -93,14 +93,14 @@ mod tests {
         let mut again = SessionSettings::default();
         read(&body(&changes)).into_iter().for_each(|change| again.apply(change));
         assert_eq!(again, settings);
-        // The configuration chooses something, and the session takes it back.
+        // A session can choose the default although the configuration chooses something else.
         let back = SessionSettings::default().differences(&settings);
         read(&body(&back)).into_iter().for_each(|change| again.apply(change));
         assert_eq!(again, SessionSettings::default());
     }
 
     #[test]
-    fn what_nobody_knows_is_left_out() {
+    fn unknown_settings_are_left_out() {
         let rows = r#"{"chat":"a","NO_SUCH":"b","agent5":"c","agent1_workplace":"moon","live":7}"#;
         assert_eq!(read(rows), [SettingChange::Chat("a".to_owned())]);
     }

@@ -55,7 +55,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A session's key, and what decides whether it may be deleted.
+/// A session's key, and the data that decides whether it may be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub key: SessionKey,

@@ -10,7 +10,7 @@ pub struct TokenRow {
     pub digest: [u8; 32],
     pub principal: Principal,
     /// Digest of the credential that the user logged in with; after a change of the password it no longer matches.
-    pub shown: [u8; 32],
+    pub credential: [u8; 32],
     /// Milliseconds since 1970, like `expires_at`.
     pub created_at: i64,
     pub expires_at: i64,
@@ -26,7 +26,7 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<TokenRow>, StoreError> 
             principal: Principal::new(&principal),
             created_at: row.get(2)?,
             expires_at: row.get(3)?,
-            shown: row.get(4)?,
+            credential: row.get(4)?,
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -35,8 +35,10 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<TokenRow>, StoreError> 
 pub(super) fn keep(connection: &Connection, token: &TokenRow) -> Result<(), rusqlite::Error> {
     let mut insert =
         connection.prepare_cached("INSERT OR REPLACE INTO tokens VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    let TokenRow { digest, principal, shown, created_at, expires_at } = token;
-    insert.execute(params![digest, principal.as_str(), shown, created_at, expires_at]).map(|_| ())
+    let TokenRow { digest, principal, credential, created_at, expires_at } = token;
+    insert
+        .execute(params![digest, principal.as_str(), credential, created_at, expires_at])
+        .map(|_| ())
 }
 
 pub(super) fn forget(

@@ -89,10 +89,9 @@ pub(super) fn changed_body(
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ChangedBody {
-    /// Only paths: the channel names the agent, and the files are in the project itself. Also all rows of early
-    /// versions.
-    Here(Vec<String>),
-    Elsewhere {
+    /// The channel names the agent, and the files are in the project itself. Early versions wrote only this form.
+    PathsOnly(Vec<String>),
+    WithAgents {
         paths: Vec<String>,
         agent: Option<u8>,
         /// The agent in whose copy the files are; absent in rows of earlier versions.
@@ -103,8 +102,8 @@ enum ChangedBody {
 
 pub(super) fn read_changed(body: &str) -> Option<Event> {
     let (paths, by, copy_of) = match serde_json::from_str(body).ok()? {
-        ChangedBody::Here(paths) => (paths, None, None),
-        ChangedBody::Elsewhere { paths, agent, copy } => {
+        ChangedBody::PathsOnly(paths) => (paths, None, None),
+        ChangedBody::WithAgents { paths, agent, copy } => {
             (paths, agent.and_then(AgentSlot::new), copy.and_then(AgentSlot::new))
         }
     };
@@ -122,8 +121,8 @@ pub(super) fn answered_body(text: &str, by: Option<AgentSlot>) -> Value {
 #[serde(untagged)]
 enum AnsweredBody {
     /// Rows of earlier versions.
-    Plain(String),
-    Signed {
+    TextOnly(String),
+    WithAgent {
         text: String,
         agent: u8,
     },
@@ -131,8 +130,8 @@ enum AnsweredBody {
 
 pub(super) fn read_answered(body: &str) -> Option<Event> {
     let (text, by) = match serde_json::from_str(body).ok()? {
-        AnsweredBody::Plain(text) => (text, None),
-        AnsweredBody::Signed { text, agent } => (text, AgentSlot::new(agent)),
+        AnsweredBody::TextOnly(text) => (text, None),
+        AnsweredBody::WithAgent { text, agent } => (text, AgentSlot::new(agent)),
     };
     Some(Event::RequestAnswered { text, by })
 }

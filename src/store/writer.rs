@@ -1,10 +1,10 @@
-//! The only thread that writes. It commits all waiting writes in one transaction and tells each session how far it got.
-//! If the disk refuses a batch, it retries until the disk accepts it; nothing is dropped.
+//! The only thread that writes. It commits all waiting writes in one transaction and tells each session which of its
+//! writes are committed. If the disk refuses a batch, it retries until the disk accepts it; nothing is dropped.
 
 use super::conversation::{self, Conversation};
 use super::damage::Damage;
+use super::database_file::DatabaseFile;
 use super::outside_id::{self, Claimed};
-use super::place::Place;
 use super::token::{self, TokenRow};
 use super::{SessionKey, audit, record, removal, schema, setting, usage};
 use crate::message::{
@@ -116,15 +116,18 @@ impl Write {
 /// One change of one session's rows.
 #[derive(Debug, Clone)]
 pub enum Change {
+    /// Stores an event.
     Append(Arc<Entry>),
     Controls(Controls),
     /// Only settings that differ from the configuration.
     Settings(Vec<SettingChange>),
+    /// The command with this request number was carried out.
     Request(RequestNo),
     Audit(AuditEntry),
     Conversation(Conversation),
     Run(Run, RunState),
     RunOver(RunId),
+    /// The session is in use now.
     Used,
 }
 
@@ -181,7 +184,7 @@ impl SessionWriter {
 /// Starts the thread; it ends with [`Job::Close`] or when every handle is dropped.
 pub(super) fn start(
     connection: Connection,
-    place: Place,
+    file: DatabaseFile,
     damage: Damage,
     observe: impl Fn(usize, Duration) + Send + 'static,
 ) -> io::Result<(Jobs, watch::Receiver<Option<String>>)> {
@@ -189,7 +192,7 @@ pub(super) fn start(
     let (trouble, health) = watch::channel(None);
     let lost = trouble.clone();
     thread::Builder::new().name("store-writer".to_owned()).spawn(move || {
-        let writer = Writer { connection, place, damage, queue, trouble };
+        let writer = Writer { connection, file, damage, queue, trouble };
         if catch_unwind(AssertUnwindSafe(|| writer.run(observe))).is_err() {
             error!("the thread that writes to the database has panicked; restart the gateway");
             lost.send_replace(Some("the writer has failed".to_owned()));
@@ -200,7 +203,7 @@ pub(super) fn start(
 
 struct Writer {
     connection: Connection,
-    place: Place,
+    file: DatabaseFile,
     damage: Damage,
     queue: mpsc::Receiver<Job>,
     trouble: watch::Sender<Option<String>>,
@@ -222,42 +225,42 @@ impl Writer {
                     Job::Write(_) => {}
                     Job::Create { id, principal, epoch, done } => {
                         let result = create(&self.connection, &id, &principal, epoch);
-                        let _ = done.send(self.seen(result));
+                        let _ = done.send(self.reporting_damage(result));
                     }
                     Job::Claim { principal, outside, fresh, most, done } => {
                         let (connection, fresh) = (&mut self.connection, (&fresh.0, fresh.1));
                         let result =
                             outside_id::claim(connection, &principal, &outside, fresh, most);
-                        let _ = done.send(self.seen(result));
+                        let _ = done.send(self.reporting_damage(result));
                     }
                     Job::ForgetRequests { age } => self.forget_requests(age),
                     Job::KeepToken { token, done } => {
                         let result = token::keep(&self.connection, &token);
-                        let _ = done.send(self.seen(result));
+                        let _ = done.send(self.reporting_damage(result));
                     }
                     Job::AddTokens { principal, tokens, done } => {
                         let result = usage::add(&self.connection, &principal, tokens);
-                        let _ = done.send(self.seen(result));
+                        let _ = done.send(self.reporting_damage(result));
                     }
                     Job::DropTokens { digests, done } => {
                         let result = token::forget(&mut self.connection, &digests);
-                        let _ = done.send(self.seen(result));
+                        let _ = done.send(self.reporting_damage(result));
                     }
                     Job::PruneAudit { before, done } => {
                         let result = audit::prune(&self.connection, before);
-                        let _ = done.send(self.seen(result));
+                        let _ = done.send(self.reporting_damage(result));
                     }
                     Job::BlankAudit { key, done } => {
-                        let result = audit::blank(&self.connection, key);
-                        let _ = done.send(self.seen(result));
+                        let result = audit::blank_inputs(&self.connection, key);
+                        let _ = done.send(self.reporting_damage(result));
                     }
                     Job::Remove { key, done } => {
                         let result = removal::remove(&mut self.connection, key);
-                        let _ = done.send(self.seen(result));
+                        let _ = done.send(self.reporting_damage(result));
                     }
                     Job::Purge { done } => {
                         let result = removal::purge(&mut self.connection);
-                        let _ = done.send(self.seen(result));
+                        let _ = done.send(self.reporting_damage(result));
                     }
                     Job::Barrier { done } => drop(done.send(())),
                     Job::Close { done } => return self.close(done),
@@ -293,8 +296,8 @@ impl Writer {
     }
 
     fn commit_until_done(&mut self, writes: &[Write]) {
-        while let Err(reason) = self.place.check() {
-            self.stall(reason);
+        while let Err(reason) = self.file.check() {
+            self.wait_to_retry(reason);
         }
         loop {
             match commit(&mut self.connection, writes) {
@@ -302,7 +305,7 @@ impl Writer {
                     writes.iter().for_each(Write::tell_committed);
                     break;
                 }
-                Err(err) if self.may_pass(&err) => self.wait_out(&err),
+                Err(err) if self.should_retry(&err) => self.wait_to_retry(err.to_string()),
                 Err(err) => {
                     error!(?err, "a batch was refused; writing its parts one by one");
                     self.commit_one_by_one(writes);
@@ -311,22 +314,24 @@ impl Writer {
             }
         }
         if self.trouble.borrow().is_some() {
-            warn!("the database takes writes again");
+            warn!("the database accepts writes again");
             self.trouble.send_replace(None);
         }
     }
 
-    fn seen<T>(&self, result: Result<T, rusqlite::Error>) -> Result<T, rusqlite::Error> {
+    fn reporting_damage<T>(
+        &self,
+        result: Result<T, rusqlite::Error>,
+    ) -> Result<T, rusqlite::Error> {
         if let Err(err) = &result {
-            self.damage.see(err);
+            self.damage.report_if_damage(err);
         }
         result
     }
 
-    /// Whether to retry. Retrying does not repair a damaged database, but it keeps the batch from being dropped while
-    /// everybody is told to stop.
-    fn may_pass(&self, err: &rusqlite::Error) -> bool {
-        may_pass(err) || self.damage.see(err)
+    /// Retrying does not repair a damaged database, but it keeps the batch while the sessions are told to stop.
+    fn should_retry(&self, err: &rusqlite::Error) -> bool {
+        is_temporary(err) || self.damage.report_if_damage(err)
     }
 
     /// One session's bad write must not make the other sessions' writes fail.
@@ -338,14 +343,14 @@ impl Writer {
             loop {
                 match commit(&mut self.connection, std::slice::from_ref(write)) {
                     Ok(()) => break write.tell_committed(),
-                    Err(err) if self.may_pass(&err) => self.wait_out(&err),
+                    Err(err) if self.should_retry(&err) => self.wait_to_retry(err.to_string()),
                     Err(err) => break self.give_up(write, &err),
                 }
             }
         }
     }
 
-    /// The session ends without having shown the write, and its clients reload what is really stored.
+    /// Ends the session before any client sees the write. The new epoch makes the clients reload what is stored.
     fn give_up(&self, write: &Write, err: &rusqlite::Error) {
         error!(?err, "a write was refused for good; its session starts again from what is stored");
         let renewed = self
@@ -357,19 +362,12 @@ impl Writer {
         write.progress.send_modify(|progress| progress.failed = true);
     }
 
-    fn wait_out(&self, err: &rusqlite::Error) {
-        self.stall(err.to_string());
-    }
-
-    fn stall(&self, reason: String) {
+    fn wait_to_retry(&self, reason: String) {
         // Logged once per reason, not at every retry.
         self.trouble.send_if_modified(|trouble| {
             let news = trouble.as_ref() != Some(&reason);
             if news {
-                error!(
-                    reason,
-                    "the database does not take writes; waiting for it, nothing is dropped"
-                );
+                error!(reason, "the database does not accept writes; retrying, nothing is dropped");
                 *trouble = Some(reason);
             }
             news
@@ -447,7 +445,7 @@ fn apply(
             insert.execute(params![key.0, request.to_string(), now])?;
         }
         Change::Audit(entry) => return audit::write(batch, key, entry, now),
-        Change::Conversation(told) => return conversation::write(batch, key, told),
+        Change::Conversation(changed) => return conversation::write(batch, key, changed),
         Change::Run(run, state) => return save_run(batch, key, run, *state),
         Change::RunOver(run) => {
             let mut delete =
@@ -501,8 +499,8 @@ fn save_run(
     Ok(())
 }
 
-/// Problems that an operator can solve (space, permissions, a lock), as opposed to a statement that can never work.
-fn may_pass(err: &rusqlite::Error) -> bool {
+/// Errors that an operator can fix (space, permissions, a lock), as opposed to a statement that can never work.
+fn is_temporary(err: &rusqlite::Error) -> bool {
     matches!(
         err.sqlite_error_code(),
         Some(

@@ -11,7 +11,7 @@ use super::seam::Seam;
 use super::speaker::Speaker;
 use super::{Plan, TalkError, terminal};
 use crate::audio::resample::Resampler;
-use crate::dialect::aicore::client::{Playback, Press, Side, What};
+use crate::dialect::aicore::client::{Author, Content, Playback, Press};
 use crate::message::Channel;
 use crate::task::Tasks;
 use bytes::Bytes;
@@ -203,19 +203,19 @@ impl Conversation {
         self.report();
     }
 
-    fn on_heard(&mut self, channel: Channel, what: What) {
-        match what {
-            What::Audio { generation, rate, pcm } => self.on_audio(generation, rate, &pcm),
-            What::Stop { generation } => self.on_stop(generation),
-            What::Text { from, text } if channel == Channel::Chat => match from {
-                Side::User => self.screen.caption("you", &text),
-                Side::Model => self.screen.caption("model", &text),
-                Side::Gateway => self.screen.notice(&text),
+    fn on_heard(&mut self, channel: Channel, content: Content) {
+        match content {
+            Content::Audio { generation, rate, pcm } => self.on_audio(generation, rate, &pcm),
+            Content::Stop { generation } => self.on_stop(generation),
+            Content::Text { from, text } if channel == Channel::Chat => match from {
+                Author::User => self.screen.caption("you", &text),
+                Author::Model => self.screen.caption("model", &text),
+                Author::Gateway => self.screen.notice(&text),
             },
             // A gateway that does not know acks and keys does well without them.
-            What::Refused { code, .. } if code == "unknown_kind" => (),
-            What::Refused { text, .. } => self.screen.notice(&text),
-            What::Text { .. } | What::Welcome { .. } | What::Other => (),
+            Content::Refused { code, .. } if code == "unknown_kind" => (),
+            Content::Refused { text, .. } => self.screen.notice(&text),
+            Content::Text { .. } | Content::Welcome { .. } | Content::Other => (),
         }
     }
 

@@ -6,7 +6,7 @@ use super::backoff::Backoff;
 use super::dial::{Socket, dial};
 use super::outbox::{Outbox, Outgoing};
 use super::playout::RATE;
-use crate::dialect::aicore::client::{self, Hello, What};
+use crate::dialect::aicore::client::{self, Content, Hello};
 use crate::locale::Locale;
 use crate::message::Channel;
 use futures_util::{SinkExt, StreamExt};
@@ -42,7 +42,7 @@ pub(super) enum News {
         /// Whether the gateway has been away since the last time, so that it counts anew.
         reborn: bool,
     },
-    Heard(What),
+    Heard(Content),
     /// Connects again by itself.
     Lost {
         reason: String,
@@ -174,7 +174,7 @@ impl Line {
         loop {
             let Some(heard) = self.read(socket.next().await, told.as_deref())? else { continue };
             match heard {
-                What::Welcome { session, epoch, resumed } => {
+                Content::Welcome { session, epoch, resumed } => {
                     let seen = self.cursor.take().filter(|_| resumed).map_or(0, |(_, seq)| seq);
                     self.cursor = Some((epoch, seen));
                     self.session = Some(session.clone());
@@ -186,8 +186,11 @@ impl Line {
                     let gone = self.tell(News::Opened { session, reborn }).await;
                     return if gone { Err(Over::Stopped) } else { Ok(()) };
                 }
-                What::Refused { text, .. } => told = Some(text),
-                What::Audio { .. } | What::Stop { .. } | What::Text { .. } | What::Other => (),
+                Content::Refused { text, .. } => told = Some(text),
+                Content::Audio { .. }
+                | Content::Stop { .. }
+                | Content::Text { .. }
+                | Content::Other => (),
             }
         }
     }
@@ -203,7 +206,7 @@ impl Line {
                     match self.read(frame, told.as_deref()) {
                         Ok(None) => (),
                         Ok(Some(heard)) => {
-                            if let What::Refused { text, .. } = &heard {
+                            if let Content::Refused { text, .. } = &heard {
                                 told = Some(text.clone());
                             }
                             if self.tell(News::Heard(heard)).await {
@@ -245,7 +248,7 @@ impl Line {
         &mut self,
         frame: Option<Result<Message, Error>>,
         told: Option<&str>,
-    ) -> Result<Option<What>, Over> {
+    ) -> Result<Option<Content>, Over> {
         match frame {
             Some(Ok(Message::Text(text))) => {
                 let Ok(heard) = client::read(&text) else {
@@ -255,7 +258,7 @@ impl Line {
                 if let (Some(seq), Some((_, seen))) = (heard.seq, &mut self.cursor) {
                     *seen = seq.max(*seen);
                 }
-                Ok(Some(heard.what))
+                Ok(Some(heard.content))
             }
             Some(Ok(Message::Close(Some(close)))) => Err(self.closed(&close, told)),
             Some(Ok(Message::Close(None))) | None => Err(Over::lost("the connection was closed")),

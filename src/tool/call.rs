@@ -1,4 +1,4 @@
-//! One checked call of a tool: what people are shown of it, and what it does once it is allowed.
+//! One checked tool call: what is shown to people, and what runs once it is approved.
 
 use super::edit::Change;
 use super::registry::Tool;
@@ -11,7 +11,7 @@ use std::fmt;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// What a tool said, or why it did not work.
+/// The result of a tool, or why it failed.
 pub type Outcome = Result<String, String>;
 
 #[derive(Debug)]
@@ -19,22 +19,21 @@ pub struct Call {
     pub tool: &'static Tool,
     /// The arguments as people are shown them, a JSON object.
     pub input: Value,
-    /// What the call's title names.
-    pub subject: Vec<Subject>,
-    /// The file or directory that it works on.
+    pub title_values: Vec<TitleValue>,
+    /// The file or directory that the call works on.
     pub path: Option<String>,
     /// First and last line that it reads, if not all.
     pub lines: Option<(u32, u32)>,
     pub(super) work: Work,
 }
 
-/// A part of a title: the name under which the title's text has it, and its value.
-pub type Subject = (&'static str, String);
+/// A value in the title of a call: the name of its placeholder in the title's text, and the value.
+pub type TitleValue = (&'static str, String);
 
 pub(super) enum Work {
-    /// Blocks.
+    /// A read-only tool; blocking.
     Look(Box<dyn FnOnce(&CancellationToken) -> Outcome + Send + Sync>),
-    /// Blocks.
+    /// A change of a file; blocking.
     Edit(Change),
     Execute(Command),
     /// Not done here: the session gives the request to this agent.
@@ -42,7 +41,7 @@ pub(super) enum Work {
         agent: u8,
         request: String,
     },
-    /// Cannot be done, so nobody has to be asked about it.
+    /// The call is known to fail, so it needs no approval.
     Impossible(String),
 }
 
@@ -58,37 +57,37 @@ impl fmt::Debug for Work {
     }
 }
 
-/// What a call works with.
+/// What a call needs to run.
 #[derive(Debug, Clone)]
 pub struct Context {
     pub workplace: Workplace,
-    /// Starts the programs of the call, at this place.
+    /// Starts the call's programs.
     pub launcher: Launcher,
+    /// Where the call's programs run.
     pub place: Place,
     /// Longest time that a command may take, whatever its arguments say.
     pub longest: Option<Duration>,
     /// Most memory of each process of a command, in bytes.
     pub memory: Option<u64>,
-    /// Ends the call.
+    /// Cancels the call.
     pub stop: CancellationToken,
-    /// Kills what the call has started, without waiting.
-    pub hurry: CancellationToken,
+    /// Kills the call's processes without a grace period.
+    pub kill_now: CancellationToken,
 }
 
-/// Takes what a command prints while it runs.
+/// Receives the output of a command while it runs.
 pub trait Output: Sync {
     fn print(&self, piece: &str) -> impl Future<Output = Result<(), OutputClosed>> + Send;
 }
 
-/// Nobody takes the output any more.
+/// The receiver of the output is gone.
 #[derive(Debug)]
 pub struct OutputClosed;
 
 /// Why a call has no outcome.
 #[derive(Debug)]
 pub enum Interrupted {
-    /// It was stopped.
-    Stopped,
+    Cancelled,
     OutputClosed,
     /// The gateway is shutting down.
     Shutdown,
@@ -101,7 +100,7 @@ impl Call {
     /// A title on one line. `say` puts the values into the text that belongs to the tool's name.
     pub fn title(&self, say: impl FnOnce(&str, &[(&str, &str)]) -> String) -> String {
         let values: Vec<_> =
-            self.subject.iter().map(|(name, value)| (*name, short(value))).collect();
+            self.title_values.iter().map(|(name, value)| (*name, short(value))).collect();
         let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
         say(self.tool.name, &values)
     }
@@ -130,7 +129,7 @@ impl Call {
         }
     }
 
-    /// Why the call cannot be done, if that is known before.
+    /// Why the call is known to fail.
     pub fn impossible(&self) -> Option<&str> {
         match &self.work {
             Work::Impossible(reason) => Some(reason),
@@ -138,7 +137,7 @@ impl Call {
         }
     }
 
-    /// Does what was allowed. Returns when everything that it started is gone.
+    /// Runs the approved call. Returns when all processes that it started are gone.
     pub async fn run(
         self,
         context: &Context,
@@ -151,7 +150,7 @@ impl Call {
             }
             Work::Edit(change) => {
                 let place = context.workplace.clone();
-                blocking(move || change.make(&place)).await
+                blocking(move || change.apply(&place)).await
             }
             Work::Execute(command) => shell::run(&command, context, output).await,
             Work::Request { .. } => Ok(Err("agents cannot be given work here".to_owned())),
@@ -163,12 +162,12 @@ impl Call {
 /// Reads the arguments. The error is for the model.
 pub(super) fn arguments<T: DeserializeOwned>(tool: &Tool, text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|err| {
-        format!("the arguments of {} are not as its schema says: {err}", tool.model_name())
+        format!("the arguments of {} do not match its schema: {err}", tool.model_name())
     })
 }
 
-/// A path in a title.
-pub(super) fn shown(path: &str) -> String {
+/// A path as titles show it.
+pub(super) fn shown_path(path: &str) -> String {
     if path.is_empty() { ".".to_owned() } else { path.to_owned() }
 }
 

@@ -1,7 +1,7 @@
-//! Tools that change one file: `file:write` and `file:replace`. A change is planned before anybody is asked about it, and
-//! made only if the file is still the same.
+//! Tools that change one file: `file:write` and `file:replace`. A change is worked out before the user is asked for
+//! approval, and applied only if the file has not changed since.
 
-use super::call::{Call, Outcome, Work, arguments, shown};
+use super::call::{Call, Outcome, Work, arguments, shown_path};
 use super::registry::{Risk, Tool};
 use super::workplace::{Workplace, WorkplaceError};
 use serde::Deserialize;
@@ -13,14 +13,14 @@ pub(super) static WRITE: Tool =
 pub(super) static REPLACE: Tool =
     Tool { name: "file:replace", risk: Risk::Edit, prepare: prepare_replace };
 
-/// A change that a call would make.
+/// The change that a call makes once it is approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     path: String,
     /// `None`: the file does not exist.
     pub before: Option<String>,
     pub after: String,
-    /// The outcome when it is made.
+    /// The result that is reported once the change is applied.
     done: String,
 }
 
@@ -37,7 +37,7 @@ struct ReplaceArguments {
     path: String,
     old: String,
     new: String,
-    /// Also if it occurs more than once.
+    /// Replace every occurrence; otherwise there must be exactly one.
     #[serde(default)]
     all: bool,
 }
@@ -56,9 +56,9 @@ fn prepare_replace(place: &Workplace, text: &str) -> Result<Call, String> {
 }
 
 fn write(place: &Workplace, path: String, content: String) -> Result<Change, String> {
-    let told = |err: WorkplaceError| err.to_string();
-    place.check_change(&path).map_err(told)?;
-    let before = place.text_if_there(&path).map_err(told)?;
+    let reason = |err: WorkplaceError| err.to_string();
+    place.check_change(&path).map_err(reason)?;
+    let before = place.text_if_there(&path).map_err(reason)?;
     let size = content.len();
     let done = match before {
         Some(_) => format!("{path} is rewritten: {size} bytes"),
@@ -69,9 +69,9 @@ fn write(place: &Workplace, path: String, content: String) -> Result<Change, Str
 
 fn replace(place: &Workplace, asked: ReplaceArguments) -> Result<Change, String> {
     let ReplaceArguments { path, old, new, all } = asked;
-    let told = |err: WorkplaceError| err.to_string();
-    place.check_change(&path).map_err(told)?;
-    let before = place.text(&path).map_err(told)?;
+    let reason = |err: WorkplaceError| err.to_string();
+    place.check_change(&path).map_err(reason)?;
+    let before = place.text(&path).map_err(reason)?;
     let count = occurrences(&path, &before, &old, all)?;
     let after = before.replace(&old, &new);
     let done = match count {
@@ -82,9 +82,9 @@ fn replace(place: &Workplace, asked: ReplaceArguments) -> Result<Change, String>
 }
 
 fn call(tool: &'static Tool, input: Value, path: String, change: Result<Change, String>) -> Call {
-    let subject = vec![("path", shown(&path))];
+    let title_values = vec![("path", shown_path(&path))];
     let work = change.map_or_else(Work::Impossible, Work::Edit);
-    Call { tool, input, subject, path: Some(path), lines: None, work }
+    Call { tool, input, title_values, path: Some(path), lines: None, work }
 }
 
 fn occurrences(path: &str, text: &str, old: &str, all: bool) -> Result<usize, String> {
@@ -93,23 +93,23 @@ fn occurrences(path: &str, text: &str, old: &str, all: bool) -> Result<usize, St
     }
     match text.matches(old).count() {
         0 => Err(format!(
-            "the old text does not occur in {path}: read the file and take it exactly as it is there"
+            "the old text does not occur in {path}: read the file and copy the text exactly"
         )),
         count if count > 1 && !all => Err(format!(
-            "the old text occurs {count} times in {path}: give more of what is around it, or ask for all"
+            "the old text occurs {count} times in {path}: include more of the text around it, or set `all`"
         )),
         count => Ok(count),
     }
 }
 
 impl Change {
-    /// The changed file.
+    /// The path of the changed file.
     pub fn file(&self, place: &Workplace) -> PathBuf {
         place.root().join(&self.path)
     }
 
-    /// Blocks.
-    pub(super) fn make(&self, place: &Workplace) -> Outcome {
+    /// Writes the file; blocking.
+    pub(super) fn apply(&self, place: &Workplace) -> Outcome {
         place
             .write(&self.path, self.before.as_deref(), &self.after)
             .map_err(|err| err.to_string())?;
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_replaced_where_it_is_meant() {
+    fn a_replacement_must_be_unambiguous_and_the_file_unchanged() {
         let directory = tempfile::tempdir().unwrap();
         let place = Workplace::new(directory.path(), &[]);
         std::fs::write(directory.path().join("a.txt"), "one two two").unwrap();
@@ -144,9 +144,9 @@ mod tests {
             assert!(refused.contains(expected), "{refused}");
         }
         let change = plan(&place, "two", "2", true).unwrap();
-        assert_eq!(change.make(&place).unwrap(), "replaced 2 times in a.txt");
+        assert_eq!(change.apply(&place).unwrap(), "replaced 2 times in a.txt");
         assert_eq!(place.text("a.txt").unwrap(), "one 2 2");
-        // The file is not any more as it was shown.
-        assert!(change.make(&place).unwrap_err().contains("has changed meanwhile"));
+        // The file has changed since the change was worked out.
+        assert!(change.apply(&place).unwrap_err().contains("has changed meanwhile"));
     }
 }

@@ -1,6 +1,6 @@
-//! Tools that only look: `file:read`, `file:list` and `file:search`, all with results of limited length.
+//! Read-only tools: `file:read`, `file:list` and `file:search`. The length of their results is limited.
 
-use super::call::{Call, Work, arguments, shown};
+use super::call::{Call, Work, arguments, shown_path};
 use super::registry::{Risk, Tool};
 use super::workplace::{Workplace, WorkplaceError};
 use crate::gitignore;
@@ -13,15 +13,15 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
-/// So much of a file is shown at once.
+/// Longest part of a file that one call returns, in bytes.
 const LONGEST_PART: usize = 64 * 1024;
-/// A list of a directory.
-const DEPTH: usize = 3;
+/// Levels of directories in a list.
+const LIST_DEPTH: usize = 3;
 const MOST_ENTRIES: usize = 1_000;
 const MOST_MATCHES: usize = 200;
-/// Of a line that matches.
+/// Longest part of a matching line that is returned, in characters.
 const LONGEST_LINE: usize = 300;
-/// A pattern that needs more is refused.
+/// Largest compiled pattern, in bytes; a larger one is refused.
 const LARGEST_PATTERN: usize = 1024 * 1024;
 
 pub(super) static READ: Tool = Tool { name: "file:read", risk: Risk::Read, prepare: prepare_read };
@@ -65,30 +65,31 @@ fn prepare_read(place: &Workplace, text: &str) -> Result<Call, String> {
     };
     let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
     let range = lines.as_ref().map(|lines| (number(*lines.start()), number(*lines.end())));
-    let subject = vec![("path", shown(&path))];
+    let title_values = vec![("path", shown_path(&path))];
     let (place, file) = (place.clone(), path.clone());
     let work = Work::Look(Box::new(move |_| read(&place, &file, lines.as_ref())));
-    Ok(Call { tool: &READ, input, subject, path: Some(path), lines: range, work })
+    Ok(Call { tool: &READ, input, title_values, path: Some(path), lines: range, work })
 }
 
 fn prepare_list(place: &Workplace, text: &str) -> Result<Call, String> {
     let ListArguments { path } = arguments(&LIST, text)?;
-    let (input, subject) = (json!({ "path": path }), vec![("path", shown(&path))]);
+    let input = json!({ "path": path });
+    let title_values = vec![("path", shown_path(&path))];
     let (place, directory) = (place.clone(), path.clone());
     let work = Work::Look(Box::new(move |stop| list(&place, &directory, stop)));
-    Ok(Call { tool: &LIST, input, subject, path: Some(path), lines: None, work })
+    Ok(Call { tool: &LIST, input, title_values, path: Some(path), lines: None, work })
 }
 
 fn prepare_search(place: &Workplace, text: &str) -> Result<Call, String> {
     let SearchArguments { pattern, path } = arguments(&SEARCH, text)?;
     let input = json!({ "pattern": pattern, "path": path });
-    let subject = vec![("pattern", pattern.clone()), ("path", shown(&path))];
+    let title_values = vec![("pattern", pattern.clone()), ("path", shown_path(&path))];
     let (place, directory) = (place.clone(), path.clone());
     let work = Work::Look(Box::new(move |stop| search(&place, &pattern, &directory, stop)));
-    Ok(Call { tool: &SEARCH, input, subject, path: Some(path), lines: None, work })
+    Ok(Call { tool: &SEARCH, input, title_values, path: Some(path), lines: None, work })
 }
 
-fn told(err: WorkplaceError) -> String {
+fn reason(err: WorkplaceError) -> String {
     err.to_string()
 }
 
@@ -97,7 +98,7 @@ fn read(
     path: &str,
     lines: Option<&RangeInclusive<usize>>,
 ) -> Result<String, String> {
-    let text = place.text(path).map_err(told)?;
+    let text = place.text(path).map_err(reason)?;
     let count = text.lines().count();
     let wanted = lines.cloned().unwrap_or(1..=usize::MAX);
     if *wanted.start() > count.max(1) {
@@ -109,32 +110,32 @@ fn read(
             if shown.is_empty() {
                 shown.extend(line.chars().take(LONGEST_PART / 4));
             }
-            let _ = write!(shown, "\n[{path} has {count} lines; go on with line {number}]");
+            let _ = write!(shown, "\n[{path} has {count} lines; continue with line {number}]");
             return Ok(shown);
         }
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(shown, "{number:>5}  {line}");
     }
     if shown.is_empty() { Ok(format!("[{path} is empty]")) } else { Ok(shown) }
 }
 
 fn list(place: &Workplace, path: &str, stop: &CancellationToken) -> Result<String, String> {
-    let start = place.start(path).map_err(told)?;
+    let start = place.start(path).map_err(reason)?;
     let mut entries = Vec::new();
     let mut more = false;
-    for entry in walk(place, &start, Some(DEPTH)).filter(|entry| entry.depth() > 0) {
+    for entry in walk(place, &start, Some(LIST_DEPTH)).filter(|entry| entry.depth() > 0) {
         if entries.len() == MOST_ENTRIES || stop.is_cancelled() {
             more = true;
             break;
         }
         let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
-        entries.push(format!("{}{slash}", below(place, entry.path())));
+        entries.push(format!("{}{slash}", relative(place, entry.path())));
     }
     if entries.is_empty() {
         return Ok("[an empty directory]".to_owned());
     }
     if more {
-        entries.push(format!("[more than {MOST_ENTRIES}; list a directory below]"));
+        entries.push(format!("[more than {MOST_ENTRIES} entries; list a subdirectory]"));
     }
     Ok(entries.join("\n"))
 }
@@ -146,8 +147,8 @@ fn search(
     stop: &CancellationToken,
 ) -> Result<String, String> {
     let pattern = RegexBuilder::new(pattern).size_limit(LARGEST_PATTERN).build();
-    let pattern = pattern.map_err(|err| format!("this is no regular expression: {err}"))?;
-    let start = place.start(path).map_err(told)?;
+    let pattern = pattern.map_err(|err| format!("this is not a regular expression: {err}"))?;
+    let start = place.start(path).map_err(reason)?;
     let mut found = Vec::new();
     let files = walk(place, &start, None)
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
@@ -157,16 +158,16 @@ fn search(
         }
         search_file(place, &entry, &pattern, &mut found);
         if found.len() >= MOST_MATCHES {
-            found.push(format!("[more than {MOST_MATCHES} lines; search for less]"));
+            found.push(format!("[more than {MOST_MATCHES} lines; narrow the search]"));
             break;
         }
     }
     if found.is_empty() { Ok("[nothing found]".to_owned()) } else { Ok(found.join("\n")) }
 }
 
-/// What is no text, too large or gone meanwhile has nothing to be found in it.
+/// Skips files that are not text, are too large or were deleted meanwhile.
 fn search_file(place: &Workplace, entry: &DirEntry, pattern: &Regex, found: &mut Vec<String>) {
-    let path = below(place, entry.path());
+    let path = relative(place, entry.path());
     let Ok(text) = place.text(&path) else { return };
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| pattern.is_match(line)) {
         if found.len() == MOST_MATCHES {
@@ -177,27 +178,27 @@ fn search_file(place: &Workplace, entry: &DirEntry, pattern: &Regex, found: &mut
     }
 }
 
-/// In the order of names, without links to elsewhere and what the project itself leaves out.
+/// Sorted by name. Ignored files, git's own files and private files are left out, and links are not followed.
 fn walk(
     place: &Workplace,
     start: &Path,
     depth: Option<usize>,
 ) -> impl Iterator<Item = DirEntry> + use<> {
-    let judge = place.clone();
-    let wants = move |entry: &DirEntry| {
-        !entry.file_name().eq_ignore_ascii_case(".git") && !judge.is_private(entry.path())
+    let workplace = place.clone();
+    let wanted = move |entry: &DirEntry| {
+        !entry.file_name().eq_ignore_ascii_case(".git") && !workplace.is_private(entry.path())
     };
-    let mut walk = gitignore::walk(top(place), start, wants);
+    let mut walk = gitignore::walk(repository_root(place), start, wanted);
     walk.max_depth(depth).sort_by_file_name(Ord::cmp).build().filter_map(Result::ok)
 }
 
-/// Where rules begin: a place of work may be a part of a repository.
-fn top(place: &Workplace) -> &Path {
+/// Where ignore rules begin: the repository that contains the workplace, or the workplace itself.
+fn repository_root(place: &Workplace) -> &Path {
     let mut around = place.root().ancestors();
     around.find(|directory| directory.join(".git").exists()).unwrap_or(place.root())
 }
 
-fn below(place: &Workplace, path: &Path) -> String {
+fn relative(place: &Workplace, path: &Path) -> String {
     path.strip_prefix(place.root()).unwrap_or(path).to_string_lossy().into_owned()
 }
 
@@ -233,7 +234,7 @@ mod tests {
             match tool.prepare(&place, arguments).unwrap().work {
                 Work::Look(look) => look(&CancellationToken::new()),
                 Work::Edit(_) | Work::Execute(_) | Work::Request { .. } | Work::Impossible(_) => {
-                    panic!("{name} does more than to look")
+                    panic!("{name} is not read-only")
                 }
             }
         }
@@ -254,13 +255,13 @@ mod tests {
         fixture.add("long", "0123456789\n".repeat(20_000));
         let part = fixture.look("read", r#"{"path":"long"}"#).unwrap();
         assert!(part.len() < LONGEST_PART + 200, "{}", part.len());
-        assert!(part.ends_with("]") && part.contains("[long has 20000 lines; go on with line "));
+        assert!(part.ends_with("]") && part.contains("[long has 20000 lines; continue with line "));
         fixture.add("wide", "x".repeat(LONGEST_PART * 2));
         assert!(fixture.look("read", r#"{"path":"wide"}"#).unwrap().len() < LONGEST_PART);
     }
 
     #[test]
-    fn lists_and_searches_leave_out_what_the_project_leaves_out() {
+    fn lists_and_searches_leave_out_ignored_and_private_files() {
         let fixture = Fixture::new();
         for path in ["src/a.rs", "src/b/c.rs", "target/x", ".git/config", "private/token", ".env"] {
             fixture.add(path, "let needle = 1;\nother\n");
@@ -282,7 +283,7 @@ mod tests {
         assert_eq!(file, "src/a.rs:2: other");
         assert_eq!(fixture.look("search", r#"{"pattern":"nowhere"}"#).unwrap(), "[nothing found]");
         let wrong = fixture.look("search", r#"{"pattern":"("}"#).unwrap_err();
-        assert!(wrong.contains("no regular expression"), "{wrong}");
+        assert!(wrong.contains("not a regular expression"), "{wrong}");
         assert!(fixture.look("list", r#"{"path":".."}"#).unwrap_err().contains("outside"));
         assert!(
             fixture.look("list", r#"{"path":"private"}"#).unwrap_err().contains("does not exist")
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_are_no_file_keep_nobody_waiting() {
+    fn ignore_rules_that_are_pipes_do_not_block() {
         let fixture = Fixture::new();
         let root = fixture.directory.path();
         fixture.add("src/a.rs", "needle\n");
@@ -300,10 +301,10 @@ mod tests {
         for name in [".gitignore", ".ignore", ".git/info/exclude"] {
             mkfifoat(CWD, root.join(name), Mode::RWXU).unwrap();
         }
-        let (told, answers) = mpsc::channel();
+        let (sender, answers) = mpsc::channel();
         thread::spawn(move || {
             let asked = [("list", "{}"), ("search", r#"{"pattern":"needle"}"#)];
-            told.send(asked.map(|(name, arguments)| fixture.look(name, arguments).unwrap()))
+            sender.send(asked.map(|(name, arguments)| fixture.look(name, arguments).unwrap()))
         });
         let [list, found] = answers.recv_timeout(Duration::from_secs(60)).unwrap();
         assert_eq!(list, ".gitignore\n.ignore\nrules\nsrc/\nsrc/.gitignore\nsrc/a.rs");
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_of_a_repository_count_in_every_part_of_it() {
+    fn ignore_rules_of_a_repository_apply_in_a_workplace_within_it() {
         let fixture = Fixture::new();
         for path in ["part/src/a.rs", "part/src/x.log", "part/y.tmp", "part/src/y.tmp"] {
             fixture.add(path, "");
@@ -322,7 +323,7 @@ mod tests {
             let place = Workplace::new(&fixture.directory.path().join("part"), &[]);
             list(&place, path, &CancellationToken::new()).unwrap()
         };
-        // Above the place of work there is no repository yet.
+        // The workplace is not in a repository yet.
         assert_eq!(listed("src"), "src/a.rs\nsrc/x.log");
         fixture.add(".git/HEAD", "");
         assert_eq!(listed("src"), "src/a.rs");
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_searches_have_an_end() {
+    fn lists_and_searches_are_limited() {
         let fixture = Fixture::new();
         for number in 0..=MOST_ENTRIES {
             fixture.add(&format!("many/{number}"), "x\n");

@@ -1,4 +1,4 @@
-//! The tools there are, by their names.
+//! All tools, found by their names.
 
 use super::call::Call;
 use super::workplace::Workplace;
@@ -24,11 +24,11 @@ pub struct Tool {
     /// Namespace and verb, as rules and users know it, such as `file:read`.
     pub name: &'static str,
     pub risk: Risk,
-    /// Checks the arguments, a JSON object, and says what the call would do. Reads files, so it blocks.
+    /// Checks the arguments, a JSON object, and says what the call would do. Reads files, so it is blocking.
     pub(super) prepare: fn(&Workplace, &str) -> Result<Call, String>,
 }
 
-/// What a wrong call could do. Rules know tools by these names, too.
+/// What a wrong call could do. Rules can name a risk instead of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Risk {
     Read,
@@ -52,20 +52,20 @@ pub fn all() -> &'static [&'static Tool] {
     &TOOLS
 }
 
-/// The tool of this name. The error is for the model that called it.
-pub fn named(name: &str) -> Result<&'static Tool, String> {
+/// The tool that a model calls by this name. The error is for the model.
+pub fn find_for_model(name: &str) -> Result<&'static Tool, String> {
     find(name).ok_or_else(|| {
         let names: Vec<_> = TOOLS.iter().map(|tool| tool.model_name()).collect();
         format!("there is no tool `{name}`; there are {}", names.join(", "))
     })
 }
 
-/// The tool that has this name, or for which models have this name.
+/// Finds a tool by its name or by its name for models.
 pub fn find(name: &str) -> Option<&'static Tool> {
     TOOLS.into_iter().find(|tool| tool.name == name || tool.model_name() == name)
 }
 
-/// Of these tools, in this order. The file is ours, and a test reads it.
+/// The descriptions of these tools, in this order. The file is compiled in, and a test checks that it can be read.
 pub fn descriptions(tools: &[&str]) -> Vec<Description> {
     #[derive(Deserialize)]
     struct Row {
@@ -88,7 +88,7 @@ impl Tool {
         self.name.replace(':', "_")
     }
 
-    /// Checks a call. The error says to the model what is wrong with its arguments. Blocks.
+    /// Checks a call; blocking. The error tells the model what is wrong with its arguments.
     pub fn prepare(&self, place: &Workplace, arguments: &str) -> Result<Call, String> {
         (self.prepare)(place, arguments)
     }
@@ -112,7 +112,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn every_tool_is_described_and_takes_what_its_schema_wants() {
+    fn every_tool_is_described_and_accepts_what_its_schema_says() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("x"), "x\n").unwrap();
         std::fs::create_dir(directory.path().join("d")).unwrap();
@@ -153,6 +153,8 @@ mod tests {
             );
             assert_eq!(find(&name).unwrap().name, tool.name);
         }
-        assert!(named("file_burn").unwrap_err().contains("there are file_read, file_list"));
+        assert!(
+            find_for_model("file_burn").unwrap_err().contains("there are file_read, file_list")
+        );
     }
 }

@@ -28,7 +28,7 @@ fn prepare(_: &Workplace, text: &str) -> Result<Call, String> {
         return Err("request has to be a text of at most 64 KiB".to_owned());
     }
     let input = json!({ "agent": agent, "request": request });
-    let subject = vec![("agent", agent.to_string()), ("request", request.clone())];
+    let title_values = vec![("agent", agent.to_string()), ("request", request.clone())];
     let work = Work::Request { agent, request };
-    Ok(Call { tool: &REQUEST, input, subject, path: None, lines: None, work })
+    Ok(Call { tool: &REQUEST, input, title_values, path: None, lines: None, work })
 }

@@ -1,5 +1,5 @@
-//! The tool `shell:execute`. A command runs below a supervisor, like every agent, so that nothing of it survives a
-//! cancel, a dropped link or a killed gateway.
+//! The tool `shell:execute`. A command runs below a supervisor, like every agent, so that none of its processes
+//! survives a cancel, a dropped link or a killed gateway.
 
 use super::call::{Call, Context, Interrupted, Outcome, Output, OutputClosed, Work, arguments};
 use super::registry::{Risk, Tool};
@@ -16,14 +16,14 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) static EXECUTE: Tool = Tool { name: "shell:execute", risk: Risk::Execute, prepare };
 
-/// Timeout of a command that asks for none, and the longest one.
-const USUAL_SECONDS: u64 = 120;
+/// Default timeout, and the longest timeout that a call can ask for.
+const DEFAULT_SECONDS: u64 = 120;
 pub const LONGEST_SECONDS: u64 = 1800;
-/// A longer line is left out.
+/// Longer lines are left out.
 const LONGEST_LINE: usize = 64 * 1024;
 /// Output that is shown while the command runs; more is only counted.
 const MOST_SHOWN: usize = 256 * 1024;
-/// What is kept of the beginning and of the end.
+/// Bytes of the result that are kept from the beginning and from the end of the output.
 const HEAD: usize = 8 * 1024;
 const TAIL: usize = 24 * 1024;
 
@@ -42,11 +42,12 @@ struct Arguments {
 
 fn prepare(_: &Workplace, text: &str) -> Result<Call, String> {
     let Arguments { command, seconds } = arguments(&EXECUTE, text)?;
-    let seconds = seconds.unwrap_or(USUAL_SECONDS).clamp(1, LONGEST_SECONDS);
-    let (input, subject) = (json!({ "command": command }), vec![("command", command.clone())]);
+    let seconds = seconds.unwrap_or(DEFAULT_SECONDS).clamp(1, LONGEST_SECONDS);
+    let input = json!({ "command": command });
+    let title_values = vec![("command", command.clone())];
     let timeout = Duration::from_secs(seconds);
     let work = Work::Execute(Command { script: command, timeout });
-    Ok(Call { tool: &EXECUTE, input, subject, path: None, lines: None, work })
+    Ok(Call { tool: &EXECUTE, input, title_values, path: None, lines: None, work })
 }
 
 /// Limits the address space of the shell and of everything that it starts; none of them can raise it again.
@@ -60,20 +61,20 @@ impl Command {
     }
 }
 
-/// Why a command is not waited for any more.
+/// Why a command is stopped before it ends by itself.
 enum Early {
-    Stopped,
+    Cancelled,
     Timeout,
     OutputClosed,
 }
 
-/// Returns when the command and everything that it started is gone, whatever happens.
+/// Returns, in every case, only when the command and all processes that it started are gone.
 pub(super) async fn run(
     command: &Command,
     context: &Context,
     output: &impl Output,
 ) -> Result<Outcome, Interrupted> {
-    // Both streams in the order in which they are written.
+    // One stream for stdout and stderr keeps the order in which the command writes.
     let limit = context.memory.map_or_else(String::new, memory_limit);
     let script = format!("exec 2>&1\n{limit}{}", command.script);
     let shell = ["sh".to_owned(), "-c".to_owned(), script];
@@ -83,49 +84,51 @@ pub(super) async fn run(
         Err(err) => return Ok(Err(format!("the command cannot be started: {err}"))),
     };
     let mut kept = Kept::default();
-    let patience = context.longest.map_or(command.timeout, |longest| longest.min(command.timeout));
-    let deadline = Instant::now() + patience;
+    let longest = context.longest.map_or(command.timeout, |most| most.min(command.timeout));
+    let deadline = Instant::now() + longest;
     let reading = async {
         read(Lines::new(stdout, LONGEST_LINE), &mut kept, output).await?;
-        // It may have closed its output and go on.
+        // The command may close its output and continue.
         process.exited().await;
         Ok::<(), OutputClosed>(())
     };
     let ended = tokio::select! {
         biased;
-        () = context.stop.cancelled() => Err(Early::Stopped),
+        () = context.stop.cancelled() => Err(Early::Cancelled),
         read = timeout_at(deadline, reading) => match read {
             Ok(Ok(())) => Ok(()),
             Ok(Err(OutputClosed)) => Err(Early::OutputClosed),
             Err(_) => Err(Early::Timeout),
         },
     };
-    let status = bury(&mut process, ended.is_err(), &context.hurry).await;
-    // The supervisor ends with its stdin, so it stays open until here.
+    let status = wait_until_gone(&mut process, ended.is_err(), &context.kill_now).await;
+    // The supervisor ends when its stdin is closed, so stdin stays open until here.
     drop(stdin);
     match ended {
         Ok(()) => Ok(outcome(kept, status)),
         Err(Early::Timeout) => {
-            let seconds = patience.as_secs();
-            kept.note(&format!("[stopped after {seconds} seconds, with all that it started]"));
+            let seconds = longest.as_secs();
+            kept.note(&format!(
+                "[timeout: stopped after {seconds} seconds, with all its processes]"
+            ));
             Ok(Err(kept.text()))
         }
-        Err(Early::Stopped) => Err(Interrupted::Stopped),
+        Err(Early::Cancelled) => Err(Interrupted::Cancelled),
         Err(Early::OutputClosed) => Err(Interrupted::OutputClosed),
     }
 }
 
-async fn bury(
+async fn wait_until_gone(
     process: &mut Supervised,
-    early: bool,
-    hurry: &CancellationToken,
+    stop: bool,
+    kill_now: &CancellationToken,
 ) -> Option<ExitStatus> {
-    if early {
+    if stop {
         process.end();
     }
     tokio::select! {
         status = process.gone() => return status,
-        () = hurry.cancelled() => process.kill(),
+        () = kill_now.cancelled() => process.kill(),
     }
     process.gone().await
 }
@@ -200,7 +203,7 @@ impl Kept {
         }
     }
 
-    /// Adds a remark of our own, which is never left out.
+    /// Adds a remark of the gateway, which is never left out.
     fn note(&mut self, note: &str) {
         self.tail.push_back(note.to_owned());
     }

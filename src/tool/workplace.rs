@@ -1,5 +1,6 @@
-//! Files below the place of work. Links are followed below it first; then every directory on the way is opened by
-//! itself and no link any more, so that the way that was judged is the way that was taken. All of this blocks.
+//! Reads and writes files in a workplace. A path is resolved to one without links and checked. Then its directories are
+//! opened one by one without following links, so that the checked path is the one that is used. All of this is
+//! blocking.
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -23,7 +24,7 @@ pub struct Workplace {
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkplaceError {
-    #[error("{path} leads outside the place of work; only paths below it can be used")]
+    #[error("{path} leads outside the workplace; only paths within it can be used")]
     Outside { path: String },
     #[error("{path} belongs to git; use git itself")]
     Git { path: String },
@@ -41,8 +42,8 @@ pub enum WorkplaceError {
     Io { path: String, reason: io::Error },
 }
 
-/// A place in an open directory.
-struct Spot {
+/// A file name in an open directory.
+struct FileInDirectory {
     directory: OwnedFd,
     name: OsString,
 }
@@ -51,7 +52,8 @@ impl Workplace {
     pub fn new(root: &Path, private: &[PathBuf]) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let root = real(root);
-        // A worktree lies in the gateway's own directory. Nothing leads up from there, so what holds it does not count.
+        // An agent's worktree is inside the private data directory. Paths cannot lead out of the worktree, so a private
+        // directory that contains it is not checked.
         let private = private.iter().map(|path| real(path)).filter(|path| !root.starts_with(path));
         Self { private: private.collect(), root }
     }
@@ -60,7 +62,7 @@ impl Workplace {
         &self.root
     }
 
-    /// Whether this path, without links, is none of the agent's business.
+    /// Whether agents must not see this path. The path must be free of links.
     pub fn is_private(&self, path: &Path) -> bool {
         self.private.iter().any(|private| path.starts_with(private))
     }
@@ -86,11 +88,11 @@ impl Workplace {
 
     fn bytes(&self, path: &str) -> Result<Vec<u8>, WorkplaceError> {
         let failed = |err: io::Error| failure(path, err);
-        check_git(path, &self.real(&self.open_root()?, path)?)?;
-        let Some(spot) = self.spot(path, Make::Nothing)? else {
+        check_git(path, &self.resolve(&self.open_root()?, path)?)?;
+        let Some(target) = self.open_parent(path, MissingParents::Fail)? else {
             return Err(WorkplaceError::Missing { path: path.to_owned() });
         };
-        let file = spot.open(OFlags::RDONLY | OFlags::NONBLOCK).map_err(failed)?;
+        let file = target.open(OFlags::RDONLY | OFlags::NONBLOCK).map_err(failed)?;
         self.check_file(path, &file)?;
         let mut bytes = Vec::new();
         file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -100,7 +102,7 @@ impl Workplace {
         Ok(bytes)
     }
 
-    /// Writes the file and the directories it needs, if it still says what was there before.
+    /// Writes the file, and creates its directories. Refused if the file's content is no longer `before`.
     pub fn write(
         &self,
         path: &str,
@@ -112,30 +114,30 @@ impl Workplace {
         }
         let failed = |err: io::Error| failure(path, err);
         self.check_change(path)?;
-        let spot = self.spot(path, Make::Directories)?;
-        let spot = spot.ok_or_else(|| WorkplaceError::NotAFile { path: path.to_owned() })?;
+        let target = self.open_parent(path, MissingParents::Create)?;
+        let target = target.ok_or_else(|| WorkplaceError::NotAFile { path: path.to_owned() })?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK;
-        let mut file = spot.open(flags).map_err(failed)?;
+        let mut file = target.open(flags).map_err(failed)?;
         self.check_file(path, &file)?;
         file.set_len(0).map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)
     }
 
-    /// Whether there is any use in asking for a change. What is git's is used by whoever uses git next, and not in a
-    /// box; also by the name of a link that leads there.
+    /// Refuses changes that could never be made, before the user is asked for approval. Git's own files are refused,
+    /// also through links: whoever runs git next would use them outside the sandbox.
     pub fn check_change(&self, path: &str) -> Result<(), WorkplaceError> {
-        let real = self.real(&self.open_root()?, path)?;
+        let real = self.resolve(&self.open_root()?, path)?;
         if self.is_private(&self.root.join(&real)) {
             return Err(WorkplaceError::Missing { path: path.to_owned() });
         }
         check_git(path, &real)
     }
 
-    /// Where a listing or a search begins, without links.
+    /// The path where a list or a search begins, resolved to one without links.
     pub fn start(&self, path: &str) -> Result<PathBuf, WorkplaceError> {
-        let below = self.real(&self.open_root()?, path)?;
-        check_git(path, &below)?;
-        let start = self.root.join(&below);
+        let real = self.resolve(&self.open_root()?, path)?;
+        check_git(path, &real)?;
+        let start = self.root.join(&real);
         if self.is_private(&start) || !start.exists() {
             return Err(WorkplaceError::Missing { path: path.to_owned() });
         }
@@ -144,7 +146,7 @@ impl Workplace {
 
     fn check_file(&self, path: &str, file: &File) -> Result<(), WorkplaceError> {
         let about = file.metadata().map_err(|err| failure(path, err))?;
-        if self.identities().contains(&(about.dev(), about.ino())) {
+        if self.private_inodes().contains(&(about.dev(), about.ino())) {
             return Err(WorkplaceError::Missing { path: path.to_owned() });
         }
         if about.is_file() {
@@ -154,27 +156,32 @@ impl Workplace {
         }
     }
 
-    /// Which directories and files are private, whatever they are called. Asked anew, because files are replaced.
-    fn identities(&self) -> Vec<(u64, u64)> {
-        let there = self.private.iter().filter_map(|path| std::fs::metadata(path).ok());
-        there.map(|about| (about.dev(), about.ino())).collect()
+    /// Device and inode of the private files and directories, which identify them under any name. Read at each use,
+    /// because files can be replaced.
+    fn private_inodes(&self) -> Vec<(u64, u64)> {
+        let existing = self.private.iter().filter_map(|path| std::fs::metadata(path).ok());
+        existing.map(|about| (about.dev(), about.ino())).collect()
     }
 
     fn open_root(&self) -> Result<Dir, WorkplaceError> {
         Dir::open_ambient_dir(&self.root, ambient_authority()).map_err(|err| failure(".", err))
     }
 
-    /// `None`: a directory on the way is missing.
-    fn spot(&self, path: &str, make: Make) -> Result<Option<Spot>, WorkplaceError> {
+    /// Opens the directory of a file. `None`: a directory of the path is missing.
+    fn open_parent(
+        &self,
+        path: &str,
+        missing: MissingParents,
+    ) -> Result<Option<FileInDirectory>, WorkplaceError> {
         let root = self.open_root()?;
-        let real = self.real(&root, path)?;
+        let real = self.resolve(&root, path)?;
         let Some(name) = real.file_name().map(OsString::from) else {
             return Err(WorkplaceError::NotAFile { path: path.to_owned() });
         };
-        let private = self.identities();
+        let private = self.private_inodes();
         let mut directory = OwnedFd::from(root.into_std_file());
         for part in real.parent().into_iter().flatten() {
-            if make == Make::Directories {
+            if missing == MissingParents::Create {
                 match mkdirat(&directory, part, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(err) => return Err(failure(path, err.into())),
@@ -190,13 +197,12 @@ impl Workplace {
                 return Err(WorkplaceError::Missing { path: path.to_owned() });
             }
         }
-        Ok(Some(Spot { directory, name }))
+        Ok(Some(FileInDirectory { directory, name }))
     }
 
-    /// The path below the root without links, as far as it exists.
-    fn real(&self, root: &Dir, path: &str) -> Result<PathBuf, WorkplaceError> {
-        let below = self.below(path)?;
-        let mut existing = below.clone();
+    /// Resolves the links in the existing part of a path. The result is relative to the root.
+    fn resolve(&self, root: &Dir, path: &str) -> Result<PathBuf, WorkplaceError> {
+        let mut existing = self.relative(path)?;
         let mut missing = Vec::new();
         let found = loop {
             if existing.as_os_str().is_empty() {
@@ -216,25 +222,25 @@ impl Workplace {
         Ok(real)
     }
 
-    /// Models like absolute paths; those below the root are as good as others.
-    fn below(&self, path: &str) -> Result<PathBuf, WorkplaceError> {
+    /// The path relative to the root. Models often use absolute paths; those below the root are accepted.
+    fn relative(&self, path: &str) -> Result<PathBuf, WorkplaceError> {
         let asked = Path::new(path);
-        let below = asked.strip_prefix(&self.root).unwrap_or(asked);
+        let relative = asked.strip_prefix(&self.root).unwrap_or(asked);
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-        if !below.components().all(plain) || path.contains('\0') {
+        if !relative.components().all(plain) || path.contains('\0') {
             return Err(WorkplaceError::Outside { path: path.to_owned() });
         }
-        Ok(below.components().filter(is_name).collect())
+        Ok(relative.components().filter(is_name).collect())
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Make {
-    Nothing,
-    Directories,
+enum MissingParents {
+    Create,
+    Fail,
 }
 
-impl Spot {
+impl FileInDirectory {
     fn open(&self, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
         let mode = Mode::from_raw_mode(0o666);
@@ -246,7 +252,7 @@ fn is_name(part: &Component<'_>) -> bool {
     matches!(part, Component::Normal(_))
 }
 
-/// Settings and refs of a repository are neither shown nor changed as files, however they are written.
+/// Refuses git's own files, in any upper or lower case. They are neither read nor changed.
 fn check_git(path: &str, real: &Path) -> Result<(), WorkplaceError> {
     if real.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
         return Err(WorkplaceError::Git { path: path.to_owned() });
@@ -263,7 +269,8 @@ fn failure(path: &str, err: io::Error) -> WorkplaceError {
     let path = path.to_owned();
     match (err.kind(), err.raw_os_error().map(Errno::from_raw_os_error)) {
         (ErrorKind::NotFound, _) => WorkplaceError::Missing { path },
-        // cap-std's own refusal of a path that leads out has no number; a link that leads nowhere is refused here.
+        // cap-std's own error for a path that leads outside has no OS error number. `LOOP` is a dangling link, which is
+        // not followed.
         (ErrorKind::PermissionDenied, None) | (_, Some(Errno::XDEV | Errno::LOOP)) => {
             WorkplaceError::Outside { path }
         }
@@ -284,7 +291,7 @@ mod tests {
         place: Workplace,
     }
 
-    /// A project that holds the gateway's own directory.
+    /// A project that contains the gateway's data directory.
     fn fixture() -> Fixture {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("project");
@@ -298,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_by_any_name_below_the_root() {
+    fn a_written_file_is_read_by_every_path_that_leads_to_it() {
         let fixture = fixture();
         let place = &fixture.place;
         place.write("a/b/c.txt", None, "hi").unwrap();
@@ -317,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leads_outside_and_nothing_private_is_there() {
+    fn paths_outside_and_private_files_are_refused() {
         let Fixture { directory, place } = &fixture();
         let root = place.root().to_owned();
         symlink(directory.path(), root.join("door")).unwrap();
@@ -350,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gits_is_not_changed_under_any_name() {
+    fn the_files_of_git_are_refused_under_any_name() {
         let fixture = fixture();
         let place = &fixture.place;
         let root = place.root();
@@ -382,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_within_the_gateways_own_directory_can_be_worked_in() {
+    fn a_workplace_inside_the_data_directory_can_be_used() {
         let data = tempfile::tempdir().unwrap();
         let root = data.path().join("worktrees/1");
         std::fs::create_dir_all(&root).unwrap();
@@ -397,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_told() {
+    fn a_file_that_is_not_text_is_refused_with_the_reason() {
         let fixture = fixture();
         let place = &fixture.place;
         let root = place.root();
@@ -406,12 +413,12 @@ mod tests {
         let huge = File::create(root.join("huge")).unwrap();
         huge.set_len(LARGEST_FILE + 1).unwrap();
         mkfifoat(CWD, root.join("pipe"), Mode::from_raw_mode(0o600)).unwrap();
-        let told = |path: &str| place.text(path).unwrap_err().to_string();
-        assert_eq!(told("binary"), "binary is not text (3 bytes)");
-        assert_eq!(told("latin"), "latin is not text (4 bytes)");
-        assert_eq!(told("huge"), "huge is larger than 4 MiB");
-        assert_eq!(told("pipe"), "pipe is not a file");
-        assert_eq!(told(""), " is not a file");
+        let refused = |path: &str| place.text(path).unwrap_err().to_string();
+        assert_eq!(refused("binary"), "binary is not text (3 bytes)");
+        assert_eq!(refused("latin"), "latin is not text (4 bytes)");
+        assert_eq!(refused("huge"), "huge is larger than 4 MiB");
+        assert_eq!(refused("pipe"), "pipe is not a file");
+        assert_eq!(refused(""), " is not a file");
         assert!(matches!(place.write("pipe", None, "x"), Err(WorkplaceError::NotAFile { .. })));
     }
 }

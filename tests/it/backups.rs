@@ -284,7 +284,7 @@ async fn the_command_works_with_and_without_a_gateway() {
     check(&command(&home, &project, &restore[..2]), 2, "nobody can be asked without a terminal");
     assert_eq!(read(&project, "src/a.txt").as_deref(), Some("and now"));
     let elsewhere = tempfile::tempdir().unwrap();
-    check(&command(&home, elsewhere.path(), &restore), 2, "say --project with");
+    check(&command(&home, elsewhere.path(), &restore), 2, "choose one with --project");
     assert_eq!(read(&project, "src/a.txt").as_deref(), Some("and now"));
     std::fs::write(project.join("draft.txt"), "precious").unwrap();
     let one = command(&home, &project, &["restore", &oldest, "src/a.txt", "--yes"]);

@@ -223,7 +223,7 @@ async fn commands_read_and_search_without_a_model() {
     let wrong = agent.said("/list\n/raed a.txt").await;
     assert!(wrong.starts_with("line 2: `/raed` is no command"), "{wrong}");
     let stopped = agent.said("/read none\n/list").await;
-    assert!(stopped.contains("none does not exist\ncommands after it"), "{stopped}");
+    assert!(stopped.contains("none does not exist\nlater commands"), "{stopped}");
 }
 
 #[tokio::test]
@@ -299,10 +299,10 @@ async fn impossible_calls_and_paths_outside_are_refused_without_asking() {
     for path in ["../x", "door/secret", "door/new", "/etc/passwd", &absolute] {
         for command in [format!("/read {path}"), format!("/write {path}\nx")] {
             let refused = agent.said(&command).await;
-            assert!(refused.contains("outside the place of work"), "{command}: {refused}");
+            assert!(refused.contains("outside the workplace"), "{command}: {refused}");
         }
     }
-    assert!(agent.said("/list door").await.contains("outside the place of work"));
+    assert!(agent.said("/list door").await.contains("outside the workplace"));
     assert!(agent.said("/read binary").await.contains("binary is not text (2 bytes)"));
     assert!(agent.said("/read huge").await.contains("huge is larger than 4 MiB"));
     assert!(agent.said("/replace binary\n```\na\n```\n```\nb\n```").await.contains("is not text"));
@@ -506,7 +506,7 @@ async fn a_model_is_told_what_was_refused_and_what_it_did_wrong() {
     let expected = [
         "error: this was not allowed",
         "error: there is no tool `fly`",
-        "error: the arguments of file_read are not as its schema says",
+        "error: the arguments of file_read do not match its schema",
         "error: ../secret leads outside",
         "error: the old text does not occur in b.txt",
     ];

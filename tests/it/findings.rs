@@ -167,7 +167,7 @@ async fn what_is_dangerous_takes_a_second_confirmation_every_time() {
         always(&mut front, &question).await;
         let told = front.told(1).await;
         assert_eq!(told.answer, "the-allow_once");
-        let says_so = |line: &String| line.ends_with("what is dangerous is asked about every time");
+        let says_so = |line: &String| line.ends_with("a dangerous call is asked about every time");
         assert!(told.lines.iter().any(says_so), "{told:?}");
     }
     // A refusal needs no second one.

@@ -405,8 +405,9 @@ fn check_golden(name: &str, dialect: &AicoreDialect, delivery: &Delivery) {
 
 #[test]
 fn sound_has_its_generation_for_clients_with_playback() {
-    let playing =
-        |channel| dialect(channel).with(Features { playback: true, ..Features::default() });
+    let playing = |channel| {
+        dialect(channel).with_features(Features { playback: true, ..Features::default() })
+    };
     let generation = Generation(3);
     let chunk = AudioChunk { rate: 24_000, pcm: Bytes::from_static(&[0, 0, 255, 127]) };
     let audio = Delivery::Passing(Signal::Audio { generation, chunk });
@@ -496,7 +497,8 @@ fn every_packet_about_agents_has_its_golden_frame() {
             done(ChoiceKind::Restore, ChosenOutcome::Failed { reason })
         }),
     ];
-    let knowing = |own| dialect(own).with(Features { agents: true, ..Features::default() });
+    let knowing =
+        |own| dialect(own).with_features(Features { agents: true, ..Features::default() });
     for (name, own, delivery) in rows {
         check_golden(name, &knowing(own), &delivery);
     }

@@ -8,7 +8,7 @@ use crate::samples::{
 };
 use bytes::Bytes;
 use kakehashi::dialect::api::{
-    ApiDialect, ApiError, Hello, SessionWish, client_types, read_hello, refusal,
+    ApiDialect, ApiError, Hello, RequestedSession, client_types, read_hello, refusal,
 };
 use kakehashi::dialect::{Dialect, Encoder, Frame, Received, Refusal};
 use kakehashi::locale::Locale;
@@ -19,9 +19,9 @@ use kakehashi::message::{
     Greeting, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope, ListedFile,
     ModelOffer, Notice, Offered, Order, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded,
     ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SampleRate, SecondYes,
-    SessionId, SessionName, Setting, SettingChange, SettingProblem, SettingsNote, Signal, Speaker,
-    StateNote, StopReason, SystemNotice, TalkKey, ToolState, TurnTimes, Typed, View, WatchTarget,
-    WatchWish, WorkplaceChoice,
+    SentSessionId, SessionId, Setting, SettingChange, SettingProblem, SettingsNote, Signal,
+    Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolState, TurnTimes, Typed, View,
+    WatchTarget, WatchWish, WorkplaceChoice,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,7 +160,7 @@ fn others() -> Vec<(&'static str, String)> {
         setup: None,
     };
     encoder.greet(&greeting, &mut frames);
-    encoder.settle(&greeting, &mut frames);
+    encoder.end_replay(&greeting, &mut frames);
     let error = ApiError::BadField { field: "agent", expected: "agent1 to agent4" };
     let refused = Refusal { error, request: Some(RequestNo::Text("a-1".into())) };
     encoder.refuse(&refused, &mut frames);
@@ -187,14 +187,18 @@ fn settings() -> SettingsNote {
 }
 
 fn refused_settings() -> Signal {
-    let problem = SettingProblem::UnknownModel { value: "x".into(), known: "openai".into() };
+    let problem = SettingProblem::UnknownValue { value: "x".into(), known: "openai".into() };
     let refused = vec![(Setting::Chat, problem)].into();
     Signal::SettingsRefused { refused, request: Some(RequestNo::Number(7)) }
 }
 
 fn changes() -> Vec<SettingChange> {
     let workplace = SettingChange::Workplace { slot: AGENT, choice: WorkplaceChoice::Worktree };
-    vec![Setting::Chat.with("openai").unwrap(), workplace, Setting::Project.with("").unwrap()]
+    vec![
+        Setting::Chat.with_value("openai").unwrap(),
+        workplace,
+        Setting::Project.with_value("").unwrap(),
+    ]
 }
 
 /// Every frame that a client may send after its hello.
@@ -301,7 +305,7 @@ fn commands() -> Vec<(&'static str, Inbound)> {
 /// The first frames of clients.
 fn hellos() -> Vec<(&'static str, Hello)> {
     let least = Hello {
-        session: SessionWish::New,
+        session: RequestedSession::New,
         after: None,
         epoch: None,
         history: None,
@@ -312,7 +316,7 @@ fn hellos() -> Vec<(&'static str, Hello)> {
         token: None,
     };
     let resuming = Hello {
-        session: SessionWish::Id(SessionName::Ours(session())),
+        session: RequestedSession::Id(SentSessionId::Ours(session())),
         after: Some(Order(41)),
         epoch: Some(Epoch(0x5f1c)),
         features: Features { playback: true, ..least.features },

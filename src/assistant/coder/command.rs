@@ -1,12 +1,11 @@
-//! Exact commands, for people and for work without a model. One command per line; texts of more than one line are
-//! between fences, which can be made long enough to hold any text.
+//! Exact commands such as `/read`, which people type and which need no model. There is one command per line. A text of
+//! several lines is fenced; a long enough fence can hold any text.
 
 use crate::tool::LONGEST_SECONDS;
 use serde_json::{Value, json};
 use std::iter::Peekable;
 use std::ops::RangeInclusive;
 
-/// Commands by their names.
 const NAMES: [&str; 8] = ["help", "new", "read", "list", "search", "write", "replace", "run"];
 
 #[derive(Debug, PartialEq, Eq)]
@@ -14,26 +13,26 @@ pub(super) enum Command {
     Help,
     /// Forget the conversation.
     New,
-    Tool(Wanted),
+    Tool(ToolRequest),
 }
 
-/// A tool by its name, with its arguments.
+/// The name of a tool, and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct ToolRequest {
     pub(super) tool: &'static str,
     pub(super) arguments: Value,
 }
 
-fn wanted(tool: &'static str, arguments: Value) -> Wanted {
-    Wanted { tool, arguments }
+fn request(tool: &'static str, arguments: Value) -> ToolRequest {
+    ToolRequest { tool, arguments }
 }
 
-/// A command that a person typed gets the longest timeout, because there is a cancel.
-fn execute(command: &str) -> Wanted {
-    wanted("shell:execute", json!({ "command": command, "seconds": LONGEST_SECONDS }))
+/// A command that a person typed gets the longest timeout, because the person can cancel it.
+fn execute(command: &str) -> ToolRequest {
+    request("shell:execute", json!({ "command": command, "seconds": LONGEST_SECONDS }))
 }
 
-/// Whether this is for [`parse`]: a path at the beginning of a sentence is not.
+/// Whether the text is meant as commands. A sentence that begins with a path is not.
 pub(super) fn is_command(text: &str) -> bool {
     let Some(rest) = text.trim_start().strip_prefix('/') else { return false };
     let word = rest.split_whitespace().next().unwrap_or_default();
@@ -42,7 +41,7 @@ pub(super) fn is_command(text: &str) -> bool {
 
 type Lines<'a> = Peekable<std::iter::Zip<std::ops::RangeFrom<usize>, std::str::Lines<'a>>>;
 
-/// All commands of a text, or the first mistake. Nothing is carried out unless all of it is understood.
+/// All commands of a text, or the first mistake, so that nothing is carried out unless the whole text is understood.
 pub(super) fn parse(text: &str) -> Result<Vec<Command>, String> {
     let mut lines: Lines<'_> = (1..).zip(text.lines()).peekable();
     let mut commands = Vec::new();
@@ -63,12 +62,12 @@ fn command(line: &str, lines: &mut Lines<'_>) -> Result<Command, String> {
         Some("help") => return Ok(Command::Help),
         Some("new") => return Ok(Command::New),
         Some("read") => read(rest)?,
-        Some("list") => wanted("file:list", json!({ "path": rest })),
+        Some("list") => request("file:list", json!({ "path": rest })),
         Some("search") => search(rest)?,
         Some("write") => {
             let path =
-                needed(rest, "/write needs a path: /write notes.txt, and the text below it")?;
-            wanted("file:write", json!({ "path": path, "content": body(lines)? }))
+                required(rest, "/write needs a path: /write notes.txt, and the text below it")?;
+            request("file:write", json!({ "path": path, "content": body(lines)? }))
         }
         Some("replace") => replace(rest, lines)?,
         Some("run") if rest.is_empty() => {
@@ -85,20 +84,20 @@ fn command(line: &str, lines: &mut Lines<'_>) -> Result<Command, String> {
     Ok(Command::Tool(call))
 }
 
-fn needed(text: &str, otherwise: &str) -> Result<String, String> {
+fn required(text: &str, otherwise: &str) -> Result<String, String> {
     if text.is_empty() { Err(otherwise.to_owned()) } else { Ok(text.to_owned()) }
 }
 
-fn read(rest: &str) -> Result<Wanted, String> {
+fn read(rest: &str) -> Result<ToolRequest, String> {
     const EXPECTED: &str = "/read needs a path, and may have lines: /read src/main.rs 10-40";
-    let all = || Ok(wanted("file:read", json!({ "path": needed(rest, EXPECTED)? })));
+    let all = || Ok(request("file:read", json!({ "path": required(rest, EXPECTED)? })));
     let Some((path, last)) = rest.rsplit_once(char::is_whitespace) else { return all() };
     let Some(lines) = range(last) else { return all() };
     if *lines.start() == 0 || lines.is_empty() {
         return Err(format!("there are no lines {last}: lines count from 1; {EXPECTED}"));
     }
     let (from, to) = lines.into_inner();
-    Ok(wanted("file:read", json!({ "path": path.trim_end(), "from": from, "to": to })))
+    Ok(request("file:read", json!({ "path": path.trim_end(), "from": from, "to": to })))
 }
 
 /// `7`, `7-` or `7-9`.
@@ -110,7 +109,7 @@ fn range(text: &str) -> Option<RangeInclusive<usize>> {
     }
 }
 
-fn search(rest: &str) -> Result<Wanted, String> {
+fn search(rest: &str) -> Result<ToolRequest, String> {
     const EXPECTED: &str = "/search needs a pattern, in quotes if it has spaces, and may have a path: /search \"fn main\" src";
     let (pattern, path) = match rest.strip_prefix('"') {
         None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
@@ -120,27 +119,27 @@ fn search(rest: &str) -> Result<Wanted, String> {
                 after.is_empty() || after.starts_with(char::is_whitespace)
             };
             let end = quoted.rmatch_indices('"').map(|(at, _)| at).find(ends);
-            let end = end.ok_or(format!("the quote does not end; {EXPECTED}"))?;
+            let end = end.ok_or(format!("the quote is not closed; {EXPECTED}"))?;
             (&quoted[..end], &quoted[end + 1..])
         }
     };
-    let pattern = needed(pattern, EXPECTED)?;
-    Ok(wanted("file:search", json!({ "pattern": pattern, "path": path.trim() })))
+    let pattern = required(pattern, EXPECTED)?;
+    Ok(request("file:search", json!({ "pattern": pattern, "path": path.trim() })))
 }
 
-fn replace(rest: &str, lines: &mut Lines<'_>) -> Result<Wanted, String> {
-    const EXPECTED: &str = "/replace needs a path, `all` behind it if every place is meant, and below it the old and the new text, each between lines of ```";
+fn replace(rest: &str, lines: &mut Lines<'_>) -> Result<ToolRequest, String> {
+    const EXPECTED: &str = "/replace needs a path, then `all` to replace every occurrence, and below it the old and the new text, each between lines of ```";
     let (path, all) = match rest.rsplit_once(char::is_whitespace) {
         Some((path, "all")) => (path.trim_end(), true),
         Some(_) | None => (rest, false),
     };
-    let path = needed(path, EXPECTED)?;
+    let path = required(path, EXPECTED)?;
     let old = fenced(lines)?.ok_or(EXPECTED)?;
     let new = fenced(lines)?.ok_or(EXPECTED)?;
-    Ok(wanted("file:replace", json!({ "path": path, "old": old, "new": new, "all": all })))
+    Ok(request("file:replace", json!({ "path": path, "old": old, "new": new, "all": all })))
 }
 
-/// What a file is to say: a fenced text, or all lines that are left.
+/// The content of a file: a fenced text, or all remaining lines.
 fn body(lines: &mut Lines<'_>) -> Result<String, String> {
     let text = match fenced(lines)? {
         Some(text) => text,
@@ -149,7 +148,8 @@ fn body(lines: &mut Lines<'_>) -> Result<String, String> {
     Ok(if text.is_empty() { text } else { text + "\n" })
 }
 
-/// The text between two lines of as many backticks, without its last line end. `None`: the next line is no fence.
+/// A fenced text, without its last line break. The closing fence has as many backticks as the opening one. `None`: the
+/// next line is not a fence.
 fn fenced(lines: &mut Lines<'_>) -> Result<Option<String>, String> {
     let Some((number, first)) = lines.peek().copied() else { return Ok(None) };
     let count = first.chars().take_while(|one| *one == '`').count();
@@ -165,7 +165,7 @@ fn fenced(lines: &mut Lines<'_>) -> Result<Option<String>, String> {
         }
         text.push(line);
     }
-    Err(format!("the text that begins in line {number} does not end: {closing} is missing"))
+    Err(format!("the fence of line {number} is not closed: {closing} is missing"))
 }
 
 #[cfg(test)]
@@ -175,7 +175,7 @@ mod tests {
     fn tool(name: &str, arguments: &Value) -> Command {
         let name = format!("file:{name}");
         let tool = crate::tool::find(&name).unwrap().name;
-        Command::Tool(wanted(tool, arguments.clone()))
+        Command::Tool(request(tool, arguments.clone()))
     }
 
     #[track_caller]
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_may_hold_anything() {
+    fn texts_of_several_lines_may_contain_anything() {
         let write = |content: &str| tool("write", &json!({"path": "a", "content": content}));
         check("/write a", &[write("")]);
         check("/write a\none\n/run x\n\n", &[write("one\n/run x\n\n")]);
@@ -225,10 +225,10 @@ mod tests {
         check_wrong("/read a 0-3", "lines count from 1");
         check_wrong("/read a 5-3", "there are no lines 5-3");
         check_wrong("/help\n/search", "line 2: /search needs a pattern");
-        check_wrong("/search \"x", "the quote does not end");
+        check_wrong("/search \"x", "the quote is not closed");
         check_wrong("/write", "/write needs a path");
-        check_wrong("/write a\n```\nx", "begins in line 2 does not end: ``` is missing");
-        check_wrong("/replace a\n```\nx\n```", "/replace needs a path, `all` behind it");
+        check_wrong("/write a\n```\nx", "the fence of line 2 is not closed: ``` is missing");
+        check_wrong("/replace a\n```\nx\n```", "/replace needs a path, then `all`");
         check_wrong("/run", "/run needs a command");
         check_wrong("/rum ls", "`/rum` is no command; there are /help /new /read");
         check_wrong("/list\nhello", "line 2: `hello` is no command");

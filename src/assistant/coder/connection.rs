@@ -1,14 +1,14 @@
-//! The agent's end of the protocol: takes requests line by line, works on one prompt at a time, and hears a cancel
-//! whatever it does.
+//! The agent's side of ACP: reads messages line by line, works on one prompt at a time, and accepts a cancel at any
+//! moment.
 
 use super::prompt::Prompt;
 use super::speaker::{ANSWER_CAPACITY, Answer, OUTBOX_CAPACITY, Speaker};
 use super::turn::Turn;
-use super::{ASKS, Coder, LABEL, NAME};
+use super::{ASK_MODE, Coder, LABEL, NAME};
 use crate::assistant::conversation::Conversation;
 use crate::assistant::work::Halt;
 use crate::process::{Lines, Place};
-use crate::provider::agent::Guest;
+use crate::provider::agent::EndSignals;
 use crate::provider::agent::acp::wire;
 use crate::provider::chat;
 use crate::tool::{Context, Workplace};
@@ -27,10 +27,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// A longer message is no message; pictures are within it.
+/// A longer message ends the connection. Pictures are part of messages.
 const LONGEST_MESSAGE: usize = 64 * 1024 * 1024;
-/// Larger messages are read off the runtime's threads.
-const LARGE: usize = 256 * 1024;
+/// From this size on, messages are parsed on a blocking thread.
+const LARGE_MESSAGE: usize = 256 * 1024;
 const INTERNAL_ERROR: i32 = -32603;
 
 #[derive(Debug)]
@@ -38,18 +38,18 @@ pub(super) struct Connection {
     agent: Arc<Coder>,
     place: Place,
     workplace: Workplace,
-    guest: Guest,
+    signals: EndSignals,
     lines: Lines<ReadHalf<DuplexStream>>,
-    /// A large message.
+    /// A large message that is being parsed.
     parsing: Option<JoinHandle<Option<Message>>>,
     sink: WriteHalf<DuplexStream>,
-    /// What is being written.
-    waiting: BytesMut,
+    /// Bytes that are not written yet.
+    unwritten: BytesMut,
     outbox: mpsc::Receiver<String>,
-    /// What a prompt works with, between prompts.
+    /// `None` during a prompt, which uses it.
     speaker: Option<Speaker>,
     answers: mpsc::Sender<Answer>,
-    /// `None`: no session was opened.
+    /// `None`: no session was opened, or a prompt uses it.
     conversation: Option<Conversation>,
 }
 
@@ -65,12 +65,17 @@ struct Message {
     result: Option<Value>,
 }
 
-/// The host wants nothing more.
+/// The host has closed the connection.
 #[derive(Debug)]
 struct Closed;
 
 impl Connection {
-    pub(super) fn new(agent: Arc<Coder>, place: Place, stream: DuplexStream, guest: Guest) -> Self {
+    pub(super) fn new(
+        agent: Arc<Coder>,
+        place: Place,
+        stream: DuplexStream,
+        signals: EndSignals,
+    ) -> Self {
         let (source, sink) = tokio::io::split(stream);
         let (messages, outbox) = mpsc::channel(OUTBOX_CAPACITY);
         let (answers, given) = mpsc::channel(ANSWER_CAPACITY);
@@ -86,11 +91,11 @@ impl Connection {
             workplace: Workplace::new(&place.directory, &agent.private),
             place,
             agent,
-            guest,
+            signals,
             lines: Lines::new(source, LONGEST_MESSAGE),
             parsing: None,
             sink,
-            waiting: BytesMut::new(),
+            unwritten: BytesMut::new(),
             outbox,
             speaker: Some(speaker),
             answers,
@@ -103,13 +108,13 @@ impl Connection {
             match (message.method.as_deref(), message.id) {
                 (Some("session/prompt"), Some(id)) => self.prompt(&id, message.params).await,
                 (Some(method), Some(id)) => self.request(method, &id, message.params).await,
-                // Nothing runs that could be cancelled, and nothing was asked.
+                // Notifications and answers: there is nothing to cancel, and no question is open.
                 (Some(_) | None, _) => {}
             }
         }
     }
 
-    /// The next message; meanwhile what was said is written. Dropping the future loses nothing.
+    /// Returns the next message, and writes outgoing messages meanwhile. Dropping the future loses nothing.
     async fn next(&mut self) -> Result<Message, Closed> {
         loop {
             if let Some(parsing) = &mut self.parsing {
@@ -119,19 +124,19 @@ impl Connection {
                     return Ok(message);
                 }
             }
-            let writes = !self.waiting.is_empty();
+            let writes = !self.unwritten.is_empty();
             tokio::select! {
                 biased;
-                () = self.guest.leave().cancelled() => return Err(Closed),
+                () = self.signals.end_requested().cancelled() => return Err(Closed),
                 line = self.lines.next() => {
                     let line = line.ok().flatten().ok_or(Closed)?;
-                    if line.len() >= LARGE {
+                    if line.len() >= LARGE_MESSAGE {
                         self.parsing = Some(tokio::task::spawn_blocking(move || parse(&line)));
                     } else if let Some(message) = parse(&line) {
                         return Ok(message);
                     }
                 }
-                written = self.sink.write_buf(&mut self.waiting), if writes => {
+                written = self.sink.write_buf(&mut self.unwritten), if writes => {
                     written.map_err(|_| Closed)?;
                 }
                 Some(message) = self.outbox.recv(), if !writes => self.push(&message),
@@ -140,8 +145,8 @@ impl Connection {
     }
 
     fn push(&mut self, message: &str) {
-        self.waiting.extend_from_slice(message.as_bytes());
-        self.waiting.extend_from_slice(b"\n");
+        self.unwritten.extend_from_slice(message.as_bytes());
+        self.unwritten.extend_from_slice(b"\n");
     }
 
     fn answer(&mut self, id: &RequestId, result: &impl Serialize) {
@@ -157,7 +162,7 @@ impl Connection {
 
     async fn request(&mut self, method: &str, id: &RequestId, params: Value) {
         match method {
-            "initialize" => self.answer(id, &self.about()),
+            "initialize" => self.answer(id, &self.introduction()),
             "session/new" => {
                 self.conversation = Some(Conversation::new(&self.agent.memory));
                 self.answer(id, &NewSessionResponse::new(NAME).modes(modes()));
@@ -165,7 +170,7 @@ impl Connection {
             "session/load" => self.load(id).await,
             "session/set_mode" => {
                 let wanted = serde_json::from_value::<SetSessionModeRequest>(params);
-                if wanted.is_ok_and(|wanted| *wanted.mode_id.0 == *ASKS) {
+                if wanted.is_ok_and(|wanted| *wanted.mode_id.0 == *ASK_MODE) {
                     self.answer(id, &SetSessionModeResponse::new());
                 } else {
                     self.refuse(id, wire::INVALID_PARAMS, "the only mode is `ask`");
@@ -175,7 +180,7 @@ impl Connection {
         }
     }
 
-    fn about(&self) -> InitializeResponse {
+    fn introduction(&self) -> InitializeResponse {
         let sees = self.agent.chat.as_ref().is_some_and(|chat| chat::capabilities(chat).images_in);
         let takes = PromptCapabilities::new().image(sees).embedded_context(true);
         let can = AgentCapabilities::new().load_session(true).prompt_capabilities(takes);
@@ -183,7 +188,7 @@ impl Connection {
         InitializeResponse::new(ProtocolVersion::V1).agent_capabilities(can).agent_info(own)
     }
 
-    /// The host knows what was said and is not told again.
+    /// The conversation is not replayed to the host, which has it already.
     async fn load(&mut self, id: &RequestId) {
         let file = self.agent.memory.clone();
         let loaded = tokio::task::spawn_blocking(move || Conversation::load(&file)).await;
@@ -214,14 +219,14 @@ impl Connection {
                 longest: None,
                 memory: None,
                 stop: CancellationToken::new(),
-                hurry: self.guest.hurry().clone(),
+                kill_now: self.signals.kill_now().clone(),
             },
             speaker,
             conversation,
         };
         let stop = turn.context.stop.clone();
-        let end = self.attend(turn.run(Prompt::of(request.prompt)), &stop).await;
-        // What was said comes before the end.
+        let end = self.run_prompt(turn.run(Prompt::of(request.prompt)), &stop).await;
+        // The host gets all output before the response that ends the prompt.
         while let Ok(message) = self.outbox.try_recv() {
             self.push(&message);
         }
@@ -233,15 +238,20 @@ impl Connection {
             Err(Halt::Failed(_)) if cancelled => {
                 self.answer(id, &PromptResponse::new(StopReason::Cancelled));
             }
-            Err(Halt::Cancelled | Halt::Unheard) => {
+            Err(Halt::Cancelled | Halt::Disconnected) => {
                 self.answer(id, &PromptResponse::new(StopReason::Cancelled));
             }
             Err(Halt::Failed(reason)) => self.refuse(id, INTERNAL_ERROR, &reason),
         }
     }
 
-    /// Passes on what the host says until the work has ended, which it is told to do when the host leaves.
-    async fn attend<T>(&mut self, work: impl Future<Output = T>, stop: &CancellationToken) -> T {
+    /// Waits until the work has ended, and handles messages of the host meanwhile. If the host closes the connection,
+    /// the work is cancelled.
+    async fn run_prompt<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        stop: &CancellationToken,
+    ) -> T {
         let mut work = std::pin::pin!(work);
         loop {
             let message = tokio::select! {
@@ -257,14 +267,14 @@ impl Connection {
                 }
                 (None, Some(RequestId::Number(number))) => {
                     if let Ok(id) = u64::try_from(number) {
-                        // Full: nobody asked for it.
+                        // Full: no question has this answer, so it is dropped.
                         let _ = self.answers.try_send(Answer { id, result: message.result });
                     }
                 }
                 (Some(_), None) | (None, Some(RequestId::Str(_) | RequestId::Null) | None) => {}
             }
         }
-        // Nobody reads any more, so nothing may wait for that.
+        // The host reads no more, so the work must not wait for room in the outbox.
         stop.cancel();
         self.outbox.close();
         while self.outbox.try_recv().is_ok() {}
@@ -277,5 +287,5 @@ fn parse(line: &Bytes) -> Option<Message> {
 }
 
 fn modes() -> SessionModeState {
-    SessionModeState::new(ASKS, vec![SessionMode::new(ASKS, "Ask")])
+    SessionModeState::new(ASK_MODE, vec![SessionMode::new(ASK_MODE, "Ask")])
 }

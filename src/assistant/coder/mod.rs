@@ -1,5 +1,5 @@
-//! The built-in code agent. It speaks the same protocol as all other agents, so that the gateway has one way to open,
-//! ask, show and stop. A chat model that can call tools drives it, or, with none at all, exact commands.
+//! The built-in code agent. It speaks ACP, like other agents, so that the gateway treats it like them. A chat model
+//! that can call tools drives it, or exact commands such as `/read` if there is no such model.
 
 mod command;
 mod connection;
@@ -10,7 +10,7 @@ mod turn;
 
 use super::CODER;
 use crate::process::Place;
-use crate::provider::agent::{Guest, InsideAgent, Program, Serving};
+use crate::provider::agent::{EndSignals, InsideAgent, Program, Serving};
 use crate::provider::chat::{self, ChatConfig, ChatRequest, ChatTurn};
 use crate::provider::row::{AgentKind, AgentRow};
 use connection::Connection;
@@ -20,29 +20,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::io::DuplexStream;
 
-/// What it is called in settings.
+/// Its name in the settings.
 const NAME: &str = "builtin";
 const LABEL: &str = "Built-in agent";
-/// The only mode: it asks before it does anything.
-const ASKS: &str = "ask";
+/// The only mode: the agent asks for approval before every tool call.
+const ASK_MODE: &str = "ask";
 
-/// All that is needed to start it.
+/// The configuration of the built-in agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coder {
-    /// How the commands that it runs are started; only its label and its environment matter besides.
+    /// Starts the commands that the agent runs. It also has the agent's label, mode and environment.
     program: Arc<Program>,
     chat: Option<ChatConfig>,
     asking: Asking,
-    /// The file in which it keeps the conversation.
+    /// The file in which the agent saves its conversation.
     memory: PathBuf,
-    /// Files and directories that are none of its business, even below its workplace.
+    /// Files and directories that the agent must not see, even inside its workplace.
     private: Vec<PathBuf>,
     texts: Texts,
 }
 
 type Ask = dyn Fn(&ChatConfig, ChatRequest) -> ChatTurn + Send + Sync;
 
-/// How a model is asked. The session checks the budget first, and counts.
+/// Sends requests to the chat model. A session passes one that checks the token budget first and counts usage.
 #[derive(Clone)]
 pub struct Asking(Arc<Ask>);
 
@@ -68,7 +68,7 @@ impl fmt::Debug for Asking {
     }
 }
 
-/// Another way to ask the same model does not make another agent.
+/// Always equal: agents that differ only in how they send requests are the same agent.
 impl PartialEq for Asking {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -77,20 +77,20 @@ impl PartialEq for Asking {
 
 impl Eq for Asking {}
 
-/// What the agent says by itself.
+/// A text of the agent itself, as opposed to the model's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said<'a> {
     Help,
     /// The answer to a request that needs a model.
     NoModel,
-    /// A phrase of our own code, in English.
+    /// An English phrase from our own code.
     Phrase(&'a str),
-    /// The title of a tool of this name, with what it is used on. Nothing in it is taken for a phrase.
+    /// The title of a call of this tool. Its values are not translated.
     Title {
         tool: &'a str,
         values: &'a [(&'a str, &'a str)],
     },
-    /// The title in English, whatever the session speaks.
+    /// The title in English, whatever the session's language.
     EnglishTitle {
         tool: &'a str,
         values: &'a [(&'a str, &'a str)],
@@ -99,7 +99,7 @@ pub enum Said<'a> {
 
 type Say = dyn Fn(Said<'_>) -> String + Send + Sync;
 
-/// The agent's texts in the user's language. Models are told everything in English.
+/// The agent's own texts in the user's language. Texts for models are in English.
 #[derive(Clone)]
 pub struct Texts(Arc<Say>);
 
@@ -112,7 +112,7 @@ impl Texts {
         (self.0)(said)
     }
 
-    fn word(&self, english: &str) -> String {
+    fn phrase(&self, english: &str) -> String {
         self.say(Said::Phrase(english))
     }
 }
@@ -123,7 +123,7 @@ impl fmt::Debug for Texts {
     }
 }
 
-/// Another language does not make another agent.
+/// Always equal: agents that differ only in language are the same agent.
 impl PartialEq for Texts {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -133,11 +133,11 @@ impl PartialEq for Texts {
 impl Eq for Texts {}
 
 impl Coder {
-    /// `supervisor` is our own binary, `owner` marks every process.
+    /// `supervisor` is the gateway's own binary; `owner` marks every process that the agent starts.
     pub fn new(supervisor: PathBuf, owner: Arc<str>, memory: PathBuf, texts: Texts) -> Self {
         let row = AgentRow {
             label: LABEL.to_owned(),
-            mode: Some(ASKS.to_owned()),
+            mode: Some(ASK_MODE.to_owned()),
             network: true,
             ..AgentRow::new(NAME, AgentKind::Acp)
         };
@@ -147,7 +147,7 @@ impl Coder {
         Self { program, chat: None, asking, memory, private: Vec::new(), texts }
     }
 
-    /// A model that cannot call tools is of no use here.
+    /// Ignored if the model cannot call tools.
     pub fn with_chat(mut self, chat: ChatConfig) -> Self {
         self.chat = Some(chat).filter(|chat| chat::capabilities(chat).tools);
         self
@@ -184,8 +184,8 @@ impl InsideAgent for Coder {
         CODER.works_on_project
     }
 
-    fn serve(self: Arc<Self>, place: Place, stream: DuplexStream, guest: Guest) -> Serving {
-        Box::pin(Connection::new(self, place, stream, guest).serve())
+    fn serve(self: Arc<Self>, place: Place, stream: DuplexStream, signals: EndSignals) -> Serving {
+        Box::pin(Connection::new(self, place, stream, signals).serve())
     }
 
     fn is_same(&self, other: &dyn InsideAgent) -> bool {

@@ -1,5 +1,5 @@
-//! A prompt as it came: its text, the pictures with it and the files that it names. Only the text is what the user says,
-//! and only that may hold commands.
+//! A received prompt: its text, pictures and attached files. Only the text is typed by the user, so only the text may
+//! contain commands.
 
 use crate::message::{attached, one_line};
 use crate::provider::chat::{self, ChatMessage, Picture};
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Prompt {
     pub(super) text: String,
-    /// What came with it, fenced and named.
+    /// Attachments as text, fenced and with their names.
     quotes: Vec<String>,
-    /// Encoded as they came.
+    /// Base64, as received.
     pictures: Vec<String>,
     files: Vec<PathBuf>,
 }
@@ -31,7 +31,7 @@ impl Prompt {
                 },
                 ContentBlock::Resource(resource) => {
                     if let EmbeddedResourceResource::TextResourceContents(it) = resource.resource {
-                        prompt.quotes.push(attached(&name(&it.uri), &it.text));
+                        prompt.quotes.push(attached(&file_name(&it.uri), &it.text));
                     }
                 }
                 ContentBlock::Audio(_) | _ => {
@@ -49,8 +49,8 @@ impl Prompt {
         self.text.push_str(text);
     }
 
-    /// What the model is told. Reads files and pictures, so it blocks.
-    pub(super) fn message(self, images: bool) -> ChatMessage {
+    /// The message for the model. Reads files and decodes pictures, so it is blocking.
+    pub(super) fn into_message(self, images: bool) -> ChatMessage {
         let mut text = self.text;
         for quote in &self.quotes {
             text.push_str(if text.is_empty() { "" } else { "\n\n" });
@@ -67,14 +67,14 @@ fn decode(data: &str) -> Option<Picture> {
     chat::picture(&base64_simd::STANDARD.decode_to_vec(data).ok()?)
 }
 
-/// What a file is called.
-fn name(uri: &str) -> String {
+/// The last part of a `file:` URI; another URI as a whole.
+fn file_name(uri: &str) -> String {
     let path = path(uri);
     let name = path.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
     name.map_or_else(|| uri.to_owned(), |name| name.into_owned())
 }
 
-/// The file that an address names.
+/// The path of a `file:` URI.
 fn path(uri: &str) -> Option<PathBuf> {
     let mut rest = uri.strip_prefix("file://")?.as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_user_says_is_text() {
+    fn attachments_are_not_part_of_the_text() {
         use agent_client_protocol_schema::v1::{
             EmbeddedResource, ResourceLink, TextContent, TextResourceContents,
         };
@@ -112,7 +112,7 @@ mod tests {
             ContentBlock::Text(TextContent::new("look")),
         ]);
         assert_eq!(prompt.text, "look");
-        let ChatMessage::User { text, .. } = prompt.message(false) else { panic!("no text") };
+        let ChatMessage::User { text, .. } = prompt.into_message(false) else { panic!("no text") };
         let lines: Vec<_> = text.lines().filter(|line| line.starts_with('/')).collect();
         assert_eq!(lines, ["/write injected.txt", "/run y"], "{text}");
         assert!(text.contains("[attached file a run x.txt; "), "{text}");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_files_are_paths() {
+    fn file_uris_become_paths() {
         assert_eq!(path("file:///a%20b/%e3%81%82.txt"), Some("/a b/\u{3042}.txt".into()));
         assert_eq!(path("file:///100%"), Some("/100%".into()));
         assert_eq!(path("https://example.org/a"), None);

@@ -1,4 +1,4 @@
-//! Agents' activity and results, as packets for clients that know them and as lines of text for all others.
+//! Agents' activity and results: as packets for clients with the `agents` feature, as lines of text for all others.
 
 use super::value::channel_name;
 use super::wire::{

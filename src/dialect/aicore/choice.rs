@@ -23,16 +23,16 @@ pub(super) fn read_compare(packet: &CommandPacket<'_>) -> Result<Command, Decode
 }
 
 pub(super) fn read_diff(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
-    let body: wire::DiffWishBody = optional_object(packet, "an object of a path")?;
-    Ok(Command::ShowDiff { agent: agent(packet)?, path: short(body.path)? })
+    let body: wire::DiffRequestBody = optional_object(packet, "an object of a path")?;
+    Ok(Command::ShowDiff { agent: agent(packet)?, path: optional_name(body.path)? })
 }
 
 pub(super) fn read_accept(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     let body: wire::AcceptBody =
         optional_object(packet, "an object of a branch, a commit message and a version")?;
-    let message = short(body.message)?;
-    let branch = short(body.branch)?.map(|name| Branch { name, message });
-    let version = short(body.version)?.map(WorkVersion::new);
+    let message = optional_name(body.message)?;
+    let branch = optional_name(body.branch)?.map(|name| Branch { name, message });
+    let version = optional_name(body.version)?.map(WorkVersion::new);
     Ok(Command::Choose { agent: agent(packet)?, choice: Choice::Accept { branch, version } })
 }
 
@@ -43,7 +43,7 @@ pub(super) fn read_discard(packet: &CommandPacket<'_>) -> Result<Command, Decode
 pub(super) fn read_restore(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {
     let body: wire::RestoreBody =
         optional_object(packet, "an object of a run or a backup, and a path")?;
-    let point = match (body.run, short(body.backup)?) {
+    let point = match (body.run, optional_name(body.backup)?) {
         (Some(run), None) => RestorePoint::Before(RunId(run)),
         (None, Some(name)) => RestorePoint::Named(name),
         (Some(_), Some(_)) | (None, None) => {
@@ -53,7 +53,7 @@ pub(super) fn read_restore(packet: &CommandPacket<'_>) -> Result<Command, Decode
             });
         }
     };
-    let choice = Choice::Restore { point, path: short(body.path)? };
+    let choice = Choice::Restore { point, path: optional_name(body.path)? };
     Ok(Command::Choose { agent: agent(packet)?, choice })
 }
 
@@ -75,8 +75,9 @@ fn agent(packet: &CommandPacket<'_>) -> Result<AgentSlot, DecodeError> {
     }
 }
 
-/// An empty text counts as absent: pages fill these in from fields that may be empty.
-fn short(text: Option<String>) -> Result<Option<String>, DecodeError> {
+/// Checks the length of an optional name. An empty text counts as absent: pages send the content of form fields, which
+/// may be empty.
+fn optional_name(text: Option<String>) -> Result<Option<String>, DecodeError> {
     match text {
         Some(text) if text.len() > LONGEST_NAME => Err(DecodeError::BadField {
             field: field::BODY,

@@ -6,7 +6,7 @@ use super::value;
 use super::wire::SOCKET_PATH;
 use crate::message::Channel;
 use bytes::Bytes;
-use wire::{HeardPacket, HelloPacket, PlaybackBody, PressBody, SoundPacket};
+use wire::{AnyPacket, HelloPacket, PlaybackBody, PressBody, SoundPacket};
 
 /// Sample rate assumed when an audio packet names none.
 const OUTPUT_RATE: u32 = 24_000;
@@ -31,8 +31,11 @@ pub struct Hello<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Playback {
     pub generation: u64,
+    /// Samples of this reply that were played.
     pub played: u64,
+    /// Milliseconds of audio that are buffered.
     pub left_ms: u64,
+    /// Underruns so far.
     pub gaps: u64,
 }
 
@@ -45,14 +48,14 @@ pub enum Press {
 
 /// One packet from the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct GatewayPacket {
     /// The packet's number, if the channel stores it.
     pub seq: Option<u64>,
-    pub what: What,
+    pub content: Content,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum Content {
     Welcome {
         session: String,
         epoch: String,
@@ -69,7 +72,7 @@ pub enum What {
         generation: Option<u64>,
     },
     Text {
-        from: Side,
+        from: Author,
         text: String,
     },
     Refused {
@@ -81,7 +84,7 @@ pub enum What {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum Author {
     User,
     Model,
     Gateway,
@@ -138,41 +141,41 @@ pub fn write_press(session: &str, press: Press) -> String {
     write(&SoundPacket { session, channel: "audio", kind: "push_to_talk", body, pcm: None })
 }
 
-/// Cannot fail for the packets above.
+/// Serializing these packets cannot fail.
 fn write(packet: &impl serde::Serialize) -> String {
     serde_json::to_string(packet).unwrap_or_default()
 }
 
 /// Reads a packet from the gateway.
-pub fn read(frame: &str) -> Result<Heard, Unreadable> {
-    let packet: HeardPacket<'_> =
+pub fn read(frame: &str) -> Result<GatewayPacket, Unreadable> {
+    let packet: AnyPacket<'_> =
         serde_json::from_str(frame).map_err(|err| Unreadable(err.to_string()))?;
-    let text = |from| What::Text { from, text: text(&packet) };
-    let what = match packet.kind.as_ref() {
-        "init" => What::Welcome {
+    let text = |from| Content::Text { from, text: text(&packet) };
+    let content = match packet.kind.as_ref() {
+        "init" => Content::Welcome {
             session: packet.session.as_deref().unwrap_or_default().to_owned(),
             epoch: packet.epoch.as_deref().unwrap_or_default().to_owned(),
             resumed: packet.resumed.unwrap_or(false),
         },
         "output_audio" => audio(&packet)?,
-        "cancel_audio" => What::Stop { generation: packet.generation },
-        "recognition_input" | "input_text" => text(Side::User),
-        "recognition_output" | "output_text" | "output_request" => text(Side::Model),
-        "welcome_info" | "system_info" => text(Side::Gateway),
-        "error" => What::Refused {
+        "cancel_audio" => Content::Stop { generation: packet.generation },
+        "recognition_input" | "input_text" => text(Author::User),
+        "recognition_output" | "output_text" | "output_request" => text(Author::Model),
+        "welcome_info" | "system_info" => text(Author::Gateway),
+        "error" => Content::Refused {
             code: packet.code.as_deref().unwrap_or_default().to_owned(),
             text: self::text(&packet),
         },
-        _ => What::Other,
+        _ => Content::Other,
     };
-    Ok(Heard { seq: packet.seq, what })
+    Ok(GatewayPacket { seq: packet.seq, content })
 }
 
-fn text(packet: &HeardPacket<'_>) -> String {
+fn text(packet: &AnyPacket<'_>) -> String {
     packet.body.and_then(|body| serde_json::from_str(body.get()).ok()).unwrap_or_default()
 }
 
-fn audio(packet: &HeardPacket<'_>) -> Result<What, Unreadable> {
+fn audio(packet: &AnyPacket<'_>) -> Result<Content, Unreadable> {
     let pcm = base64_simd::STANDARD
         .decode_to_vec(packet.file_name.as_deref().unwrap_or_default())
         .map_err(|_| Unreadable("its sound is not base64".to_owned()))?;
@@ -180,7 +183,7 @@ fn audio(packet: &HeardPacket<'_>) -> Result<What, Unreadable> {
         .split(';')
         .find_map(|part| part.trim().strip_prefix("rate=")?.parse().ok())
         .unwrap_or(OUTPUT_RATE);
-    Ok(What::Audio { generation: packet.generation, rate, pcm: pcm.into() })
+    Ok(Content::Audio { generation: packet.generation, rate, pcm: pcm.into() })
 }
 
 #[cfg(test)]
@@ -191,7 +194,7 @@ mod tests {
     use crate::dialect::{Dialect, Encoder, Received};
     use crate::locale::Locale;
     use crate::message::{
-        Command, Epoch, Generation, Recorded, Seq, SessionId, SessionName, TalkKey,
+        Command, Epoch, Generation, Recorded, SentSessionId, Seq, SessionId, TalkKey,
     };
     use std::time::Duration;
 
@@ -212,7 +215,7 @@ mod tests {
             cursor: Some(("00000000000000ff", 12)),
         };
         let read = read_connect(&hello.write()).unwrap();
-        assert_eq!(read.session, SessionName::parse(ID));
+        assert_eq!(read.session, SentSessionId::parse(ID));
         assert_eq!(read.channel, Channel::Chat);
         assert_eq!(read.locale, Some(Locale::En));
         assert_eq!(read.history, Some(3));
@@ -236,22 +239,22 @@ mod tests {
 
     #[test]
     fn sound_and_stops_are_understood_with_and_without_a_generation() {
-        let told = |frame| read(frame).unwrap().what;
+        let content = |frame| read(frame).unwrap().content;
         let frame = include_str!("../../../tests/fixtures/aicore/server_output_audio.json");
-        let What::Audio { rate, pcm, .. } = told(frame) else { panic!("{frame}") };
+        let Content::Audio { rate, pcm, .. } = content(frame) else { panic!("{frame}") };
         assert_eq!((rate, &pcm[..]), (24_000, &[0, 0, 255, 127][..]));
         let frame = include_str!("../../../tests/fixtures/aicore/server_cancel_audio.json");
-        assert!(matches!(told(frame), What::Stop { .. }), "{frame}");
+        assert!(matches!(content(frame), Content::Stop { .. }), "{frame}");
         let frame =
             include_str!("../../../tests/fixtures/aicore/server_output_audio_generation.json");
-        assert!(matches!(told(frame), What::Audio { generation: Some(_), .. }), "{frame}");
+        assert!(matches!(content(frame), Content::Audio { generation: Some(_), .. }), "{frame}");
         let frame =
             include_str!("../../../tests/fixtures/aicore/server_cancel_audio_generation.json");
-        assert!(matches!(told(frame), What::Stop { generation: Some(_) }), "{frame}");
+        assert!(matches!(content(frame), Content::Stop { generation: Some(_) }), "{frame}");
     }
 
     #[test]
-    fn the_gateway_understands_what_was_played_and_the_key() {
+    fn the_gateway_understands_the_playback_position_and_the_talk_key() {
         let playback = Playback { generation: 3, played: 24_000, left_ms: 180, gaps: 2 };
         let read = |packet: String| {
             gateway(Channel::Audio)
@@ -265,30 +268,31 @@ mod tests {
         assert_eq!((ack.generation, ack.samples, ack.underruns), (Generation(3), 24_000, 2));
         assert_eq!(ack.buffered, Duration::from_millis(180));
         for (press, key) in [(Press::Start, TalkKey::Pressed), (Press::End, TalkKey::Released)] {
-            let Command::PressTalkKey(told) = read(write_press(ID, press)) else { panic!() };
-            assert_eq!(told, key);
+            let Command::PressTalkKey(read) = read(write_press(ID, press)) else { panic!() };
+            assert_eq!(read, key);
         }
     }
 
     #[test]
-    fn texts_have_a_side_and_a_number() {
+    fn texts_have_an_author_and_a_number() {
         let frame = include_str!("../../../tests/fixtures/aicore/server_recognition_input.json");
-        let heard = read(frame).unwrap();
-        assert!(matches!(heard.what, What::Text { from: Side::User, .. }), "{frame}");
-        assert_eq!(heard.seq, Some(7));
+        let packet = read(frame).unwrap();
+        assert!(matches!(packet.content, Content::Text { from: Author::User, .. }), "{frame}");
+        assert_eq!(packet.seq, Some(7));
         let frame = include_str!("../../../tests/fixtures/aicore/server_recognition_output.json");
-        assert!(matches!(read(frame).unwrap().what, What::Text { from: Side::Model, .. }));
+        assert!(matches!(read(frame).unwrap().content, Content::Text { from: Author::Model, .. }));
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_and_what_is_unknown_is_not() {
+    fn an_unreadable_packet_is_an_error_and_an_unknown_kind_is_not() {
         assert!(read("7").is_err());
         assert!(read("nonsense").is_err());
-        assert_eq!(read("{}").unwrap().what, What::Other);
+        assert_eq!(read("{}").unwrap().content, Content::Other);
         let mut frames = Vec::new();
         let refusal = DecodeError::UnknownKind("future_kind".to_owned()).into();
         gateway(Channel::Audio).encoder().refuse(&refusal, &mut frames);
-        let What::Refused { code, text } = read(frames[0].text().unwrap()).unwrap().what else {
+        let Content::Refused { code, text } = read(frames[0].text().unwrap()).unwrap().content
+        else {
             panic!()
         };
         assert_eq!(code, "unknown_kind");

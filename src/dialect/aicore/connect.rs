@@ -4,7 +4,7 @@ use super::error::DecodeError;
 use super::reject::Rejection;
 use super::{value, wire};
 use crate::locale::Locale;
-use crate::message::{Channel, Epoch, Features, Seq, SessionName};
+use crate::message::{Channel, Epoch, Features, SentSessionId, Seq};
 use serde_json::value::RawValue;
 use wire::field;
 
@@ -12,7 +12,7 @@ use wire::field;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connect {
     /// `None` starts a new session.
-    pub session: Option<SessionName>,
+    pub session: Option<SentSessionId>,
     pub channel: Channel,
     pub locale: Option<Locale>,
     /// What the client has already seen of this channel.
@@ -51,13 +51,13 @@ fn read_channel(packet: &wire::ConnectPacket<'_>) -> Result<Channel, Rejection> 
     })
 }
 
-fn read_session(raw: Option<&RawValue>) -> Result<Option<SessionName>, Rejection> {
+fn read_session(raw: Option<&RawValue>) -> Result<Option<SentSessionId>, Rejection> {
     let Some(raw) = raw else { return Ok(None) };
     let text = value::string(raw).ok_or(Rejection::SessionRefused)?;
     if text.is_empty() {
         return Ok(None);
     }
-    SessionName::parse(&text).map(Some).ok_or(Rejection::SessionRefused)
+    SentSessionId::parse(&text).map(Some).ok_or(Rejection::SessionRefused)
 }
 
 /// Unknown feature names are ignored.

@@ -88,12 +88,12 @@ fn read_command(own: Channel, packet: &CommandPacket<'_>) -> Result<Command, Dec
     }
 }
 
-/// The names of everything that a client may send.
+/// The kinds of packets that a client may send.
 pub fn client_kinds() -> [&'static str; 20] {
     Kind::NAMES.map(|(name, _)| name)
 }
 
-/// Everything a client may send.
+/// The kinds of packets that a client may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Operations,
@@ -526,7 +526,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_are_found_however_they_are_written() {
+    fn samples_are_read_in_every_spelling_of_base64() {
         check(r#""AAD//w==""#, &[0, 0, 255, 255]);
         check(r#""AAD\/\/w==""#, &[0, 0, 255, 255]);
         check(r#""AAD/\n/w""#, &[0, 0, 255, 255]);

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// Appends the packet of one logged event.
 pub(super) fn entry(dialect: &AicoreDialect, entry: &Entry, frames: &mut Vec<Frame>) {
-    if is_told_elsewhere(dialect, entry) {
+    if is_sent_on_another_channel(dialect, entry) {
         return;
     }
     let mut packet = event(dialect, entry.channel, &entry.event);
@@ -29,18 +29,18 @@ pub(super) fn entry(dialect: &AicoreDialect, entry: &Entry, frames: &mut Vec<Fra
 }
 
 /// Whether the event is only for clients that need it as text, and this client gets it as a packet on another channel.
-fn is_told_elsewhere(dialect: &AicoreDialect, entry: &Entry) -> bool {
+fn is_sent_on_another_channel(dialect: &AicoreDialect, entry: &Entry) -> bool {
     let Features { confirm, agents, .. } = dialect.features;
     let in_chat = entry.channel == Channel::Chat;
     let is_question = matches!(entry.event, Event::ConfirmAsked(_) | Event::ConfirmSettled { .. });
     let is_chosen = matches!(entry.event, Event::Chosen(_));
     // The chat has no marks around its answers.
     let is_mark = matches!(entry.event, Event::RunStarted(_) | Event::RunEnded(_));
-    let is_place = matches!(entry.event, Event::Notice(Notice::InCopy { .. }));
+    let is_copy_notice = matches!(entry.event, Event::Notice(Notice::ChangedInCopy { .. }));
     (in_chat && is_mark)
         || (in_chat && confirm && is_question)
         || (in_chat && agents && is_chosen)
-        || (agents && is_place)
+        || (agents && is_copy_notice)
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm for each")]
@@ -109,7 +109,7 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
         }
         Event::Transcript { speaker, text, interrupted } => Packet {
             interrupted: interrupted.map(|_| true),
-            played_ms: interrupted.map(|cut| millis(cut.heard)),
+            played_ms: interrupted.map(|interruption| millis(interruption.heard)),
             ..packet(recognition(*speaker), Body::Text(text))
         },
         Event::CancelTaken => without_file(packet("cancel_run", Body::Text(wire::CANCEL_TAKEN))),
@@ -225,7 +225,7 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
         | Notice::LiveDown { .. }
         | Notice::LiveReplaced { .. }
         | Notice::WhichQuestion { .. }
-        | Notice::InCopy { .. }
+        | Notice::ChangedInCopy { .. }
         | Notice::NotChosen { .. }
         | Notice::ConfirmAgain { .. }
         | Notice::StillOpen { .. }
@@ -239,7 +239,7 @@ fn notice_packet<'a>(packet: Packet<'a>, notice: &Notice) -> Packet<'a> {
 /// A list that could not be made for a replay is shown as empty.
 fn files(kind: ListKind, list: Option<&Arc<FileList>>) -> Body<'_> {
     let newest = list.and_then(|list| list.newest.as_deref());
-    let files = list.map_or_else(|| Rows::Few(Vec::new()), rows::of);
+    let files = list.map_or_else(|| Rows::Plain(Vec::new()), rows::of);
     match (kind, list.map(|list| &list.roots)) {
         (ListKind::Backup, Some(ListRoots::Backup { project, backup })) => {
             Body::Backup(BackupBody { project, backup, newest, files })
@@ -367,7 +367,7 @@ fn audio(dialect: &AicoreDialect, generation: Generation, chunk: &AudioChunk) ->
     frame.push_str(&dialect.audio_prefix);
     STANDARD.encode_append(&chunk.pcm, &mut frame);
     if dialect.features.playback {
-        wire::end_audio_of(generation.0, &mut frame);
+        wire::push_audio_suffix(generation.0, &mut frame);
     } else {
         frame.push_str(wire::AUDIO_SUFFIX);
     }
@@ -390,7 +390,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Our own structs always serialize; a packet that did not would be our bug and is left out.
+/// Our own structs always serialize. A packet that does not would be a bug of ours; it is left out.
 pub(super) fn push<T: Serialize>(frames: &mut Vec<Frame>, packet: &T) {
     frames.extend(serde_json::to_string(packet).map(Frame::Text));
 }

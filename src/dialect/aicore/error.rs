@@ -37,21 +37,21 @@ pub enum DecodeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
     NotJson(TextPosition),
-    /// The JSON is right as far as it goes.
+    /// The JSON ends too early.
     CutOff(TextPosition),
-    KeyTwice(TextPosition),
-    /// Something else than its JSON: its UTF-8, or the WebSocket itself.
+    DuplicateKey(TextPosition),
+    /// The frame could not be decoded for another reason than its JSON.
     Unreadable,
 }
 
 impl Malformed {
-    /// Fields of packets take any value, so only a key that is there twice is wrong in JSON that is right.
+    /// The fields of packets accept any value, so the only data error in valid JSON is a duplicate key.
     pub(super) fn of(frame: &str, error: &serde_json::Error) -> Self {
         let at = TextPosition::of(frame, error);
         match error.classify() {
             Category::Syntax => Self::NotJson(at),
             Category::Eof => Self::CutOff(at),
-            Category::Data => Self::KeyTwice(at),
+            Category::Data => Self::DuplicateKey(at),
             Category::Io => Self::Unreadable,
         }
     }

@@ -7,14 +7,14 @@ use super::wire::{self, key, path};
 use crate::dialect::{BodyError, Fields};
 use crate::locale::Locale;
 use crate::message::{
-    AgentSlot, Channel, ModelOffer, Principal, SessionId, SessionName, SessionSettings, Setting,
+    AgentSlot, Channel, ModelOffer, Principal, SentSessionId, SessionId, SessionSettings, Setting,
     SettingChange, SettingProblem,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Prefix of file names in an agent's copy, followed by the agent's number.
-const COPY: &str = "agent-";
+const COPY_PREFIX: &str = "agent-";
 /// All users have the same role here.
 const ROLE: &str = "1";
 
@@ -97,8 +97,8 @@ impl Answer {
     }
 }
 
-/// The answer to a request that the guard refuses. Some clients show `detail`, others `message`.
-pub fn foreign(code: &str, message: String) -> Answer {
+/// The answer to a request with a foreign Host or Origin. Some clients show `detail`, others `message`.
+pub fn foreign_request(code: &str, message: String) -> Answer {
     let error = json!({"code": code, "message": message});
     let body = json!({
         "status": "NG", "message": message, "data": null, "error": error, "detail": message,
@@ -121,7 +121,7 @@ pub fn read_login(locale: Locale, body: &[u8]) -> Result<Login, Answer> {
 }
 
 /// The session of the request; `None`: a new session, or no particular one.
-pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionName>, Answer> {
+pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SentSessionId>, Answer> {
     if body.is_empty() {
         return Ok(None);
     }
@@ -131,11 +131,11 @@ pub fn read_session(locale: Locale, body: &[u8]) -> Result<Option<SessionName>, 
 /// Settings to change.
 #[derive(Debug)]
 pub struct SettingsRequest {
-    pub session: Option<SessionName>,
+    pub session: Option<SentSessionId>,
     /// How many keys the request names.
     pub count: usize,
     pub changes: Vec<SettingChange>,
-    /// Keys that cannot have the value that was sent.
+    /// Keys that are unknown or whose value is refused.
     pub problems: Vec<(String, KeyProblem)>,
     pub restart: Restart,
 }
@@ -175,21 +175,21 @@ pub fn read_settings(locale: Locale, body: &[u8]) -> Result<SettingsRequest, Ans
 #[derive(Debug)]
 pub struct ContentRequest {
     pub name: String,
-    pub session: Option<SessionName>,
+    pub session: Option<SentSessionId>,
     /// The agent in whose workplace the file is; `None`: in the session's project.
     pub agent: Option<AgentSlot>,
     /// The agent and path, if the name was made by [`copy_path`].
     pub in_copy: Option<(AgentSlot, String)>,
 }
 
-/// The name of a file in an agent's own copy of the project, for clients that do not know about copies. It leads to the
-/// agent's version of the file, whatever is in the project.
+/// The name of a file in an agent's own copy of the project, for clients that do not know about copies. It names the
+/// agent's version of the file, even if the project has a file of this name.
 pub fn copy_path(agent: AgentSlot, path: &str) -> String {
-    format!("{COPY}{}:{path}", agent.number())
+    format!("{COPY_PREFIX}{}:{path}", agent.number())
 }
 
 fn read_copy_path(name: &str) -> Option<(AgentSlot, String)> {
-    let (agent, path) = name.strip_prefix(COPY)?.split_once(':')?;
+    let (agent, path) = name.strip_prefix(COPY_PREFIX)?.split_once(':')?;
     Some((AgentSlot::new(agent.parse().ok()?)?, path.to_owned()))
 }
 
@@ -353,10 +353,10 @@ pub fn state(locale: Locale, ready: bool, busy: usize) -> Answer {
     Answer { status: 200, body: json!(body).to_string() }
 }
 
-fn session(locale: Locale, text: Option<String>) -> Result<Option<SessionName>, Answer> {
+fn session(locale: Locale, text: Option<String>) -> Result<Option<SentSessionId>, Answer> {
     match text.as_deref() {
         None | Some("") => Ok(None),
-        Some(text) => SessionName::parse(text).map(Some).ok_or_else(|| session_refused(locale)),
+        Some(text) => SentSessionId::parse(text).map(Some).ok_or_else(|| session_refused(locale)),
     }
 }
 

@@ -47,7 +47,7 @@ impl AicoreDialect {
     }
 
     /// Sets the optional features that the client supports.
-    pub fn with(self, features: Features) -> Self {
+    pub fn with_features(self, features: Features) -> Self {
         Self { features, ..self }
     }
 
@@ -119,7 +119,7 @@ impl Encoder for AicoreDialect {
         if let Some(text) = phrase::welcome_info(self.locale, greeting) {
             encode::push(frames, &self.packet(self.channel, "welcome_info", Body::Owned(text)));
         }
-        // The original tells each session once that its stream begins.
+        // The original AIcore server sends this once per session.
         if greeting.first && self.channel == Channel::Input {
             let body = self.locale.say("welcome", "streaming", &[]);
             let session = self.session.as_str();
@@ -134,7 +134,7 @@ impl Encoder for AicoreDialect {
         }
     }
 
-    fn settle(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>) {
+    fn end_replay(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>) {
         if greeting.resumed {
             return;
         }

@@ -60,7 +60,7 @@ pub(in crate::dialect) fn notice(locale: Locale, notice: &Notice) -> String {
             let numbers: Vec<_> = open.iter().map(u32::to_string).collect();
             say("which_question", &[("open", &numbers.join(", ")), ("first", &first)])
         }
-        Notice::InCopy { agent, files } => {
+        Notice::ChangedInCopy { agent, files } => {
             let (agent, files) = (agent.number().to_string(), files.to_string());
             say("in_copy", &[("agent", &agent), ("files", &files)])
         }
@@ -225,7 +225,7 @@ fn reason(locale: Locale, malformed: Malformed) -> String {
     match malformed {
         Malformed::NotJson(at) => at.say(locale, "malformed", "not_json"),
         Malformed::CutOff(at) => at.say(locale, "malformed", "cut_off"),
-        Malformed::KeyTwice(at) => at.say(locale, "malformed", "key_twice"),
+        Malformed::DuplicateKey(at) => at.say(locale, "malformed", "key_twice"),
         Malformed::Unreadable => locale.say("malformed", "unreadable", &[]),
     }
 }
@@ -234,7 +234,7 @@ pub(in crate::dialect) fn setting_problem(locale: Locale, problem: &SettingProbl
     let say = |values: &[(&str, &str)]| locale.say("setting", problem.code(), values);
     match problem {
         SettingProblem::NoEffect { value, only } => say(&[("value", value), ("only", only)]),
-        SettingProblem::UnknownModel { value, known } => say(&[("value", value), ("known", known)]),
+        SettingProblem::UnknownValue { value, known } => say(&[("value", value), ("known", known)]),
         SettingProblem::Unusable { reason } => say(&[("reason", reason)]),
         SettingProblem::NotListed | SettingProblem::Busy => say(&[]),
     }

@@ -7,7 +7,7 @@ use super::wire::{AckBody, CommandPacket, TalkKeyBody, TalkKeyState, field};
 use crate::message::{Command, Generation, PlaybackAck, TalkKey};
 use std::time::Duration;
 
-/// Clients do not buffer more. A larger number is a mistake, but no reason to fail, so it is clamped.
+/// No client buffers more. A larger number is a mistake, but the report is still useful, so it is clamped.
 const LONGEST_BUFFER_MS: f64 = 600_000.0;
 
 pub(super) fn read_ack(packet: &CommandPacket<'_>) -> Result<Command, DecodeError> {

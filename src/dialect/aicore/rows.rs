@@ -5,40 +5,40 @@ use crate::message::{FileList, ListedFile};
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// Serializing a shorter list is as fast as looking it up.
-const LONG: usize = 64;
-/// Number of cached lists, for all projects and users together. When it is exceeded, the oldest is dropped.
-const REMEMBERED: usize = 32;
+/// Lists with at least this many files are cached; serializing a shorter list is as fast as looking it up.
+const CACHED_FROM: usize = 64;
+/// Cached lists, for all projects and users together. Full: the oldest is dropped.
+const CACHE_CAPACITY: usize = 32;
 
-static WRITTEN: Mutex<Vec<Written>> = Mutex::new(Vec::new());
+static CACHE: Mutex<Vec<CachedRows>> = Mutex::new(Vec::new());
 
-struct Written {
+struct CachedRows {
     /// Keeps the allocation alive, so that no other list can get the same address.
     list: Weak<FileList>,
     text: Arc<OnceLock<Box<RawValue>>>,
 }
 
 pub(super) fn of(list: &Arc<FileList>) -> Rows<'_> {
-    if list.files.len() < LONG {
-        return Rows::Few(rows(&list.files));
+    if list.files.len() < CACHED_FROM {
+        return Rows::Plain(rows(&list.files));
     }
-    let text = remembered(list);
+    let text = cached(list);
     // A second caller waits here for the first, outside of the lock.
     text.get_or_init(|| to_raw_value(&rows(&list.files)).unwrap_or_default());
-    Rows::Written(text)
+    Rows::Serialized(text)
 }
 
-fn remembered(list: &Arc<FileList>) -> Arc<OnceLock<Box<RawValue>>> {
-    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-    written.retain(|known| known.list.strong_count() > 0);
-    if let Some(known) = written.iter().find(|known| known.list.as_ptr() == Arc::as_ptr(list)) {
+fn cached(list: &Arc<FileList>) -> Arc<OnceLock<Box<RawValue>>> {
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    cache.retain(|known| known.list.strong_count() > 0);
+    if let Some(known) = cache.iter().find(|known| known.list.as_ptr() == Arc::as_ptr(list)) {
         return Arc::clone(&known.text);
     }
-    if written.len() >= REMEMBERED {
-        written.remove(0);
+    if cache.len() >= CACHE_CAPACITY {
+        cache.remove(0);
     }
     let text = Arc::default();
-    written.push(Written { list: Arc::downgrade(list), text: Arc::clone(&text) });
+    cache.push(CachedRows { list: Arc::downgrade(list), text: Arc::clone(&text) });
     text
 }
 
@@ -62,21 +62,21 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_is_written_once_and_forgotten_with_its_last_owner() {
-        let long = list(LONG);
-        let (Rows::Written(first), Rows::Written(again)) = (of(&long), of(&long)) else {
-            panic!("not remembered")
+    fn a_long_list_is_serialized_once_and_leaves_the_cache_with_its_last_owner() {
+        let long = list(CACHED_FROM);
+        let (Rows::Serialized(first), Rows::Serialized(again)) = (of(&long), of(&long)) else {
+            panic!("not cached")
         };
         assert!(Arc::ptr_eq(&first, &again));
         let plain = serde_json::to_string(&rows(&long.files)).unwrap();
         assert_eq!(text(&long), plain);
         // Equal rows in another list are cached separately.
-        let Rows::Written(other) = of(&list(LONG)) else { panic!("not remembered") };
+        let Rows::Serialized(other) = of(&list(CACHED_FROM)) else { panic!("not cached") };
         assert!(!Arc::ptr_eq(&first, &other));
         drop((again, other));
         drop(long);
-        of(&list(LONG));
+        of(&list(CACHED_FROM));
         assert_eq!(Arc::strong_count(&first), 1);
-        assert!(matches!(of(&list(LONG - 1)), Rows::Few(_)));
+        assert!(matches!(of(&list(CACHED_FROM - 1)), Rows::Plain(_)));
     }
 }

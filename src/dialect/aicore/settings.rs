@@ -1,4 +1,4 @@
-//! Settings between their keys on the wire and the typed ones of a session, both ways. Pure.
+//! Translates settings between their keys on the wire and the typed settings of a session.
 
 use super::phrase;
 use super::wire::{KEYS, Key, LIVE_NAMES, OrderedMap, SCRIPTED};
@@ -37,13 +37,13 @@ pub(super) fn write(settings: &SessionSettings) -> OrderedMap<'_> {
     OrderedMap(KEYS.iter().map(|(name, key)| (*name, value(key))).collect())
 }
 
-/// `None`: the key has no meaning here, and its value is the default.
+/// `None`: the key has no effect here, and the value is its default.
 pub(super) fn read(name: &str, value: &Value) -> Result<Option<SettingChange>, KeyProblem> {
     let (_, key) = KEYS.iter().find(|(known, _)| *known == name).ok_or(KeyProblem::Unknown)?;
     match key {
         Key::Setting(setting) => {
             let text = value.as_str().ok_or(KeyProblem::NotText)?;
-            setting.with(text).map(Some).map_err(KeyProblem::Refused)
+            setting.with_value(text).map(Some).map_err(KeyProblem::Refused)
         }
         Key::Only(only) => only_value(value.as_str().ok_or(KeyProblem::NotText)?, only),
         Key::OnlyNumber(only) => {
@@ -61,19 +61,19 @@ fn only_value(value: &str, only: &str) -> Result<Option<SettingChange>, KeyProbl
     Err(KeyProblem::Refused(SettingProblem::NoEffect { value, only }))
 }
 
-/// The key of a setting. Requests of this dialect change no setting without a key.
+/// The key of a setting. Empty if there is none; requests of this dialect cannot change such a setting.
 pub(super) fn key(setting: &Setting) -> &'static str {
     let wanted = Key::Setting(setting.clone());
     KEYS.iter().find(|(_, key)| *key == wanted).map_or("", |(name, _)| *name)
 }
 
-/// The voice of the live model that speaks; `-` if nobody has chosen one and there is no key for it.
+/// The voice of the live model that speaks; `-` if none is chosen and this dialect has no key for it.
 pub(super) fn voice(settings: &SessionSettings) -> &str {
-    let usual = if LIVE_NAMES.contains(&settings.live.as_str()) { AUTO } else { "-" };
-    settings.live_voices.get(&settings.live).map_or(usual, String::as_str)
+    let default = if LIVE_NAMES.contains(&settings.live.as_str()) { AUTO } else { "-" };
+    settings.live_voices.get(&settings.live).map_or(default, String::as_str)
 }
 
-/// What can be chosen: first what frontends know by name, then the others.
+/// The providers that can be chosen, with their models: first those that frontends know by name, then the others.
 pub(super) fn offer<'a>(known: &[&'static str], rows: &'a [Offered]) -> OrderedMap<'a> {
     let models = |name: &str| {
         let row = rows.iter().find(|row| row.name == name);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn sound_without_a_rate_goes_by_the_name_that_frontends_know() {
+    fn audio_without_a_rate_has_the_rate_that_frontends_use_for_the_model() {
         for (name, rate) in [("openai_live", 24_000), ("own", 16_000), ("gemini_live", 16_000)] {
             assert_eq!(super::super::UNSTATED_RATE.for_model(name), rate, "{name}");
         }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const LONGEST_TEXT: usize = 1024 * 1024;
 const LONGEST_REQUEST: usize = 128;
-/// Clients do not buffer more. A larger number is a mistake, but the report is still useful, so it is clamped.
+/// No client buffers more. A larger number is a mistake, but the report is still useful, so it is clamped.
 const LONGEST_BUFFER_MS: u64 = 600_000;
 const RECEIVER: &str = "chat, live, or agent1 to agent4";
 const AGENT: &str = "agent1 to agent4";
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn cancels_name_a_run_all_of_them_or_none() {
+    fn a_cancel_names_one_run_all_runs_or_none() {
         let channel = Channel::Agent(AgentSlot::ALL[0]);
         for (run, scope) in [
             ("", CancelScope::Current),
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_clear_answer_counts() {
+    fn an_answer_must_say_true_or_false() {
         let id = ConfirmId::new("q");
         let confirmed = Confirmed::Approved;
         let frame = r#"{"type":"answer","id":"q","approved":true}"#;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 pub(super) fn entry(locale: Locale, entry: &Entry) -> Value {
     let (kind, data) = event(locale, &entry.event);
     json!({
-        "type": kind, "order": entry.order.0, "at": shown(entry.at), "channel": name::channel(entry.channel),
+        "type": kind, "order": entry.order.0, "at": rfc3339(entry.at), "channel": name::channel(entry.channel),
         "data": data,
     })
 }
@@ -58,7 +58,7 @@ fn event(locale: Locale, event: &Event) -> (&'static str, Value) {
                 Speaker::User => "user",
                 Speaker::Model => "model",
             };
-            let heard = interrupted.map(|cut| data::millis(cut.heard));
+            let heard = interrupted.map(|interruption| data::millis(interruption.heard));
             ("transcript", json!({"speaker": speaker, "text": text, "interrupted_after_ms": heard}))
         }
         Event::CancelTaken => ("cancel_taken", json!({})),
@@ -71,7 +71,7 @@ fn event(locale: Locale, event: &Event) -> (&'static str, Value) {
 /// Appends the frames of a signal.
 pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec<Frame>) {
     let locale = encoder.locale;
-    let told = match signal {
+    let frame = match signal {
         Signal::Audio { generation, chunk } => {
             if encoder.playing.replace(*generation) != Some(*generation) {
                 let data = json!({"generation": generation.0, "rate": chunk.rate});
@@ -80,37 +80,39 @@ pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec
             return frames.push(Frame::Binary(chunk.pcm.clone()));
         }
         Signal::StopPlayback { generation, reason } => {
-            passing("stop_playback", Channel::Audio, stop(*generation, *reason))
+            channel_signal("stop_playback", Channel::Audio, stop(*generation, *reason))
         }
-        Signal::TurnTimes(times) => passing("turn_times", Channel::Audio, data::turn_times(times)),
+        Signal::TurnTimes(times) => {
+            channel_signal("turn_times", Channel::Audio, data::turn_times(times))
+        }
         Signal::Heartbeat { count, uptime_seconds } => {
             json!({"type": "heartbeat", "data": {"count": count, "uptime_seconds": uptime_seconds}})
         }
         Signal::Ack { request, repeated } => {
-            json!({"type": "ack", "request": number(request), "repeated": repeated})
+            json!({"type": "ack", "request": request_value(request), "repeated": repeated})
         }
         Signal::Failed { problem, request } => {
             error(problem.code(), &phrase::problem(locale, problem), request.as_ref())
         }
         Signal::FilesUnchanged { kind, list, .. } => {
-            passing("files_unchanged", Channel::File, unchanged(*kind, list))
+            channel_signal("files_unchanged", Channel::File, unchanged(*kind, list))
         }
         Signal::System(notice) => {
             json!({"type": "system", "data": {"text": phrase::system(locale, notice)}})
         }
         Signal::AnswerPart { channel, run, text } => {
-            passing("reply_part", *channel, json!({"run": run.0, "text": text}))
+            channel_signal("reply_part", *channel, json!({"run": run.0, "text": text}))
         }
         Signal::AnswerLines { channel, text } => {
-            passing("reply_part", *channel, json!({"run": null, "text": text}))
+            channel_signal("reply_part", *channel, json!({"run": null, "text": text}))
         }
         Signal::Compared { rows } => {
-            passing("comparison", Channel::Chat, data::comparison(locale, rows))
+            channel_signal("comparison", Channel::Chat, data::comparison(locale, rows))
         }
-        Signal::Diff(note) => passing("diff", Channel::Agent(note.agent), data::diff(note)),
+        Signal::Diff(note) => channel_signal("diff", Channel::Agent(note.agent), data::diff(note)),
         Signal::Backups(list) => {
             let channel = list.agent.map_or(Channel::Chat, Channel::Agent);
-            passing("snapshots", channel, data::snapshots(list))
+            channel_signal("snapshots", channel, data::snapshots(list))
         }
         Signal::Settings(note) => json!({"type": "settings", "data": settings::data(note)}),
         Signal::SettingsRefused { refused, request } => {
@@ -118,29 +120,29 @@ pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec
         }
         Signal::State { agent, note } => {
             let data = json!({"state": note.state.name(), "run": note.run.map(|run| run.0)});
-            passing("agent_state", Channel::Agent(*agent), data)
+            channel_signal("agent_state", Channel::Agent(*agent), data)
         }
         Signal::Usage { agent, run, usage } => {
             let data = json!({"run": run.0, "usage": data::usage(usage)});
-            passing("usage", Channel::Agent(*agent), data)
+            channel_signal("usage", Channel::Agent(*agent), data)
         }
     };
-    push(frames, &told);
+    push(frames, &frame);
 }
 
 pub(super) fn error(code: &str, text: &str, request: Option<&RequestNo>) -> Value {
     let mut frame = json!({"type": "error", "code": code, "message": text});
     if let (Value::Object(frame), Some(request)) = (&mut frame, request) {
-        frame.insert("request".to_owned(), number(request));
+        frame.insert("request".to_owned(), request_value(request));
     }
     frame
 }
 
-fn passing(kind: &str, channel: Channel, data: Value) -> Value {
+fn channel_signal(kind: &str, channel: Channel, data: Value) -> Value {
     json!({"type": kind, "channel": name::channel(channel), "data": data})
 }
 
-fn number(request: &RequestNo) -> Value {
+fn request_value(request: &RequestNo) -> Value {
     match request {
         RequestNo::Number(number) => json!(number),
         RequestNo::Text(text) => json!(&**text),
@@ -174,7 +176,7 @@ fn notice_data(locale: Locale, notice: &Notice) -> Value {
         | Notice::LiveDown { .. }
         | Notice::LiveReplaced { .. }
         | Notice::WhichQuestion { .. }
-        | Notice::InCopy { .. }
+        | Notice::ChangedInCopy { .. }
         | Notice::NotChosen { .. }
         | Notice::ConfirmAgain { .. }
         | Notice::StillOpen { .. }
@@ -185,8 +187,8 @@ fn notice_data(locale: Locale, notice: &Notice) -> Value {
     }
 }
 
-/// RFC 3339 in UTC, to the millisecond.
-fn shown(at: EventTime) -> String {
+/// In UTC, to the millisecond.
+fn rfc3339(at: EventTime) -> String {
     let time = Timestamp::from_millisecond(at.0).unwrap_or(Timestamp::UNIX_EPOCH);
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }

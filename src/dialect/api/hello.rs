@@ -4,7 +4,7 @@ use super::ApiError;
 use super::decode::{flag, texts};
 use crate::dialect::Fields;
 use crate::locale::Locale;
-use crate::message::{Epoch, Features, Order, OutsideId, SessionName};
+use crate::message::{Epoch, Features, Order, OutsideId, SentSessionId};
 
 /// Sample rate assumed when the hello names none.
 const DEFAULT_RATE: u64 = 24_000;
@@ -13,10 +13,10 @@ const RATES: std::ops::RangeInclusive<u32> = 8_000..=48_000;
 /// What a client asks for when it connects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
-    pub session: SessionWish,
+    pub session: RequestedSession,
     /// The order of the last event the client has seen; the replay starts after it.
     pub after: Option<Order>,
-    /// From the reply to an earlier hello; without it `after` is not checked against an epoch.
+    /// The epoch that `after` belongs to, from the reply to an earlier hello. Without it, `after` is used unchecked.
     pub epoch: Option<Epoch>,
     /// How many of the newest events to replay if the client cannot resume; `None`: all.
     pub history: Option<usize>,
@@ -31,10 +31,10 @@ pub struct Hello {
 
 /// The session that a client asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SessionWish {
+pub enum RequestedSession {
     New,
-    Id(SessionName),
-    /// A name that the client has chosen.
+    Id(SentSessionId),
+    /// An outside id, which the client has chosen.
     Key(OutsideId),
 }
 
@@ -63,18 +63,18 @@ pub fn read_hello(frame: &str) -> Result<Hello, ApiError> {
     })
 }
 
-fn session(fields: &mut Fields) -> Result<SessionWish, ApiError> {
+fn session(fields: &mut Fields) -> Result<RequestedSession, ApiError> {
     let name = fields.optional_text("session")?.filter(|name| !name.is_empty());
     match (name, fields.optional_text("key")?) {
-        (None, None) => Ok(SessionWish::New),
+        (None, None) => Ok(RequestedSession::New),
         (Some(name), None) => {
             let expected = ApiError::BadField { field: "session", expected: "the id of a session" };
-            SessionName::parse(&name).map(SessionWish::Id).ok_or(expected)
+            SentSessionId::parse(&name).map(RequestedSession::Id).ok_or(expected)
         }
         (None, Some(key)) => {
             let expected = "a text of 1 to 128 bytes without control characters";
             let expected = ApiError::BadField { field: "key", expected };
-            OutsideId::new(super::NAME, &key).map(SessionWish::Key).ok_or(expected)
+            OutsideId::new(super::NAME, &key).map(RequestedSession::Key).ok_or(expected)
         }
         (Some(_), Some(_)) => {
             Err(ApiError::BadField { field: "key", expected: "left out if there is `session`" })
@@ -93,9 +93,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_hello_asks_for_a_new_session_without_devices() {
+    fn an_empty_hello_asks_for_a_new_session_without_audio() {
         let hello = read_hello(r#"{"type":"hello"}"#).unwrap();
-        assert_eq!((hello.session, hello.after, hello.rate), (SessionWish::New, None, None));
+        assert_eq!((hello.session, hello.after, hello.rate), (RequestedSession::New, None, None));
         assert!(hello.features.stream && hello.features.confirm && hello.features.agents);
     }
 
@@ -106,7 +106,7 @@ mod tests {
             "0".repeat(32)
         );
         let hello = read_hello(&text).unwrap();
-        assert!(matches!(hello.session, SessionWish::Id(_)) && hello.features.playback);
+        assert!(matches!(hello.session, RequestedSession::Id(_)) && hello.features.playback);
         assert_eq!((hello.after, hello.epoch), (Some(Order(7)), Some(Epoch(255))));
         assert_eq!((hello.rate, hello.language), (Some(16_000), Some(Locale::Ja)));
     }

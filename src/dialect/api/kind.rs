@@ -1,6 +1,6 @@
 //! The types of frames that clients send after their hello.
 
-/// The names of all of them.
+/// The names of all these types.
 pub fn client_types() -> [&'static str; 18] {
     Kind::NAMES.map(|(name, _)| name)
 }

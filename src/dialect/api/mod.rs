@@ -11,7 +11,7 @@ mod name;
 mod settings;
 
 pub use error::ApiError;
-pub use hello::{Hello, SessionWish, read_hello};
+pub use hello::{Hello, RequestedSession, read_hello};
 pub use kind::client_types;
 
 use super::{Decoded, Dialect, Encoder, Frame, FrameError, FrameId, Received, Refusal};
@@ -19,7 +19,7 @@ use crate::locale::Locale;
 use crate::message::{Delivery, Epoch, Generation, Greeting, SessionId};
 use serde_json::{Value, json};
 
-/// Names the dialect among the outside ids of sessions.
+/// The dialect's name in outside ids.
 const NAME: &str = "api";
 
 /// Speaks the session API on one connection.
@@ -59,7 +59,7 @@ impl Dialect for ApiDialect {
     }
 }
 
-/// Remembers the reply that is being sent, so that each reply is announced once before its audio.
+/// Remembers which reply is being played, so that each reply is announced once before its audio.
 #[derive(Debug)]
 pub struct ApiEncoder {
     session: SessionId,
@@ -87,7 +87,7 @@ impl Encoder for ApiEncoder {
         );
     }
 
-    fn settle(&mut self, _greeting: &Greeting, frames: &mut Vec<Frame>) {
+    fn end_replay(&mut self, _greeting: &Greeting, frames: &mut Vec<Frame>) {
         push(frames, &json!({"type": "ready"}));
     }
 

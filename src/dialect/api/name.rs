@@ -39,7 +39,7 @@ pub(super) fn read_list(name: &str) -> Option<ListKind> {
     [ListKind::Backup, ListKind::Temp].into_iter().find(|kind| list(*kind) == name)
 }
 
-/// Where a setting stands in a `settings` or `set` frame.
+/// The path of a setting in a `settings` or `set` frame.
 pub(super) fn setting(setting: &Setting) -> String {
     match setting {
         Setting::Chat => "chat".to_owned(),

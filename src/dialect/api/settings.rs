@@ -1,4 +1,4 @@
-//! Settings in plain English: the same keys when a client reads them and when it changes them.
+//! Settings as clients read and change them, under the same keys.
 
 use super::{ApiError, encode, name};
 use crate::dialect::Fields;
@@ -11,28 +11,28 @@ use crate::message::{
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// Changes in one frame; more is a mistake of the client.
+/// Most changes in one frame.
 const MOST_CHANGES: usize = 64;
 const TEXT: &str = "a text or null";
 const KEYS: [&str; 8] =
     ["chat", "chat_models", "tools", "live", "live_models", "voices", "agents", "project"];
 const AGENT_KEYS: [&str; 3] = ["name", "model", "workplace"];
 
-/// Reads a `set` frame. A key that it does not know is refused, because a typing error should not go unnoticed.
+/// Reads a `set` frame. Unknown keys are refused, so that a typing error does not go unnoticed.
 pub(super) fn read(fields: &mut Fields) -> Result<Command, ApiError> {
     let mut changes = Vec::new();
-    one(fields, "chat", &Setting::Chat, &mut changes)?;
-    rows(fields, "chat_models", Setting::ChatModel, &mut changes)?;
-    tools(fields, &mut changes)?;
-    one(fields, "live", &Setting::Live, &mut changes)?;
-    rows(fields, "live_models", Setting::LiveModel, &mut changes)?;
-    rows(fields, "voices", Setting::LiveVoice, &mut changes)?;
+    read_setting(fields, "chat", &Setting::Chat, &mut changes)?;
+    read_rows(fields, "chat_models", Setting::ChatModel, &mut changes)?;
+    read_tools(fields, &mut changes)?;
+    read_setting(fields, "live", &Setting::Live, &mut changes)?;
+    read_rows(fields, "live_models", Setting::LiveModel, &mut changes)?;
+    read_rows(fields, "voices", Setting::LiveVoice, &mut changes)?;
     for (agent, values) in fields.optional_object("agents")? {
         let expected = ApiError::BadField { field: "agents", expected: "agent1 to agent4" };
         let slot = name::read_agent(&agent).ok_or(expected)?;
         read_agent(slot, values, &mut changes)?;
     }
-    one(fields, "project", &Setting::Project, &mut changes)?;
+    read_setting(fields, "project", &Setting::Project, &mut changes)?;
     std::mem::take(fields).nothing_else(&KEYS)?;
     if changes.len() > MOST_CHANGES {
         return Err(ApiError::BadField { field: "set", expected: "at most 64 settings" });
@@ -50,13 +50,13 @@ fn read_agent(
         return Err(ApiError::BadField { field: "agents", expected });
     };
     let mut fields = Fields::from(values);
-    one(&mut fields, "name", &Setting::Agent(slot), changes)?;
-    one(&mut fields, "model", &Setting::AgentModel(slot), changes)?;
-    one(&mut fields, "workplace", &Setting::Workplace(slot), changes)?;
+    read_setting(&mut fields, "name", &Setting::Agent(slot), changes)?;
+    read_setting(&mut fields, "model", &Setting::AgentModel(slot), changes)?;
+    read_setting(&mut fields, "workplace", &Setting::Workplace(slot), changes)?;
     Ok(fields.nothing_else(&AGENT_KEYS)?)
 }
 
-fn one(
+fn read_setting(
     fields: &mut Fields,
     field: &'static str,
     setting: &Setting,
@@ -69,7 +69,7 @@ fn one(
 }
 
 /// A list of names, or `null` for all tools.
-fn tools(fields: &mut Fields, changes: &mut Vec<SettingChange>) -> Result<(), ApiError> {
+fn read_tools(fields: &mut Fields, changes: &mut Vec<SettingChange>) -> Result<(), ApiError> {
     let expected = ApiError::BadField { field: "tools", expected: "a list of names, or null" };
     let choice = match fields.take("tools") {
         None => return Ok(()),
@@ -85,7 +85,7 @@ fn tools(fields: &mut Fields, changes: &mut Vec<SettingChange>) -> Result<(), Ap
     Ok(())
 }
 
-fn rows(
+fn read_rows(
     fields: &mut Fields,
     field: &'static str,
     setting: fn(Cow<'static, str>) -> Setting,
@@ -97,7 +97,7 @@ fn rows(
     Ok(())
 }
 
-/// `null` chooses nothing.
+/// `null` means no choice.
 fn change(
     field: &'static str,
     setting: &Setting,
@@ -109,9 +109,9 @@ fn change(
         (Value::Null, _) => AUTO,
         _ => return Err(ApiError::BadField { field, expected: TEXT }),
     };
-    // Only the workplace is one of a few words.
+    // Only the workplace has a fixed set of values, so only it can fail here.
     let expected = "auto, worktree or shared";
-    setting.with(text).map_err(|_| ApiError::BadField { field, expected })
+    setting.with_value(text).map_err(|_| ApiError::BadField { field, expected })
 }
 
 /// The data of a `settings` frame.
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_can_be_sent_back() {
+    fn settings_can_be_sent_back_as_they_were_shown() {
         let mut settings =
             SessionSettings { chat: "openai".to_owned(), ..SessionSettings::default() };
         settings.chat_models.insert("openai".to_owned(), "large".to_owned());
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn null_chooses_nothing() {
+    fn null_means_no_choice() {
         let frame = r#"{"chat":null,"voices":{"a":null},"agents":{"agent1":{"model":null}},"project":null}"#;
         let slot = AgentSlot::ALL[0];
         let expected = vec![

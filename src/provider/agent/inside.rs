@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 /// Bytes on their way in each direction. Full: the writer waits.
 const STREAM_CAPACITY: usize = 256 * 1024;
 
-/// The agent's end of the protocol, until the other end closes or the guest is told to leave.
+/// The agent's side of ACP. It ends when the host closes the stream or asks the agent to end.
 pub type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pub trait InsideAgent: Any + fmt::Debug + Send + Sync {
@@ -25,7 +25,7 @@ pub trait InsideAgent: Any + fmt::Debug + Send + Sync {
     fn memory(&self) -> &Path;
     /// Whether it works on the project, so that it needs a workplace and backups.
     fn works_on_project(&self) -> bool;
-    fn serve(self: Arc<Self>, place: Place, stream: DuplexStream, guest: Guest) -> Serving;
+    fn serve(self: Arc<Self>, place: Place, stream: DuplexStream, signals: EndSignals) -> Serving;
     /// Whether the other one would do the same, so that there is no need to replace it.
     fn is_same(&self, other: &dyn InsideAgent) -> bool;
 }
@@ -53,46 +53,46 @@ impl Inside {
     }
 
     /// Dropping the stream ends the agent, too.
-    pub(super) fn start(&self, place: &Place) -> (Guest, DuplexStream) {
+    pub(super) fn start(&self, place: &Place) -> (EndSignals, DuplexStream) {
         let (ours, theirs) = tokio::io::duplex(STREAM_CAPACITY);
-        let guest = Guest::default();
-        let serving = Arc::clone(&self.0).serve(place.clone(), theirs, guest.clone());
+        let signals = EndSignals::default();
+        let serving = Arc::clone(&self.0).serve(place.clone(), theirs, signals.clone());
         // Dropped also after a panic.
-        let gone = guest.gone.clone().drop_guard();
+        let gone = signals.gone.clone().drop_guard();
         task::spawn("agent-inside", async move {
             serving.await;
             drop(gone);
         });
-        (guest, ours)
+        (signals, ours)
     }
 }
 
 /// Tells an inside agent when to end, and its host when it has ended.
 #[derive(Debug, Clone, Default)]
-pub struct Guest {
-    leave: CancellationToken,
-    hurry: CancellationToken,
+pub struct EndSignals {
+    end_requested: CancellationToken,
+    kill_now: CancellationToken,
     gone: CancellationToken,
 }
 
-impl Guest {
+impl EndSignals {
     /// Cancelled when the agent is to end. Programs that it has started get two seconds.
-    pub fn leave(&self) -> &CancellationToken {
-        &self.leave
+    pub fn end_requested(&self) -> &CancellationToken {
+        &self.end_requested
     }
 
     /// Cancelled when programs that it has started are to be killed.
-    pub fn hurry(&self) -> &CancellationToken {
-        &self.hurry
+    pub fn kill_now(&self) -> &CancellationToken {
+        &self.kill_now
     }
 
     pub(super) fn end(&self) {
-        self.leave.cancel();
+        self.end_requested.cancel();
     }
 
     pub(super) fn kill(&self) {
-        self.leave.cancel();
-        self.hurry.cancel();
+        self.end_requested.cancel();
+        self.kill_now.cancel();
     }
 
     /// Returns when the agent and everything that it started is gone.

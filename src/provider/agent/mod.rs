@@ -13,7 +13,7 @@ mod tool;
 pub use crate::message::{AgentState, Cost, PlanStep, PlanStepState, Usage};
 pub use crate::process::{AgentHome, Place};
 pub use check::Checker;
-pub use inside::{Guest, Inside, InsideAgent, Serving};
+pub use inside::{EndSignals, Inside, InsideAgent, Serving};
 pub use program::{Program, installed};
 pub use tool::{
     Ask, AskId, AskOption, AskOptionKind, FileDiff, Location, Tool, ToolKind, ToolStatus,

@@ -3,7 +3,7 @@
 use super::super::AppState;
 use super::super::body::{BadRequest, Parameters, is_json};
 use super::super::caller::Visitor;
-use super::super::connection::Heard;
+use super::super::connection::PeerActivity;
 use super::super::door::{self, Entered};
 use super::super::language;
 use super::{AddressQuery, address, refuse, refuse_entry};
@@ -26,13 +26,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) async fn take(
     State(state): State<AppState>,
-    Extension(heard): Extension<Heard>,
+    Extension(activity): Extension<PeerActivity>,
     Visitor(visitor): Visitor,
     headers: HeaderMap,
     query: Result<Parameters<AddressQuery>, BadRequest>,
     body: Bytes,
 ) -> Response {
-    let locale = language::spoken();
+    let locale = language::of_request();
     // A page of another site can send other types without asking the browser's permission.
     if !is_json(&headers) {
         let text = locale.say("body", "not_announced", &[]);
@@ -45,7 +45,7 @@ pub(super) async fn take(
     // Only the answer to this command is of interest.
     (address.after, address.history) = (None, Some(0));
     let hello = address.hello(&state, Role::Participant, None);
-    let entered = match door::enter(&state, visitor.ok(), &hello, heard).await {
+    let entered = match door::enter(&state, visitor.ok(), &hello, activity).await {
         Ok(entered) => entered,
         Err(refused) => return refuse_entry(&refused, locale),
     };

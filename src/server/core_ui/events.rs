@@ -5,7 +5,7 @@ use super::super::AppState;
 use super::super::attached::Attached;
 use super::super::body::{BadRequest, Parameters};
 use super::super::caller::Visitor;
-use super::super::connection::Heard;
+use super::super::connection::PeerActivity;
 use super::super::door::{self, Entered};
 use super::super::event_stream::EventStream;
 use super::super::language;
@@ -22,12 +22,12 @@ const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) async fn stream(
     State(state): State<AppState>,
-    Extension(heard): Extension<Heard>,
+    Extension(activity): Extension<PeerActivity>,
     Visitor(visitor): Visitor,
     headers: HeaderMap,
     query: Result<Parameters<AddressQuery>, BadRequest>,
 ) -> Response {
-    let locale = language::spoken();
+    let locale = language::of_request();
     let mut address = match address(query, locale) {
         Ok(address) => address,
         Err(refused) => return refused,
@@ -35,7 +35,7 @@ pub(super) async fn stream(
     let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse().ok());
     address.after = last.map(FrameSeq).or(address.after);
     let hello = address.hello(&state, Role::Viewer, None);
-    let entered = match door::enter(&state, visitor.ok(), &hello, heard).await {
+    let entered = match door::enter(&state, visitor.ok(), &hello, activity).await {
         Ok(entered) => entered,
         Err(refused) => return refuse_entry(&refused, locale),
     };

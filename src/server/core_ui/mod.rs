@@ -8,10 +8,10 @@ mod ws;
 
 use super::AppState;
 use super::body::{BadRequest, Parameters};
-use super::door::{self, Refused, Unknown, Wanted};
+use super::door::{self, IfUnknown, Refused, WantedSession};
 use crate::dialect::core_ui::{self, Additions, CoreUiDialect, FrameSeq};
 use crate::locale::Locale;
-use crate::message::{AgentSlot, Channel, Features, SessionId, SessionName, View};
+use crate::message::{AgentSlot, Channel, Features, SentSessionId, SessionId, View};
 use crate::session::{Cursor, Devices, Role};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -57,7 +57,7 @@ struct AddressQuery {
 /// What a client asks for, checked.
 #[derive(Debug, Clone)]
 struct Address {
-    session: Wanted,
+    session: WantedSession,
     lane: Channel,
     additions: Additions,
     after: Option<FrameSeq>,
@@ -74,11 +74,11 @@ impl AddressQuery {
             ("bad_field", locale.say("api", "bad_field", &values))
         };
         let session = match self.session.as_deref().filter(|id| !id.is_empty()) {
-            None => Wanted::New,
+            None => WantedSession::New,
             Some(id) => {
                 let refused = || ("session_refused", Refused::Session.say(locale));
-                let name = SessionName::parse(id).ok_or_else(refused)?;
-                Wanted::Own { name, unknown: Unknown::Refuse }
+                let id = SentSessionId::parse(id).ok_or_else(refused)?;
+                WantedSession::ById { id, if_unknown: IfUnknown::Refuse }
             }
         };
         let lane = match self.agent.as_deref() {

@@ -4,7 +4,7 @@
 use super::super::AppState;
 use super::super::body::{BadRequest, Parameters};
 use super::super::caller::Visitor;
-use super::super::connection::Heard;
+use super::super::connection::PeerActivity;
 use super::super::door::{self, Entered};
 use super::super::language;
 use super::{AddressQuery, address, refuse_entry};
@@ -25,17 +25,17 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 pub(super) async fn answer(
     State(state): State<AppState>,
-    Extension(heard): Extension<Heard>,
+    Extension(activity): Extension<PeerActivity>,
     Visitor(visitor): Visitor,
     query: Result<Parameters<AddressQuery>, BadRequest>,
 ) -> Response {
-    let locale = language::spoken();
+    let locale = language::of_request();
     let address = match address(query, locale) {
         Ok(address) => address,
         Err(refused) => return refused,
     };
     let hello = address.hello(&state, Role::Viewer, None);
-    let mut entered = match door::enter(&state, visitor.ok(), &hello, heard).await {
+    let mut entered = match door::enter(&state, visitor.ok(), &hello, activity).await {
         Ok(entered) => entered,
         Err(refused) => return refuse_entry(&refused, locale),
     };

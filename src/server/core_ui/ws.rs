@@ -4,7 +4,7 @@ use super::super::AppState;
 use super::super::attached::Attached;
 use super::super::body::{BadRequest, Parameters};
 use super::super::caller::Visitor;
-use super::super::connection::Heard;
+use super::super::connection::PeerActivity;
 use super::super::door::{self, Entered, Refused};
 use super::super::guard::ForeignOrigin;
 use super::super::language;
@@ -48,7 +48,7 @@ pub(in crate::server) fn wants_agent_events(uri: &Uri, headers: &HeaderMap) -> b
 
 pub(super) async fn upgrade(
     State(state): State<AppState>,
-    Extension(heard): Extension<Heard>,
+    Extension(activity): Extension<PeerActivity>,
     Visitor(visitor): Visitor,
     query: Result<Parameters<AddressQuery>, BadRequest>,
     foreign: Option<Extension<ForeignOrigin>>,
@@ -56,7 +56,7 @@ pub(super) async fn upgrade(
     headers: HeaderMap,
     Upgrade(upgrade): Upgrade,
 ) -> Response {
-    let locale = language::spoken();
+    let locale = language::of_request();
     let form = match wants_agent_events(&uri, &headers) {
         true => Form::AgentEvent,
         false => Form::Document,
@@ -67,9 +67,9 @@ pub(super) async fn upgrade(
     };
     let limits = state.config.limits;
     if visitor.is_err() {
-        heard.restrict(limits.other_frame * 2);
+        activity.limit_bytes(limits.other_frame * 2);
     }
-    let client = Client { state, visitor: visitor.ok(), locale, form, heard };
+    let client = Client { state, visitor: visitor.ok(), locale, form, activity };
     let foreign = foreign.is_some();
     socket::accept(upgrade, limits.input_frame)
         .protocols([FORM_NAME])
@@ -82,7 +82,7 @@ struct Client {
     visitor: Option<Grant>,
     locale: Locale,
     form: Form,
-    heard: Heard,
+    activity: PeerActivity,
 }
 
 impl Client {
@@ -133,7 +133,7 @@ impl Client {
     ) -> Option<(WebSocket, Entered)> {
         let hello = address.hello(&self.state, Role::Participant, token);
         let visitor = self.visitor.clone();
-        match door::enter(&self.state, visitor, &hello, self.heard.clone()).await {
+        match door::enter(&self.state, visitor, &hello, self.activity.clone()).await {
             Ok(entered) => Some((socket, entered)),
             Err(Refused::Unauthorized) if self.form == Form::AgentEvent => {
                 self.state.metrics.frame_refused(Refused::Unauthorized.code());
@@ -161,7 +161,7 @@ impl Client {
 async fn run<D: Dialect>(state: &AppState, socket: WebSocket, dialect: D, entered: Entered) {
     let Entered { session, greeting, reader, terms, place } = entered;
     let counted = state.metrics.view_opened();
-    terms.heard.set_free();
+    terms.activity.lift_limit();
     let (dialect, transport) = (Arc::new(dialect), WebSocketTransport::new(socket));
     let encoder = dialect.encoder();
     let client = Attached { transport, dialect, encoder, session, greeting, reader, terms };

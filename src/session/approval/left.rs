@@ -8,7 +8,7 @@ use crate::message::{
 };
 use crate::session::journal::Step;
 use crate::session::shared::Shared;
-use crate::store::{Change, LeftCall};
+use crate::store::{Change, OpenCall};
 
 /// Reasons for the audit log, beside who had allowed the call.
 const LEFT: &str = "interrupted: the gateway ended before the call did, and its outcome is unknown";
@@ -50,9 +50,9 @@ pub(in crate::session) fn refuse_left_questions(
 
 /// Ends the tool calls that were left open. They are shown as failed, but their outcome is unknown: they may have
 /// done all of it. The audit log gets only those that were allowed or bypassed the gate.
-pub(in crate::session) fn end_left_calls(shared: &mut Shared, calls: Vec<LeftCall>) {
+pub(in crate::session) fn end_left_calls(shared: &mut Shared, calls: Vec<OpenCall>) {
     let mut step = Step::default();
-    for LeftCall { agent, run, mut note, decided } in calls {
+    for OpenCall { agent, run, mut note, decided } in calls {
         note.state = ToolState::Failed;
         note.error = Some(shared.env.language.get().say("ungated", "interrupted", &[]));
         note.ungated |= decided.is_none() && !is_harmless(&note.kind);

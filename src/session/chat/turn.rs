@@ -207,7 +207,7 @@ impl Turn {
             }
             Err(Halt::Failed(reason)) => TurnOutput::Failed(reason),
             // Nobody waits for the answer any more.
-            Err(Halt::Cancelled | Halt::Unheard) => return,
+            Err(Halt::Cancelled | Halt::Disconnected) => return,
         };
         // Fails only if nobody waits for the answer any more.
         let _ = self.output.send(end).await;
@@ -288,7 +288,7 @@ impl Host for Turn {
         }
     }
 
-    async fn stopped(&self) {
+    async fn cancelled(&self) {
         self.output.closed().await;
     }
 
@@ -314,18 +314,18 @@ impl Host for Turn {
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
         self.tell(TurnOutput::Call(TurnCall { name, arguments, reply })).await?;
         tokio::select! {
-            outcome = outcome => outcome.map_err(|_| Halt::Unheard),
+            outcome = outcome => outcome.map_err(|_| Halt::Disconnected),
             () = self.output.closed() => Err(Halt::Cancelled),
         }
     }
 
     /// The session's history is in the store.
-    async fn keep(&mut self, _: &Conversation) {}
+    async fn save(&mut self, _: &Conversation) {}
 }
 
 impl Turn {
     async fn tell(&self, output: TurnOutput) -> Result<(), Halt> {
-        self.output.send(output).await.map_err(|_| Halt::Unheard)
+        self.output.send(output).await.map_err(|_| Halt::Disconnected)
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) async fn remove(
     more: Vec<String>,
 ) -> Result<(), StoreError> {
     let belongings = env.files.belongings(principal);
-    let mut paths = env.store.mentioned_alone(key, move |path| belongings.holds(path)).await?;
+    let mut paths = env.store.mentioned_only_in(key, move |path| belongings.holds(path)).await?;
     paths.extend(more);
     let (files, principal) = (env.files.clone(), principal.clone());
     let (config, id) = (Arc::clone(&env.config), id.clone());

@@ -140,10 +140,10 @@ pub(super) fn check_changes(
     asked: Vec<SettingChange>,
 ) -> (Vec<SettingChange>, Vec<RefusedSetting>) {
     let (mut changes, mut refused) = (Vec::new(), Vec::new());
-    for change in asked.into_iter().filter(|change| !in_force.has(change)) {
+    for change in asked.into_iter().filter(|change| !in_force.already_has(change)) {
         let setting = change.setting();
         match config::check_setting(config, change) {
-            Ok(change) if in_force.has(&change) => {}
+            Ok(change) if in_force.already_has(&change) => {}
             Ok(change) => changes.push(change),
             Err(problem) => refused.push((setting, problem)),
         }

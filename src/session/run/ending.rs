@@ -54,7 +54,7 @@ fn tell_copy(shared: &mut Shared, step: &mut Step, run: &Run, files: usize) {
     let in_chat = (run.origin == RunOrigin::Request).then_some(Channel::Chat);
     if files > 0 {
         for channel in [run.channel].into_iter().chain(in_chat) {
-            shared.append(step, channel, Event::Notice(Notice::InCopy { agent, files }));
+            shared.append(step, channel, Event::Notice(Notice::ChangedInCopy { agent, files }));
         }
     }
 }

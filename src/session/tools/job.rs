@@ -66,7 +66,7 @@ impl Workshop {
             longest: Some(LONGEST_COMMAND),
             memory: Some(MOST_MEMORY),
             stop,
-            hurry: CancellationToken::new(),
+            kill_now: CancellationToken::new(),
         }
     }
 }
@@ -198,7 +198,7 @@ pub(super) async fn carry_out(
     let outcome: Outcome = match checked.await {
         Ok(Ok(context)) => match call.run(&context, &Unheard).await {
             Ok(outcome) => outcome,
-            Err(Interrupted::Stopped | Interrupted::OutputClosed) => Err(STOPPED.to_owned()),
+            Err(Interrupted::Cancelled | Interrupted::OutputClosed) => Err(STOPPED.to_owned()),
             Err(Interrupted::Shutdown) => Err(SHUTDOWN.to_owned()),
         },
         Ok(Err(reason)) => Err(reason),

@@ -58,7 +58,7 @@ pub(super) struct PressBody {
 
 /// Any packet from the gateway; only the fields that the client uses.
 #[derive(Debug, Deserialize)]
-pub(super) struct HeardPacket<'a> {
+pub(super) struct AnyPacket<'a> {
     #[serde(rename = "メッセージ識別", borrow, default)]
     pub(super) kind: Cow<'a, str>,
     #[serde(rename = "セッションID", borrow, default)]

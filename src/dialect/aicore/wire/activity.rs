@@ -1,4 +1,4 @@
-//! What an agent does: tool calls, plan, tokens, state.
+//! Contents of packets about an agent's activity: tool calls, plan, tokens, state.
 
 use serde::Serialize;
 

@@ -77,7 +77,7 @@ pub(crate) struct CompareBody {
 
 /// Content of `diff`.
 #[derive(Debug, Default, serde::Deserialize)]
-pub(crate) struct DiffWishBody {
+pub(crate) struct DiffRequestBody {
     #[serde(rename = "パス", default)]
     pub(crate) path: Option<String>,
 }

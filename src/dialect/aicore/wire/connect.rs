@@ -46,7 +46,7 @@ pub(crate) const FEATURES: &[&str] = &[
     "playback",
 ];
 
-/// The switches that existing clients expect before any were stored.
+/// The switches that existing clients expect if none are stored yet.
 pub(crate) const DEFAULT_CONTROLS: &[(&str, bool)] =
     &[("スピーカー", true), ("マイク", false), ("カメラ", false)];
 

@@ -36,15 +36,15 @@ pub(crate) struct TempBody<'a> {
 /// Rows of a list, either still to be serialized or already serialized.
 #[derive(Debug)]
 pub(crate) enum Rows<'a> {
-    Few(Vec<FileRow<'a>>),
-    Written(Arc<OnceLock<Box<RawValue>>>),
+    Plain(Vec<FileRow<'a>>),
+    Serialized(Arc<OnceLock<Box<RawValue>>>),
 }
 
 impl Serialize for Rows<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Few(rows) => rows.serialize(serializer),
-            Self::Written(text) => text.get().serialize(serializer),
+            Self::Plain(rows) => rows.serialize(serializer),
+            Self::Serialized(text) => text.get().serialize(serializer),
         }
     }
 }

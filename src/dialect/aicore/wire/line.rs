@@ -1,4 +1,4 @@
-//! Lines of the output of a run that existing clients know.
+//! Lines in the output of a run that existing clients recognize.
 
 pub(crate) const STREAM_STARTED: &str = "<<< 処理開始 >>>";
 pub(crate) const STREAM_FINISHED: &str = "<<< 処理終了 >>>";

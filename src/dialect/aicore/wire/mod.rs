@@ -20,7 +20,7 @@ mod sound;
 
 pub(super) use activity::{CostBody, PlanBody, PlanRow, StateBody, ToolBody, UsageBody};
 pub(super) use command::{
-    AcceptBody, AckBody, CommandPacket, CompareBody, ConfirmBody, DiffWishBody, ListBody,
+    AcceptBody, AckBody, CommandPacket, CompareBody, ConfirmBody, DiffRequestBody, ListBody,
     OperationsBody, RestoreBody, TalkKeyBody, TalkKeyState, WatchBody,
 };
 pub(super) use connect::{ConnectPacket, DEFAULT_CONTROLS, FEATURES, InitBody, InitPacket};
@@ -41,7 +41,9 @@ pub(super) use result::{
 };
 pub use setting::UNSTATED_RATE;
 pub(super) use setting::{AGENT_NAMES, CHAT_NAMES, KEYS, Key, LIVE_NAMES, SCRIPTED};
-pub(super) use sound::{AUDIO_SUFFIX, LONGEST_AUDIO_SUFFIX, TimesBody, audio_prefix, end_audio_of};
+pub(super) use sound::{
+    AUDIO_SUFFIX, LONGEST_AUDIO_SUFFIX, TimesBody, audio_prefix, push_audio_suffix,
+};
 
 /// Path of the WebSocket.
 pub const SOCKET_PATH: &str = "/core/ws/AIコア";

@@ -1,4 +1,4 @@
-//! What runs have changed, how that compares, and what became of it.
+//! Contents of packets about results: summaries, comparisons, diffs, backups and the user's choices.
 
 use super::CostBody;
 use serde::Serialize;

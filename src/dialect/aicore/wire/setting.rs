@@ -3,11 +3,11 @@
 use crate::message::{AUTO, AgentSlot, ModelRates, SampleRate, Setting};
 use std::borrow::Cow;
 
-/// What a key stands for.
+/// The meaning of a key.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Key {
     Setting(Setting),
-    /// The original's setting has no meaning here, so only its default is allowed.
+    /// A setting of the original AIcore server that has no effect here, so only its default is allowed.
     Only(&'static str),
     OnlyNumber(i64),
 }
@@ -54,7 +54,7 @@ pub(crate) static KEYS: [(&str, Key); 32] = [
     ("CODE_AI4_PLACE", Key::Setting(Setting::Workplace(SLOTS[3]))),
 ];
 
-/// Providers that frontends ask for by name. Without models, such an entry is one that cannot be chosen.
+/// Providers that frontends ask for by name. An entry without models cannot be chosen.
 pub(crate) const CHAT_NAMES: [&str; 3] = ["gemini", "freeai", "openrt"];
 pub(crate) const LIVE_NAMES: [&str; 3] = ["gemini_live", "freeai_live", "openai_live"];
 pub(crate) const AGENT_NAMES: [&str; 5] =

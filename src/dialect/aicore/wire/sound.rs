@@ -16,8 +16,8 @@ pub(crate) const AUDIO_SUFFIX: &str = r#"","サムネイル画像":null}"#;
 /// Upper bound for the suffix with the longest generation number.
 pub(crate) const LONGEST_AUDIO_SUFFIX: usize = 80;
 
-/// Ends the packet for clients with the `playback` feature: the suffix includes the generation.
-pub(crate) fn end_audio_of(generation: u64, frame: &mut String) {
+/// Appends the suffix for clients with the `playback` feature, which includes the generation.
+pub(crate) fn push_audio_suffix(generation: u64, frame: &mut String) {
     // Writing to a String cannot fail.
     let _ = write!(frame, r#"","サムネイル画像":null,"世代番号":{generation}}}"#);
 }

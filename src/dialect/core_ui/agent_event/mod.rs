@@ -44,7 +44,7 @@ impl Encoder for AgentEventEncoder {
         self.connected(frames);
     }
 
-    fn settle(&mut self, _greeting: &Greeting, _frames: &mut Vec<Frame>) {}
+    fn end_replay(&mut self, _greeting: &Greeting, _frames: &mut Vec<Frame>) {}
 
     fn encode(&mut self, delivery: &Delivery, frames: &mut Vec<Frame>) {
         match delivery {

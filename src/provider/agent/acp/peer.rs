@@ -1,6 +1,6 @@
 //! The other end of the protocol, and what is on its way to and from it: a process, or an agent inside this one.
 
-use super::super::inside::{Guest, Inside};
+use super::super::inside::{EndSignals, Inside};
 use super::super::program::Program;
 use super::wire::{self, Incoming};
 use crate::process::tree::Process;
@@ -36,7 +36,7 @@ pub(super) struct Peer {
 #[derive(Debug)]
 pub(super) enum Host {
     Process(Box<Supervised>),
-    Inside(Guest),
+    Inside(EndSignals),
 }
 
 impl Host {
@@ -44,7 +44,7 @@ impl Host {
     pub(super) fn end(&mut self) {
         match self {
             Self::Process(process) => process.end(),
-            Self::Inside(guest) => guest.end(),
+            Self::Inside(signals) => signals.end(),
         }
     }
 
@@ -52,7 +52,7 @@ impl Host {
     pub(super) fn kill(&mut self) {
         match self {
             Self::Process(process) => process.kill(),
-            Self::Inside(guest) => guest.kill(),
+            Self::Inside(signals) => signals.kill(),
         }
     }
 
@@ -76,7 +76,7 @@ impl Host {
     pub(super) async fn exited(&mut self) {
         match self {
             Self::Process(process) => process.exited().await,
-            Self::Inside(guest) => guest.gone().await,
+            Self::Inside(signals) => signals.gone().await,
         }
     }
 
@@ -84,8 +84,8 @@ impl Host {
     pub(super) async fn gone(&mut self) -> Option<ExitStatus> {
         match self {
             Self::Process(process) => process.gone().await,
-            Self::Inside(guest) => {
-                guest.gone().await;
+            Self::Inside(signals) => {
+                signals.gone().await;
                 None
             }
         }
@@ -123,10 +123,10 @@ impl Peer {
     }
 
     pub(super) fn start_inside(agent: &Inside, place: &Place) -> Self {
-        let (guest, stream) = agent.start(place);
+        let (signals, stream) = agent.start(place);
         let (source, sink) = tokio::io::split(stream);
         let (sink, source) = (Sink::Memory(sink), Source::Memory(source));
-        Self::new(Host::Inside(guest), sink, source, Stderr::none())
+        Self::new(Host::Inside(signals), sink, source, Stderr::none())
     }
 
     fn new(host: Host, sink: Sink, source: Source, stderr: Stderr) -> Self {

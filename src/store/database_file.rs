@@ -1,4 +1,4 @@
-//! Checks that the database file is still in its place. Writes to a deleted file succeed, but are lost.
+//! Checks that the database file was not deleted or replaced. Writes to a deleted file succeed, but are lost.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct DatabaseFile {
     path: PathBuf,
     file: FileId,
 }
@@ -14,7 +14,7 @@ pub(super) struct Place {
 /// Device and inode.
 type FileId = (u64, u64);
 
-impl Place {
+impl DatabaseFile {
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         Ok(Self { path: path.to_owned(), file: file_id(path)? })
     }
@@ -45,11 +45,11 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("x.db");
         fs::write(&path, "1").unwrap();
-        let place = Place::of(&path).unwrap();
-        assert_eq!(place.check(), Ok(()));
+        let opened = DatabaseFile::of(&path).unwrap();
+        assert_eq!(opened.check(), Ok(()));
         fs::rename(&path, home.path().join("away.db")).unwrap();
-        assert!(place.check().unwrap_err().contains("removed"));
+        assert!(opened.check().unwrap_err().contains("removed"));
         fs::write(&path, "2").unwrap();
-        assert!(place.check().unwrap_err().contains("replaced"));
+        assert!(opened.check().unwrap_err().contains("replaced"));
     }
 }

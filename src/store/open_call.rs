@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 use std::collections::HashSet;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftCall {
+pub struct OpenCall {
     pub agent: AgentSlot,
     pub run: RunId,
     /// The last note about the call.
@@ -20,31 +20,31 @@ pub struct LeftCall {
 }
 
 /// The open calls of the session's interrupted runs.
-pub(super) fn calls(
+pub(super) fn find(
     connection: &Connection,
     session: &SessionRecord,
-) -> Result<Vec<LeftCall>, StoreError> {
-    let mut left = Vec::new();
+) -> Result<Vec<OpenCall>, StoreError> {
+    let mut found = Vec::new();
     for run in &session.running {
         let Channel::Agent(agent) = run.channel else { continue };
-        let (since, notes) = open(connection, session.key, run)?;
+        let (since, notes) = open_notes(connection, session.key, run)?;
         if notes.is_empty() {
             continue;
         }
         let mut known = decisions(connection, session.key, agent, run.id, since)?;
         let asked = session.questions.iter().filter(|asked| asked.caller == Caller::Agent(agent));
-        known.extend(asked.map(Decision::missing));
-        left.extend(notes.into_iter().map(|note| {
+        known.extend(asked.map(Decision::unanswered));
+        found.extend(notes.into_iter().map(|note| {
             let about = known.iter().rev().find(|decision| decision.call == note.id);
             let decided = about.map(|known| known.decided);
-            LeftCall { agent, run: run.id, note, decided }
+            OpenCall { agent, run: run.id, note, decided }
         }));
     }
-    Ok(left)
+    Ok(found)
 }
 
 /// When the run began, and its open calls in the order of their last notes. Reads back only to the start of the run.
-fn open(
+fn open_notes(
     connection: &Connection,
     key: SessionKey,
     run: &Run,
@@ -54,12 +54,12 @@ fn open(
          AND kind IN ('tool', 'run_started') ORDER BY seq DESC",
     )?;
     let mut rows = query.query(params![key.0, record::channel_number(run.channel)])?;
-    let (mut told, mut open) = (HashSet::new(), Vec::new());
+    let (mut seen, mut open) = (HashSet::new(), Vec::new());
     while let Some(row) = rows.next()? {
         let (at, kind, body): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         match record::read_event(&kind, &body, None) {
             Some(Event::Tool(note)) => {
-                if told.insert(note.id.clone()) && note.state == ToolState::Started {
+                if seen.insert(note.id.clone()) && note.state == ToolState::Started {
                     open.push(note);
                 }
             }
@@ -81,12 +81,12 @@ struct Decision {
 
 impl Decision {
     /// A question without an answer counts as refused, because its run has ended.
-    fn missing(asked: &Confirmation) -> Self {
+    fn unanswered(asked: &Confirmation) -> Self {
         Self { call: asked.call.clone(), decided: (Confirmed::Refused, DecidedBy::End) }
     }
 }
 
-/// Decisions about calls for which the agent asked, oldest first.
+/// Decisions about the calls that the agent asked approval for, oldest first.
 fn decisions(
     connection: &Connection,
     key: SessionKey,
