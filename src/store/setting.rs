@@ -89,7 +89,7 @@ mod tests {
             settings.apply(change);
         }
         let changes = settings.differences(&SessionSettings::default());
-        assert_eq!(changes.len(), 10);
+        assert_eq!(changes.len(), 11);
         let mut again = SessionSettings::default();
         read(&body(&changes)).into_iter().for_each(|change| again.apply(change));
         assert_eq!(again, settings);

@@ -24,6 +24,7 @@ const FOR_THE_LOG: [&str; 12] = [
 const NOT_FOR_PEOPLE: &[(&str, &str)] = &[
     ("config/vendor.rs", "lines for the configuration file"),
     ("dialect/aicore/wire/line.rs", "words of the protocol"),
+    ("dialect/core_ui/agent_event/encode.rs", "words that existing pages compare"),
     ("message/quote.rs", "said to models"),
     ("metrics.rs", "for the monitoring"),
     ("metrics/page.rs", "for the monitoring"),
@@ -48,7 +49,6 @@ const NOT_FOR_PEOPLE: &[(&str, &str)] = &[
     ("server/cookie.rs", "headers"),
     ("server/cors.rs", "headers"),
     ("server/health.rs", "for supervisors"),
-    ("session/voice/errand.rs", "said to models"),
     ("session/sockets/reader.rs", "for the log"),
     ("store/mention.rs", "SQL"),
     ("store/schema.rs", "SQL"),

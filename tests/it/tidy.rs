@@ -45,6 +45,7 @@ pub(crate) const MAY_IMPORT: &[(&str, &[&str])] = &[
             "process",
             "provider",
             "assistant",
+            "tool",
             "workplace",
             "audio",
             "session",

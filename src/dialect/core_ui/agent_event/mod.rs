@@ -1,8 +1,8 @@
 //! The second form of the core/UI interface: each event in an `agent_event` envelope, as an existing web page reads
 //! them. The session, its rules and its answers are those of the first form.
 
-mod decode;
 mod encode;
+mod read;
 
 pub use encode::AgentEventEncoder;
 
@@ -27,7 +27,7 @@ impl Dialect for AgentEventDialect {
 
     fn decode(&self, frame: Received<'_>) -> Result<Decoded, Refusal<CoreUiError>> {
         match frame {
-            Received::Text(text) => Ok(decode::read(self.lane, text)?),
+            Received::Text(text) => Ok(read::read(self.lane, text)?),
             Received::Binary(_) => Err(CoreUiError::NotAMessage.into()),
         }
     }
