@@ -30,6 +30,7 @@ mod codex;
 mod comparison;
 mod content;
 mod core_api;
+mod core_ui;
 mod cors;
 mod crash;
 mod cross_dialect;

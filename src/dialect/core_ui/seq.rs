@@ -18,9 +18,10 @@ impl FrameSeq {
         Self(entry.seq.0.saturating_mul(FRAMES_PER_EVENT) + place)
     }
 
-    /// Where a reader has to begin: the event of this frame is read again, because it may have more frames.
+    /// Where a reader has to begin. The event of this frame is read again, because it may have more frames, and so is
+    /// the one before it, because the end of a run is stored before its answer and told after it.
     pub fn position(self) -> Position {
-        Position((self.0 / FRAMES_PER_EVENT).saturating_sub(1))
+        Position((self.0 / FRAMES_PER_EVENT).saturating_sub(2))
     }
 }
 
@@ -30,13 +31,13 @@ mod tests {
     use crate::message::{Channel, Event, EventTime, Order, Seq};
 
     #[test]
-    fn a_resumed_reader_reads_the_event_of_the_last_frame_again() {
+    fn a_resumed_reader_reads_the_last_two_events_again() {
         let event = Event::CancelTaken;
         let (seq, order, at) = (Seq(5), Order(9), EventTime(0));
         let entry = Entry { channel: Channel::Chat, seq, order, at, event };
         let (first, second) = (FrameSeq::new(&entry, 0), FrameSeq::new(&entry, 1));
         assert!(first < second);
-        assert_eq!((first.position(), second.position()), (Position(4), Position(4)));
+        assert_eq!((first.position(), second.position()), (Position(3), Position(3)));
         assert_eq!(FrameSeq(0).position(), Position(0));
     }
 }
