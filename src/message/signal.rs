@@ -69,7 +69,8 @@ pub enum Signal {
     },
     /// What an agent is doing now.
     State {
-        agent: AgentSlot,
+        /// Of the agent, or the chat's.
+        channel: Channel,
         note: StateNote,
     },
     /// Tokens and cost that an agent reports during a run.

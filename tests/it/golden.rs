@@ -475,7 +475,7 @@ fn every_packet_about_agents_has_its_golden_frame() {
         }),
         ("state", pane, {
             let note = StateNote { state: AgentState::ExecutingTool, run: Some(RunId(3)) };
-            Delivery::Passing(Signal::State { agent, note })
+            Delivery::Passing(Signal::State { channel: Channel::Agent(agent), note })
         }),
         ("compare", Channel::Chat, {
             Delivery::Passing(Signal::Compared { rows: vec![comparison_row(agent)].into() })

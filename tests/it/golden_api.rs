@@ -133,7 +133,7 @@ fn signals() -> Vec<(&'static str, Signal)> {
         Signal::Backups(_) => "snapshots", Signal::Backups(Arc::new(backups(AGENT)));
         Signal::Settings(_) => "settings", Signal::Settings(Arc::new(settings()));
         Signal::SettingsRefused { .. } => "error_settings", refused_settings();
-        Signal::State { .. } => "agent_state", Signal::State { agent: AGENT, note: StateNote { state: AgentState::ExecutingTool, run: Some(RunId(3)) } };
+        Signal::State { .. } => "agent_state", Signal::State { channel: Channel::Agent(AGENT), note: StateNote { state: AgentState::ExecutingTool, run: Some(RunId(3)) } };
         Signal::Usage { .. } => "usage", Signal::Usage { agent: AGENT, run: RunId(3), usage: usage() };
     });
     let problem = Problem::ReadOnly;

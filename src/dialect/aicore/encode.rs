@@ -339,9 +339,9 @@ pub(super) fn signal(dialect: &AicoreDialect, signal: &Signal, frames: &mut Vec<
             let channel = list.agent.map_or(Channel::Chat, Channel::Agent);
             push(frames, &without_file(dialect.packet(channel, "backups", body)));
         }
-        Signal::State { agent, note } => {
+        Signal::State { channel, note } => {
             let body = Body::State(activity::state(note.state));
-            let packet = without_file(dialect.packet(Channel::Agent(*agent), "state", body));
+            let packet = without_file(dialect.packet(*channel, "state", body));
             push(frames, &Packet { run: note.run.map(|run| run.0), ..packet });
         }
         Signal::Usage { agent, run, usage } => {

@@ -118,9 +118,9 @@ pub(super) fn signal(encoder: &mut ApiEncoder, signal: &Signal, frames: &mut Vec
         Signal::SettingsRefused { refused, request } => {
             settings::refused(locale, refused, request.as_ref())
         }
-        Signal::State { agent, note } => {
+        Signal::State { channel, note } => {
             let data = json!({"state": note.state.name(), "run": note.run.map(|run| run.0)});
-            channel_signal("agent_state", Channel::Agent(*agent), data)
+            channel_signal("agent_state", *channel, data)
         }
         Signal::Usage { agent, run, usage } => {
             let data = json!({"run": run.0, "usage": data::usage(usage)});

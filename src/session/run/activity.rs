@@ -56,33 +56,30 @@ impl Runs {
         sockets.tell_knowing(Channel::Agent(agent), &Signal::Usage { agent, run, usage });
     }
 
-    /// The agent is in another state.
-    pub(super) fn on_state(&mut self, sockets: &mut Sockets, agent: AgentSlot, state: AgentState) {
-        let run = self.lanes[agent].current.as_mut().map(|current| {
+    /// The worker of the lane is in another state.
+    pub(super) fn on_state(&mut self, sockets: &mut Sockets, lane: LaneId, state: AgentState) {
+        let run = self.lanes[lane].current.as_mut().map(|current| {
             current.state = state;
             current.run.id
         });
-        let note = StateNote { state, run };
-        sockets.tell_knowing(Channel::Agent(agent), &Signal::State { agent, note });
+        let (channel, note) = (lane.channel(), StateNote { state, run });
+        sockets.tell_knowing(channel, &Signal::State { channel, note });
     }
 
-    /// Tells a new socket what each agent is doing right now.
+    /// Tells a new socket what each lane is doing right now.
     pub(in crate::session) fn tell_present_state(
         &self,
         sockets: &mut Sockets,
         view: View,
         connection: ConnectionId,
     ) {
-        for agent in AgentSlot::ALL {
-            if !view.contains(Channel::Agent(agent)) {
-                continue;
-            }
-            let current = self.lanes[agent].current.as_ref();
+        for lane in LaneId::ALL.into_iter().filter(|lane| view.contains(lane.channel())) {
+            let current = self.lanes[lane].current.as_ref();
             let note = StateNote {
                 state: current.map_or(AgentState::WaitingForInput, |current| current.state),
                 run: current.map(|current| current.run.id),
             };
-            sockets.signal(connection, Signal::State { agent, note });
+            sockets.signal(connection, Signal::State { channel: lane.channel(), note });
         }
     }
 }

@@ -12,7 +12,7 @@ use super::report::report;
 use super::restart::{give_up_project, interrupt};
 use crate::assistant;
 use crate::message::{
-    AgentSet, AgentSlot, AgentState, AnswerNote, CancelScope, Channel, Event, FileNote, Notice,
+    AgentSet, AgentState, AnswerNote, CancelScope, Channel, Event, FileNote, Notice,
     PlaceKind, Problem, ReportStage, Run, RunId, RunOrigin,
 };
 use crate::provider::agent::AgentOutput;
@@ -216,9 +216,7 @@ impl Session {
 
     pub(in crate::session) fn launch(&mut self, channel: Channel, run: RunId) {
         let Some(lane_id) = LaneId::of(channel) else { return };
-        if let Channel::Agent(slot) = channel {
-            self.on_state(slot, AgentState::Thinking);
-        }
+        self.on_state(lane_id, AgentState::Thinking);
         let shown = self.runs.lanes[lane_id]
             .current
             .as_ref()
@@ -394,8 +392,8 @@ impl Session {
         self.shared.env.metrics.run_ended(ending.outcome());
         let place = done.place.unwrap_or(PlaceKind::Shared);
         let files = done.files.files.len();
+        self.on_state(lane_id, AgentState::WaitingForInput);
         if let Channel::Agent(slot) = run.channel {
-            self.on_state(slot, AgentState::WaitingForInput);
             let finished = FinishedRun::of(&mut done);
             self.workplaces.sum_up(&mut self.shared, step, slot, finished, ending.outcome());
         }
@@ -439,8 +437,8 @@ impl Session {
         self.void_confirmations(step, lane_id);
         if self.runs.lanes[lane_id].stop() == Stop::Done {
             self.end_run(step, lane_id, Ending::Cancelled);
-        } else if let Channel::Agent(slot) = self.runs.lanes[lane_id].channel {
-            self.on_state(slot, AgentState::Stopping);
+        } else {
+            self.on_state(lane_id, AgentState::Stopping);
         }
     }
 
@@ -457,10 +455,11 @@ impl Session {
         self.shared.record_changes(step);
     }
 
-    pub(in crate::session) fn on_state(&mut self, agent: AgentSlot, state: AgentState) {
+    pub(in crate::session) fn on_state(&mut self, lane: impl Into<LaneId>, state: AgentState) {
+        let lane = lane.into();
         // An agent also waits while the gate decides by the rules alone; that is over before anybody could see it.
-        if state != AgentState::WaitingForConfirmation || self.approvals.asks_user(agent) {
-            self.runs.on_state(&mut self.sockets, agent, state);
+        if state != AgentState::WaitingForConfirmation || self.approvals.asks_user(lane) {
+            self.runs.on_state(&mut self.sockets, lane, state);
         }
     }
 

@@ -5,7 +5,8 @@ use super::job::{self, Judged, Law, Workshop};
 use super::offered;
 use super::safety::Alert;
 use crate::message::{
-    AgentSet, AgentSlot, Caller, Channel, Confirmed, DecidedBy, Event, Notice, RunId, SourceNote,
+    AgentSet, AgentSlot, AgentState, Caller, Channel, Confirmed, DecidedBy, Event, Notice, RunId,
+    SourceNote,
 };
 use crate::provider::agent::{Tool as ShownTool, ToolStatus};
 use crate::provider::live::LiveInput;
@@ -117,7 +118,8 @@ impl Session {
         let Some(confirmed) = confirmed else {
             let answer_to = AnswerTo::Call(id);
             let question = Question { caller, lane, answer_to, call: policy, diff, level, reason };
-            return self.approvals.ask_user(&mut self.shared, &self.runs, step, question);
+            self.approvals.ask_user(&mut self.shared, &self.runs, step, question);
+            return self.tell_chat_state(caller, AgentState::WaitingForConfirmation);
         };
         audit(&self.shared, step, caller, run, &policy, confirmed, DecidedBy::Rule, &reason);
         self.answer_open_call(step, id, confirmed, &reason);
@@ -135,6 +137,10 @@ impl Session {
             Confirmed::Approved => {
                 self.tell_call(step, id, ToolStatus::Started, None);
                 step.effects.push(Effect::UseTool(id));
+                let caller = self.tools.get(id).map(|open| open.caller);
+                caller.into_iter().for_each(|caller| {
+                    self.tell_chat_state(caller, AgentState::ExecutingTool);
+                });
             }
             Confirmed::Refused => {
                 let why =
@@ -205,6 +211,7 @@ impl Session {
         if outcome.is_ok() && open.caller == Caller::Chat {
             self.note_source(&open);
         }
+        self.tell_chat_state(open.caller, AgentState::Thinking);
         let key = format!("{}\0{}", open.tool.name, open.arguments);
         self.answer_call(step, open.caller, key, open.reply, outcome);
     }
@@ -312,6 +319,13 @@ impl Session {
         self.runs.pass_on(step, lane, Rest::Kept);
         let note = activity::note(&told, false);
         self.shared.append(step, lane.channel(), Event::Tool(note));
+    }
+
+    /// Calls of the live model do not change what the chat is doing.
+    fn tell_chat_state(&mut self, caller: Caller, state: AgentState) {
+        if caller == Caller::Chat && self.runs.unstopped(LaneId::Chat).is_some() {
+            self.on_state(LaneId::Chat, state);
+        }
     }
 
     /// Files that were read are named with the answer.
