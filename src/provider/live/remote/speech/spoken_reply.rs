@@ -5,9 +5,11 @@ use crate::message::Generation;
 use crate::provider::live::SPEAKER_RATE;
 use std::collections::VecDeque;
 
-/// Assumed speed of an unknown voice, in [`weight`]s a second: four kana, or eight letters. It is an upper bound for
-/// replies that are not complete, because their text may be ahead of their sound by any length.
-const SLOWEST: u64 = 40;
+/// Samples of an hour. Speeds are [`weight`]s an hour: rounded to whole ones a second, they would cost a long reply words.
+const HOUR: u64 = 3_600 * SPEAKER_RATE as u64;
+/// Assumed speed of an unknown voice: four kana a second, or eight letters. It is an upper bound for replies that are not
+/// complete, because their text may be ahead of their sound by any length.
+const SLOWEST: u64 = 40 * 3_600;
 /// How many replies are remembered to know a voice's speed, and how many are needed before it may count as faster.
 const KNOWN: usize = 5;
 const ENOUGH: usize = 3;
@@ -30,7 +32,7 @@ impl SpeechRate {
         if self.known.len() >= KNOWN {
             self.known.pop_front();
         }
-        self.known.push_back(share(all, u64::from(SPEAKER_RATE), made));
+        self.known.push_back(share(all, HOUR, made));
     }
 
     /// The slowest of them minus an eighth, because the speed changes within a reply.
@@ -89,7 +91,7 @@ impl SpokenReply {
         let most = match self.state {
             State::Complete if played >= made => return whole.trim().to_owned(),
             State::Complete => share(all, played, made),
-            State::Growing | State::Broken => rate.slowest() * played / u64::from(SPEAKER_RATE),
+            State::Growing | State::Broken => share(rate.slowest(), played, HOUR),
         };
         cut(&whole, most.min(self.anchored(played)))
     }
@@ -241,5 +243,14 @@ mod tests {
         assert_eq!(heard(&rate), 14);
         rate.learn(&spoken(State::Complete, &[(&text, 0)]), 20 * SECOND);
         assert_eq!(heard(&rate), 4, "it is slow now and then");
+    }
+
+    #[test]
+    fn rounding_a_speed_costs_no_words() {
+        let mut rate = SpeechRate::default();
+        // 42.9 weights a second, 37.5 without an eighth: 97 letters in thirteen seconds. By 42 and 36 it would be 93.
+        rate.learn(&spoken(State::Complete, &[("abcde abcde abcde abcde", 0)]), 56_000);
+        let story = spoken(State::Broken, &[(&"abcde ".repeat(20), 0)]);
+        assert_eq!(story.heard(13 * SECOND, 13 * SECOND, &rate).matches('e').count(), 19);
     }
 }

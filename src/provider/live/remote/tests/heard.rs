@@ -127,6 +127,18 @@ async fn a_voice_that_is_known_to_be_slow_is_told_less_far() {
     converse((actions, network), manners, LiveKind::OpenAi, true).await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_voice_is_not_taken_to_be_slower_than_it_was() {
+    let manners = vec![
+        Manner { letters: 20, letter: 2_809, piece: 15, pause: 0, lead: 0 },
+        Manner { letters: 104, letter: 2_755, piece: 2, pause: 395, lead: 16 },
+    ];
+    let way = Duration::from_millis(320);
+    let network = Network { seed: 249_103_998_190_044_202, down: way, up: Duration::ZERO };
+    let actions = after_three_replies(vec![Action::Wait(0)]);
+    converse((actions, network), manners, LiveKind::Gemini, true).await;
+}
+
 /// The same with a voice that is known by then.
 fn after_three_replies(actions: Vec<Action>) -> Vec<Action> {
     let replies = [Action::Wait(20_000), Action::Write].into_iter().cycle().take(6);
@@ -258,7 +270,7 @@ async fn serve(mut vendor: Vendor, manners: Vec<Manner>, mut hang_up: mpsc::Rece
         loop {
             let next = speaking.as_ref().map(|speaking| speaking.next);
             tokio::select! {
-                event = call.event() => {
+                event = call.read() => {
                     let Some(event) = event else { break };
                     match event["type"].as_str().unwrap() {
                         "response.create" if speaking.is_none() && replies < MOST_REPLIES => {
@@ -307,7 +319,7 @@ async fn serve_gemini(mut vendor: Vendor, manners: Vec<Manner>, mut hang_up: mps
                 fall_silent(&mut call, &mut speaking).await;
             }
             tokio::select! {
-                frame = call.frame() => {
+                frame = call.read() => {
                     let Some(frame) = frame else { break };
                     let input = &frame["realtimeInput"];
                     let begins = input["activityStart"].is_object();
