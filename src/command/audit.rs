@@ -5,9 +5,9 @@ use crate::config::{self, ConfigError, Overrides};
 use crate::data_dir::DataDirError;
 use crate::locale::Locale;
 use crate::message::{AgentSlot, Caller};
-use crate::store::{self, ReadOnlyStore, StoreError};
+use crate::store::{self, AuditRow, ReadOnlyStore, StoreError};
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{self, BufWriter, Write, stdout};
 
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub fn run(
             let line = json!({
                 "at": at.to_string(), "session": row.session, "user": row.principal,
                 "caller": row.caller, "agent": agent, "run": row.run, "tool": row.tool, "input": row.input,
-                "decision": decision, "by": row.by, "reason": row.reason,
+                "decision": decision, "by": row.by, "reason": row.reason, "policy": policy(&row),
             });
             writeln!(out, "{line}")?;
         } else {
@@ -64,6 +64,34 @@ pub fn run(
     }
     out.flush()?;
     Ok(())
+}
+
+/// What the gate was asked and what it answered, in the words of access control.
+fn policy(row: &AuditRow) -> Value {
+    let decision = match (row.by.as_str(), row.approved) {
+        ("rule", true) => "ALLOW",
+        ("rule", false) => "DENY",
+        // It was never asked.
+        ("nobody", _) => return Value::Null,
+        _ => "REQUIRE_USER_CONFIRMATION",
+    };
+    let name = if row.name.is_empty() { &row.tool } else { &row.name };
+    let args: Value =
+        serde_json::from_str(&row.input).unwrap_or_else(|_| json!({ "input": row.input }));
+    let address = Some(&row.address).filter(|address| !address.is_empty());
+    let is_asked = decision == "REQUIRE_USER_CONFIRMATION";
+    let twice = (is_asked && row.level == "CRITICAL").then_some("confirm_twice");
+    let in_box = (row.approved && row.name == "shell:execute").then_some("sandbox");
+    let obligations: Vec<_> = ["audit"].into_iter().chain(twice).chain(in_box).collect();
+    json!({
+        "request": {
+            "principal": {"id": row.principal, "groups": [row.caller]},
+            "action": "tool:execute",
+            "resource": {"type": "tool", "name": name, "attributes": {"args": args}},
+            "context": {"ip_address": address, "session_id": row.session},
+        },
+        "response": {"decision": decision, "reason": row.reason, "obligations": obligations},
+    })
 }
 
 /// For people. A name of a later version is shown as it is.

@@ -2,6 +2,7 @@
 
 use super::{Caller, Channel, RunId};
 use std::fmt;
+use std::net::IpAddr;
 
 /// Id of an approval question. It is random, so that nobody can answer a question they have not seen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -115,7 +116,13 @@ pub struct AuditEntry {
     /// The caller's own id for the call; empty if it has none.
     pub call: String,
     pub tool: String,
+    /// The tool's own name, such as `file:read`; `None` if the caller does not tell it.
+    pub name: Option<String>,
     pub input: String,
+    /// `None` if nobody has judged the call.
+    pub level: Option<WarningLevel>,
+    /// Where the user is who asked for the run.
+    pub address: Option<IpAddr>,
     pub confirmed: Confirmed,
     pub by: DecidedBy,
     pub reason: String,

@@ -3,9 +3,10 @@
 
 use super::admission::Permit;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -23,11 +24,22 @@ struct Counters {
     last_byte: AtomicU64,
     /// How many more bytes may be read; 0 means any number, and [`SPENT`] none.
     allowance: AtomicU64,
+    /// The client's own address, also behind a proxy.
+    client: Mutex<Option<IpAddr>>,
 }
 
 const SPENT: u64 = u64::MAX;
 
 impl PeerActivity {
+    /// Who sends the current request. A proxy may send requests of several clients over one connection.
+    pub(super) fn set_client(&self, address: IpAddr) {
+        *self.0.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
+    }
+
+    pub(super) fn client(&self) -> Option<IpAddr> {
+        *self.0.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn touch(&self) {
         self.0.last_byte.store(millis(), Relaxed);
     }

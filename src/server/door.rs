@@ -182,6 +182,7 @@ pub(super) async fn enter(
     let attach = Attach {
         view: hello.view,
         connection: place.connection,
+        address: activity.client(),
         role: hello.role,
         devices: hello.devices,
         cursor: hello.cursor,

@@ -1,6 +1,7 @@
 //! How a request reached us, and from which client. Forwarding headers are trusted only from a configured proxy.
 
 use super::AppState;
+use super::connection::PeerActivity;
 use super::guard::{Value, value};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{HOST, HeaderMap, HeaderName, HeaderValue, STRICT_TRANSPORT_SECURITY};
@@ -36,6 +37,9 @@ pub(super) async fn identify(
     let transport =
         Transport::of(request.headers(), peer.ip(), own_tls, &state.config.trusted_proxies);
     let strict = own_tls && transport.host.as_deref().is_some_and(|host| !is_local(host));
+    if let Some(activity) = request.extensions().get::<PeerActivity>() {
+        activity.set_client(transport.peer);
+    }
     request.extensions_mut().insert(transport);
     let mut response = next.run(request).await;
     if strict {

@@ -13,6 +13,7 @@ use super::language::Language;
 use super::models::{self, Providers};
 use super::run::Runs;
 use super::run::lane::Lane;
+use super::run::lanes::PerLane;
 use super::shared::Shared;
 use super::sockets::Sockets;
 use super::tools::Tools;
@@ -145,6 +146,7 @@ impl Session {
                 principal: record.principal,
                 settings: settled.settings,
                 epoch: record.epoch,
+                requesters: PerLane::default(),
                 jobs: JoinSet::new(),
                 env,
             },

@@ -51,6 +51,7 @@ use keeping::projects::Projects;
 use keeping::settings::{AppliedSettings, NewSettings};
 use sockets::audience::{LogQueue, SocketQueues};
 use sockets::reader::{Source, Start};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -126,6 +127,8 @@ struct HandleInner {
 pub struct Attach {
     pub view: View,
     pub connection: ConnectionId,
+    /// Where the client is, for the audit log.
+    pub address: Option<IpAddr>,
     pub role: Role,
     pub devices: Devices,
     /// Where the client wants to resume.

@@ -7,7 +7,9 @@ use super::journal::{Effect, Journal, Step};
 use crate::message::{
     Channel, Entry, Epoch, Event, EventTime, Principal, SessionId, SessionSettings,
 };
+use crate::session::run::lanes::PerLane;
 use crate::store::{Change, SessionKey};
+use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
@@ -20,6 +22,8 @@ pub(super) struct Shared {
     /// Changed only by `keeping`.
     pub(super) settings: Arc<SessionSettings>,
     pub(super) epoch: Epoch,
+    /// Where the user is who asked for the current run of each lane.
+    pub(super) requesters: PerLane<Option<IpAddr>>,
     pub(super) journal: Journal,
     pub(super) jobs: JoinSet<JobDone>,
 }

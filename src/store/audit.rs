@@ -2,7 +2,7 @@
 //! that it stays readable who approved what. Old entries are deleted by age.
 
 use super::{SessionKey, StoreError};
-use crate::message::{AuditEntry, Confirmed};
+use crate::message::{AuditEntry, Confirmed, WarningLevel};
 use rusqlite::{Connection, params};
 
 /// One decision, as shown to the operator.
@@ -20,6 +20,12 @@ pub struct AuditRow {
     pub approved: bool,
     pub by: String,
     pub reason: String,
+    /// The tool's own name; empty if its caller does not tell it.
+    pub name: String,
+    /// See [`WarningLevel::name`]; empty if nobody has judged the call.
+    pub level: String,
+    /// Where the user was; empty if that is not known.
+    pub address: String,
 }
 
 pub(super) fn write(
@@ -29,8 +35,9 @@ pub(super) fn write(
     now: i64,
 ) -> Result<(), rusqlite::Error> {
     let mut insert = connection.prepare_cached(
-        "INSERT INTO audit (at, session, principal, caller, run, tool, input, approved, decided_by, reason, call)
-         SELECT ?2, id, principal, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM sessions WHERE key = ?1",
+        "INSERT INTO audit (at, session, principal, caller, run, tool, input, approved, decided_by, reason, call, name,
+         level, address)
+         SELECT ?2, id, principal, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13 FROM sessions WHERE key = ?1",
     )?;
     let approved = entry.confirmed == Confirmed::Approved;
     insert.execute(params![
@@ -43,7 +50,10 @@ pub(super) fn write(
         approved,
         entry.by.name(),
         entry.reason,
-        entry.call
+        entry.call,
+        entry.name.as_deref().unwrap_or_default(),
+        entry.level.map_or("", WarningLevel::name),
+        entry.address.map_or_else(String::new, |address| address.to_string()),
     ])?;
     Ok(())
 }
@@ -76,7 +86,8 @@ pub(super) fn blank_inputs(
 /// Newest first.
 pub(super) fn newest(connection: &Connection, most: usize) -> Result<Vec<AuditRow>, StoreError> {
     let mut query = connection.prepare(
-        "SELECT at, session, principal, caller, run, tool, input, approved, decided_by, reason
+        "SELECT at, session, principal, caller, run, tool, input, approved, decided_by, reason, name,
+                level, address
          FROM audit ORDER BY key DESC LIMIT ?1",
     )?;
     let rows = query.query_map(params![i64::try_from(most).unwrap_or(i64::MAX)], |row| {
@@ -91,6 +102,9 @@ pub(super) fn newest(connection: &Connection, most: usize) -> Result<Vec<AuditRo
             approved: row.get(7)?,
             by: row.get(8)?,
             reason: row.get(9)?,
+            name: row.get(10)?,
+            level: row.get(11)?,
+            address: row.get(12)?,
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -102,7 +116,7 @@ mod tests {
     use super::*;
 
     fn add(connection: &Connection, session: &str, at: i64) {
-        let row = "INSERT INTO audit VALUES (NULL, ?1, ?2, 'local', 1, 'Write', 'secret', 1, 'user', '', '', 'agent1')";
+        let row = "INSERT INTO audit VALUES (NULL, ?1, ?2, 'local', 1, 'Write', 'secret', 1, 'user', '', '', 'agent1', '', '', '')";
         connection.execute(row, params![at, session]).unwrap();
     }
 

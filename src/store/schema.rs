@@ -172,6 +172,12 @@ CREATE TABLE outside_ids (
 ) WITHOUT ROWID;
 CREATE INDEX outside_ids_by_session ON outside_ids (session);
 ",
+    "
+-- What a decision was judged by: the tool's own name, how dangerous the call is, and where the user was.
+ALTER TABLE audit ADD COLUMN name TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN level TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN address TEXT NOT NULL DEFAULT '';
+",
 ];
 
 /// A database up to this size is checked before it is used, which takes about a second. A larger one is checked in the

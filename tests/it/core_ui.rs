@@ -1,9 +1,11 @@
 //! The core/UI interface as its document describes it: the two sequences, isolation, confirmations, and every way in.
 
+use crate::client::{Aicore, Api, Ask, Client, Told, What};
 use crate::http::{get, post};
 use crate::support::{Gateway, PATIENCE, TOKEN, eventually};
 use futures_util::{SinkExt, StreamExt};
 use kakehashi::config::Config;
+use kakehashi::message::Channel;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -617,6 +619,125 @@ async fn polls_and_posted_commands_do_the_same() {
     let foreign = get("/core-ui/poll?session=ws-00000000000000000000000000000000").local();
     assert_eq!(foreign.send(gateway.addr).await.status, 404);
     assert_eq!(get("/core-ui/poll").send(gateway.addr).await.status, 401);
+    gateway.stop().await;
+}
+
+/// What the gate was asked and what it answered is in the audit log, in the words of access control.
+#[tokio::test]
+async fn every_decision_is_in_the_audit_log_as_request_and_response() {
+    let gateway = with_report(|_| ()).await;
+    let mut ui = Ui::open(gateway.addr, "").await;
+    ui.say(READ).await;
+    ui.until_idle().await;
+    ui.say(r#"use shell:execute {"command": "touch made"}"#).await;
+    let asked = ui.until_type("onToolCallRequest").await;
+    ui.answer(&asked["payload"]["confirmationId"], true).await;
+    ui.until_idle().await;
+    ui.say(r#"use shell:execute {"command": "sudo ls"}"#).await;
+    ui.until_idle().await;
+    let data = gateway.home.data.path().to_owned();
+    let log = tokio::process::Command::new(env!("CARGO_BIN_EXE_kakehashi"))
+        .args(["audit", "--json", "--data"])
+        .arg(&data)
+        .output()
+        .await
+        .unwrap();
+    let rows: Vec<Value> = String::from_utf8(log.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let decisions: Vec<_> = rows
+        .iter()
+        .rev()
+        .map(|row| {
+            let policy = &row["policy"];
+            let (request, response) = (&policy["request"], &policy["response"]);
+            assert_eq!(request["action"], "tool:execute");
+            assert_eq!(request["principal"], json!({"id": "local", "groups": ["chat"]}));
+            let context = json!({"ip_address": "127.0.0.1", "session_id": ui.session});
+            assert_eq!(request["context"], context);
+            (request["resource"].clone(), response["decision"].clone(), row["decision"].clone())
+        })
+        .collect();
+    let resource = |name: &str, args: Value| json!({"type": "tool", "name": name, "attributes": {"args": args}});
+    let shell = |command: &str| resource("shell:execute", json!({"command": command}));
+    let expected = [
+        (resource("file:read", json!({"path": "report.txt"})), json!("ALLOW"), json!("allowed")),
+        (shell("touch made"), json!("REQUIRE_USER_CONFIRMATION"), json!("allowed")),
+        (shell("sudo ls"), json!("DENY"), json!("refused")),
+    ];
+    assert_eq!(decisions, expected);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_user_interface_in_the_same_process_gets_typed_events() {
+    // Examples are built with the tests, beside them.
+    let tests = std::env::current_exe().unwrap();
+    let example = tests.parent().unwrap().parent().unwrap().join("examples/in_process");
+    let place = tempfile::tempdir().unwrap();
+    for (text, answer, expected) in [
+        ("hello", "", "thinking\necho: hello\n"),
+        (r#"use file:write {"path": "a.txt", "content": "hi"}"#, "y\n", "executing"),
+    ] {
+        let mut running = tokio::process::Command::new(&example)
+            .arg(text)
+            .current_dir(place.path())
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = running.stdin.take().unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut stdin, answer.as_bytes()).await.unwrap();
+        drop(stdin);
+        let ended = timeout(PATIENCE, running.wait_with_output()).await.unwrap().unwrap();
+        let said = String::from_utf8(ended.stdout).unwrap();
+        assert!(ended.status.success() && said.contains(expected), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(place.path().join("a.txt")).unwrap(), "hi");
+}
+
+/// One session in three dialects: each tells the same run in its own words, and an answer on one is known on all.
+#[tokio::test]
+async fn three_dialects_tell_one_run_and_an_answer_on_one_is_known_on_all() {
+    let gateway = with_report(ask_before_reading).await;
+    let mut ui = Ui::open(gateway.addr, "features=all").await;
+    let mut api = Client::<Api>::open(gateway.addr, json!({"session": ui.session})).await;
+    api.until("ready").await;
+    let more = || json!({"機能": ["stream", "confirm", "agents"], "言語": "en"});
+    let session = Some(ui.session.as_str());
+    let mut input = Client::<Aicore>::open_with(gateway.addr, "input", session, more()).await;
+    let mut chat = Client::<Aicore>::open_with(gateway.addr, "0", session, more()).await;
+    chat.until("welcome_text").await;
+    ui.say(READ).await;
+    let asked = ui.until_type("onToolCallRequest").await;
+    let id = asked["payload"]["confirmationId"].as_str().unwrap().to_owned();
+    let question = What::Question { id: id.clone() };
+    assert_eq!(api.expect(|what| *what == question).await.channel, Channel::Chat);
+    input.expect(|what| *what == question).await;
+    // Answered in the words of one dialect, it is over in all.
+    api.ask(Ask::Answer { id: &id, approved: true }).await;
+    let settled = What::Settled { id: id.clone(), approved: true };
+    api.expect(|what| *what == settled).await;
+    input.expect(|what| *what == settled).await;
+    let rest = ui.until_idle().await;
+    let resolved = rest.iter().find(|frame| frame["type"] == "onToolCallResolved").unwrap();
+    assert_eq!(resolved["payload"]["approved"], true);
+    ui.answer(&json!(id), true).await;
+    assert_eq!(ui.next().await["payload"]["code"], "UNKNOWN_CONFIRMATION");
+    let is_answer = |what: &What| matches!(what, What::Said(text) if text.contains("all is well"));
+    let (in_api, in_chat) = (api.told_until(is_answer).await, chat.told_until(is_answer).await);
+    let tools = |told: &[Told]| -> Vec<String> {
+        let state = |told: &Told| match &told.what {
+            What::Tool { state, .. } => Some(state.clone()),
+            _ => None,
+        };
+        told.iter().filter_map(state).collect()
+    };
+    assert_eq!(tools(&in_api), ["started", "completed"]);
+    assert_eq!(tools(&in_chat), ["started", "completed"]);
+    assert!(message(&rest)["content"].as_str().unwrap().contains("all is well"));
     gateway.stop().await;
 }
 

@@ -31,6 +31,7 @@ mod comparison;
 mod content;
 mod core_api;
 mod core_ui;
+mod core_ui_isolation;
 mod cors;
 mod crash;
 mod cross_dialect;

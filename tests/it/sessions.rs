@@ -169,7 +169,9 @@ async fn an_export_holds_the_session_and_nothing_else() {
     let events = lines(&files["events.jsonl"]);
     assert_eq!(about["events"], events.len());
     let kinds: Vec<_> = events.iter().map(|line| line["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["user_file", "user_file", "user_file", "user_text", "text"]);
+    let run = ["run_started", "run_ended", "text"];
+    assert_eq!(kinds[..4], ["user_file", "user_file", "user_file", "user_text"]);
+    assert_eq!(kinds[4..], run);
     assert!(events.iter().all(|line| line["channel"] == "0"));
     assert_eq!(events[3]["body"]["text"], "hello \"there\"");
     assert!(events[0].get("thumbnail").is_none());

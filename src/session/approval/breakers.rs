@@ -99,7 +99,8 @@ impl Approvals {
         let caller = lane.caller();
         let Some(ungated) = self.watch(caller).calls.ungated(tool) else { return };
         let (confirmed, by) = (Confirmed::Approved, DecidedBy::Nobody);
-        audit(shared, step, caller, run, &gate::call(tool), confirmed, by, ungated.reason());
+        let call = gate::call(tool);
+        audit(shared, step, caller, run, &call, None, confirmed, by, ungated.reason());
         if let Some(alarm) = ungated.alarm() {
             let locale = shared.env.language.get();
             let reason = locale.say("ungated", alarm, &[]);

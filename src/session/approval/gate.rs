@@ -89,7 +89,7 @@ pub(in crate::session) struct Open {
     pub(super) answer_to: AnswerTo,
     pub(super) call: Call,
     pub(super) deadline: Instant,
-    level: Level,
+    pub(super) level: Level,
     /// The user said yes in words once. A dangerous call needs a second yes.
     allowed_once: bool,
     /// The question is also shown in the chat, because the run was not started in the agent's own pane.
@@ -372,15 +372,24 @@ pub(in crate::session) fn audit(
     caller: Caller,
     run: RunId,
     call: &Call,
+    level: Option<Level>,
     confirmed: Confirmed,
     by: DecidedBy,
     reason: &str,
 ) {
+    let lane = match caller {
+        Caller::Chat => Some(LaneId::Chat),
+        Caller::Agent(slot) => Some(LaneId::Agent(slot)),
+        Caller::Live | Caller::Client => None,
+    };
     step.changes.push(Change::Audit(AuditEntry {
         caller,
         run,
         call: call.id.clone(),
         tool: call.tool.clone(),
+        name: call.name.clone(),
+        level: level.map(warning),
+        address: lane.and_then(|lane| shared.requesters[lane]),
         input: shown(shared, &call.input, LONGEST_INPUT, call.unseen),
         confirmed,
         by,

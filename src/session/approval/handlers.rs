@@ -123,7 +123,7 @@ impl Session {
         by: DecidedBy,
         why: &str,
     ) {
-        let Open { id, caller, lane, number, answer_to, call, in_chat, .. } = open;
+        let Open { id, caller, lane, number, answer_to, call, level, in_chat, .. } = open;
         match answer_to {
             AnswerTo::Worker(asked) => {
                 self.approvals.answer_worker(step, lane, asked, confirmed, by)
@@ -132,7 +132,7 @@ impl Session {
             AnswerTo::Live(request) => self.answer_live_request(step, request, confirmed, why),
         }
         let run = self.runs.current(lane).unwrap_or(RunId(0));
-        audit(&self.shared, step, caller, run, &call, confirmed, by, why);
+        audit(&self.shared, step, caller, run, &call, Some(level), confirmed, by, why);
         let channel = lane.channel();
         for shown in shown_on(channel, in_chat) {
             let id = id.clone();

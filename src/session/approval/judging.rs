@@ -119,7 +119,8 @@ impl Approvals {
             return self.ask_user(shared, runs, step, question);
         };
         self.answer_worker(step, lane, asked, confirmed, DecidedBy::Rule);
-        audit(shared, step, caller, run, &call, confirmed, DecidedBy::Rule, &reason);
+        let by = DecidedBy::Rule;
+        audit(shared, step, caller, run, &call, Some(level), confirmed, by, &reason);
         if confirmed == Confirmed::Refused {
             let locale = shared.env.language.get();
             let values = [("tool", call.tool.as_str()), ("reason", &locale.word(&reason))];

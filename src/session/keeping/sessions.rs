@@ -198,6 +198,7 @@ mod tests {
 
     fn attach(connection: u64) -> Attach {
         Attach {
+            address: None,
             language: None,
             view: View::One(Channel::Chat),
             devices: Devices::None,

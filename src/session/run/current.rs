@@ -6,6 +6,7 @@ use crate::message::{
 use crate::provider::agent::AgentEnd;
 use crate::session::workplace::site::{Before, Changed};
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -17,6 +18,15 @@ pub(super) struct Waiting {
     pub(super) order: u64,
     /// When the user asked for it.
     pub(super) asked: Instant,
+    /// Where that user is.
+    pub(super) address: Option<IpAddr>,
+}
+
+/// Who asked for a run: the order of the command, and where its user is.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::session) struct Requester {
+    pub(in crate::session) order: u64,
+    pub(in crate::session) address: Option<IpAddr>,
 }
 
 /// The current run of a lane.

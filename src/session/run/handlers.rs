@@ -2,7 +2,7 @@
 //! workplace, is backed up, and is reported to the chat and the live model.
 
 use super::activity;
-use super::current::{Ending, FinishedRun, Waiting};
+use super::current::{Ending, FinishedRun, Requester, Waiting};
 use super::ending::tell_end;
 use super::inspection::Inspected;
 use super::lane::{LaneOutput, Stop};
@@ -12,8 +12,8 @@ use super::report::report;
 use super::restart::{give_up_project, interrupt};
 use crate::assistant;
 use crate::message::{
-    AgentSet, AgentState, AnswerNote, CancelScope, Channel, Event, FileNote, Notice,
-    PlaceKind, Problem, ReportStage, Run, RunId, RunOrigin,
+    AgentSet, AgentState, AnswerNote, CancelScope, Channel, Event, FileNote, Notice, PlaceKind,
+    Problem, ReportStage, Run, RunId, RunOrigin,
 };
 use crate::provider::agent::AgentOutput;
 use crate::session::actor::Session;
@@ -48,7 +48,8 @@ impl Session {
         let attachments = self.commands.take_recent_files(channel);
         let shown = Event::UserText { text: text.clone(), attachments: attachments.clone() };
         self.shared.append(&mut step, channel, shown);
-        self.enqueue(&mut step, asker.order, channel, RunOrigin::Pane, text, attachments);
+        let requester = self.requester(&asker);
+        self.enqueue(&mut step, requester, channel, RunOrigin::Pane, text, attachments);
         if let Channel::Agent(slot) = channel {
             self.approvals.remind(&mut self.shared, &mut step, channel, slot);
         }
@@ -98,7 +99,8 @@ impl Session {
         let Some(asker) = self.room_for_all(asker, agents) else { return };
         let mut step = Step::default();
         let attachments = self.commands.take_recent_files(Channel::Chat);
-        self.request_each(&mut step, asker.order, agents, &text, &attachments);
+        let requester = self.requester(&asker);
+        self.request_each(&mut step, requester, agents, &text, &attachments);
         self.shared.append(&mut step, Channel::Chat, Event::UserText { text, attachments });
         agents.iter().for_each(|slot| {
             self.approvals.remind(&mut self.shared, &mut step, Channel::Chat, slot)
@@ -109,7 +111,8 @@ impl Session {
     pub(in crate::session) fn request_runs(&mut self, asker: Asker, agents: AgentSet, text: &str) {
         let Some(asker) = self.room_for_all(asker, agents) else { return };
         let mut step = Step::default();
-        self.request_each(&mut step, asker.order, agents, text, &[]);
+        let requester = self.requester(&asker);
+        self.request_each(&mut step, requester, agents, text, &[]);
         self.shared.record_for(asker, step);
     }
 
@@ -117,7 +120,7 @@ impl Session {
     pub(in crate::session) fn request_each(
         &mut self,
         step: &mut Step,
-        order: u64,
+        requester: Requester,
         agents: AgentSet,
         text: &str,
         shared: &[String],
@@ -128,8 +131,19 @@ impl Session {
             let shown = attachments.clone();
             let request = Event::UserRequest { text: text.to_owned(), attachments: shown };
             self.shared.append(step, channel, request);
-            self.enqueue(step, order, channel, RunOrigin::Request, text.to_owned(), attachments);
+            self.enqueue(
+                step,
+                requester,
+                channel,
+                RunOrigin::Request,
+                text.to_owned(),
+                attachments,
+            );
         }
+    }
+
+    fn requester(&self, asker: &Asker) -> Requester {
+        Requester { order: asker.order, address: self.sockets.address(asker.connection) }
     }
 
     /// All agents or none: the results of a request that reached only some could not be compared.
@@ -152,7 +166,7 @@ impl Session {
     fn enqueue(
         &mut self,
         step: &mut Step,
-        order: u64,
+        requester: Requester,
         channel: Channel,
         origin: RunOrigin,
         text: String,
@@ -161,6 +175,7 @@ impl Session {
         let Some(lane_id) = LaneId::of(channel) else { return };
         self.runs.last_run += 1;
         let run = Run { id: RunId(self.runs.last_run), channel, origin, text, attachments };
+        let Requester { order, address } = requester;
         if self.commands.is_cancelled(channel, order) {
             return self.shared.append(
                 step,
@@ -169,12 +184,14 @@ impl Session {
             );
         }
         if self.runs.lanes[lane_id].is_idle() {
-            return self.start(step, lane_id, Waiting { run, order, asked: Instant::now() });
+            let waiting = Waiting { run, order, asked: Instant::now(), address };
+            return self.start(step, lane_id, waiting);
         }
         let notice =
             Notice::Queued { run: run.id, place: self.runs.lanes[lane_id].queue.len() + 1 };
         step.changes.push(Change::Run(run.clone(), RunState::Waiting));
-        self.runs.lanes[lane_id].queue.push_back(Waiting { run, order, asked: Instant::now() });
+        let waiting = Waiting { run, order, asked: Instant::now(), address };
+        self.runs.lanes[lane_id].queue.push_back(waiting);
         self.shared.append(step, channel, Event::Notice(notice));
     }
 
@@ -187,6 +204,7 @@ impl Session {
     }
 
     fn start(&mut self, step: &mut Step, lane_id: LaneId, waiting: Waiting) {
+        self.shared.requesters[lane_id] = waiting.address;
         let run = &waiting.run;
         step.changes.push(Change::Run(run.clone(), RunState::Running));
         if let Channel::Agent(agent) = run.channel

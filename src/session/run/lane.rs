@@ -117,7 +117,7 @@ impl Lane {
 
     /// Makes a run the current one; its worker starts with [`Lane::begin`].
     pub(super) fn take(&mut self, waiting: Waiting) {
-        let Waiting { run, order, asked } = waiting;
+        let Waiting { run, order, asked, .. } = waiting;
         // An agent that is a new process for each prompt reports its cost from zero each time.
         if matches!(&self.worker, Worker::Agent { config, .. } if !config.goes_on()) {
             self.meter = Meter::default();

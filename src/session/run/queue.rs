@@ -18,7 +18,12 @@ impl Runs {
     /// Puts a run that an earlier process left into its queue.
     pub(super) fn queue_again(&mut self, run: Run) {
         if let Some(lane) = LaneId::of(run.channel) {
-            self.lanes[lane].queue.push_back(Waiting { run, order: 0, asked: Instant::now() });
+            self.lanes[lane].queue.push_back(Waiting {
+                run,
+                order: 0,
+                asked: Instant::now(),
+                address: None,
+            });
         }
     }
 

@@ -11,6 +11,7 @@ use crate::session::Attach;
 use crate::session::job::Asker;
 use crate::session::shared::Shared;
 use bytes::Bytes;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc::{self, error::TrySendError};
@@ -160,6 +161,7 @@ impl LogSender {
 #[derive(Debug)]
 pub(super) struct Peer {
     connection: ConnectionId,
+    address: Option<IpAddr>,
     view: View,
     role: Role,
     devices: Devices,
@@ -179,6 +181,11 @@ impl Peer {
 }
 
 impl Sockets {
+    /// Where the client of a socket is.
+    pub(in crate::session) fn address(&self, connection: ConnectionId) -> Option<IpAddr> {
+        self.peers.iter().find(|peer| peer.connection == connection)?.address
+    }
+
     pub(in crate::session) fn published(&self, channel: Channel) -> Seq {
         self.tops[channel.index()]
     }
@@ -211,12 +218,13 @@ impl Sockets {
     }
 
     pub(in crate::session) fn attach(&mut self, attach: &Attach) -> SocketQueues {
-        let Attach { view, connection, role, devices, features, .. } = *attach;
+        let Attach { view, connection, address, role, devices, features, .. } = *attach;
         let (log, entries) = log_queue(self.published_in(view));
         let (signals, incoming) = mpsc::channel(SIGNAL_CAPACITY);
         let dropped = Arc::new(OnceLock::new());
         let peer = Peer {
             connection,
+            address,
             view,
             role,
             devices,

@@ -15,7 +15,7 @@ use crate::session::approval::gate::{AnswerTo, Judgement, Question, audit};
 use crate::session::chat::turn::TurnCall;
 use crate::session::journal::{Effect, Step};
 use crate::session::run::activity;
-use crate::session::run::current::Ending;
+use crate::session::run::current::{Ending, Requester};
 use crate::session::run::lanes::LaneId;
 use crate::session::run::progress::Rest;
 use crate::tool::{Call, Outcome, Risk};
@@ -121,7 +121,8 @@ impl Session {
             self.approvals.ask_user(&mut self.shared, &self.runs, step, question);
             return self.tell_chat_state(caller, AgentState::WaitingForConfirmation);
         };
-        audit(&self.shared, step, caller, run, &policy, confirmed, DecidedBy::Rule, &reason);
+        let (shared, by) = (&self.shared, DecidedBy::Rule);
+        audit(shared, step, caller, run, &policy, Some(level), confirmed, by, &reason);
         self.answer_open_call(step, id, confirmed, &reason);
     }
 
@@ -174,8 +175,9 @@ impl Session {
             let why = format!("{waiting} requests wait for agent {agent} already");
             self.finish_call(&mut step, id, Err(why));
         } else {
-            let order = self.commands.last_order();
-            self.request_each(&mut step, order, AgentSet::from(slot), request, &[]);
+            let address = self.shared.requesters[LaneId::Chat];
+            let requester = Requester { order: self.commands.last_order(), address };
+            self.request_each(&mut step, requester, AgentSet::from(slot), request, &[]);
             let run = self.runs.newest();
             if let Some(open) = self.tools.get(id) {
                 open.waits_for = Some(run);

@@ -14,6 +14,7 @@ use crate::session::actor::Session;
 use crate::session::approval::gate::{AnswerTo, Judgement, Question, audit};
 use crate::session::job::Asker;
 use crate::session::journal::{Effect, Step};
+use crate::session::run::current::Requester;
 use crate::session::tools::ReplyTo;
 use bytes::Bytes;
 use tracing::info;
@@ -226,6 +227,7 @@ impl Session {
             Caller::Live,
             RunId(0),
             &call,
+            Some(level),
             confirmed,
             DecidedBy::Rule,
             &reason,
@@ -274,6 +276,7 @@ impl Session {
         }
         let done = format!("agent {agent} has it; you will be told when it is done");
         answer(step, id, Ok(done));
-        self.request_each(step, self.commands.last_order(), AgentSet::from(slot), &request, &[]);
+        let requester = Requester { order: self.commands.last_order(), address: None };
+        self.request_each(step, requester, AgentSet::from(slot), &request, &[]);
     }
 }
