@@ -45,6 +45,8 @@ pub(in crate::session) struct OpenCall {
     pub(super) prepared: Option<Call>,
     /// The file that it reads.
     pub(super) source: Option<SourceNote>,
+    /// The file or directory that it works on.
+    pub(super) path: Option<String>,
     /// The run of the agent that was given work.
     pub(super) waits_for: Option<RunId>,
 }

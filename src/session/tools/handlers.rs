@@ -76,6 +76,7 @@ impl Session {
             shown: None,
             prepared: None,
             source: None,
+            path: None,
             waits_for: None,
         });
         self.shared.jobs.spawn(judging);
@@ -109,6 +110,7 @@ impl Session {
         let Some(open) = self.tools.get(id) else { return };
         let (caller, lane, run) = (open.caller, open.lane, open.run);
         open.source = source(&call);
+        open.path.clone_from(&call.path);
         open.shown = Some(shown);
         open.prepared = Some(call);
         if let Some(why) = impossible {
@@ -212,6 +214,11 @@ impl Session {
         let Some(open) = self.tools.take(id) else { return };
         if outcome.is_ok() && open.caller == Caller::Chat {
             self.note_source(&open);
+        }
+        if outcome.is_ok() && open.tool.risk == Risk::Edit {
+            let paths = open.path.clone().into_iter().collect();
+            let changed = Event::FilesChanged { paths, by: None, copy_of: None };
+            self.shared.append(step, open.lane.channel(), changed);
         }
         self.tell_chat_state(open.caller, AgentState::Thinking);
         let key = format!("{}\0{}", open.tool.name, open.arguments);

@@ -10,7 +10,7 @@ use crate::provider::agent::{FileDiff, Location, Tool as ShownTool, ToolKind, To
 use crate::session::Env;
 use crate::session::approval::{gate, judging};
 use crate::session::job::JobDone;
-use crate::session::workplace::agent_home;
+use crate::session::workplace::{agent_home, safeguard};
 use crate::tool::{
     Call, Context, Interrupted, Outcome, Output, OutputClosed, Risk, Tool, Workplace,
 };
@@ -186,6 +186,10 @@ pub(super) async fn carry_out(
 ) -> JobDone {
     let (tool, path) = (call.tool, call.path.clone());
     let ended = stop.clone();
+    let unguarded = match changes_files(&call) {
+        true => safeguard::before_call(&workshop.env, &workshop.session).await,
+        false => None,
+    };
     let checked = spawn_blocking(move || {
         let context = workshop.context(tool.risk, stop);
         let again = tool.prepare(&context.workplace, &arguments)?;
@@ -204,8 +208,26 @@ pub(super) async fn carry_out(
         Ok(Err(reason)) => Err(reason),
         Err(_) => Err(SHUTDOWN.to_owned()),
     };
+    let outcome = match unguarded {
+        Some(reason) => with_note(outcome, &format!("the project could not be backed up: {reason}")),
+        None => outcome,
+    };
     let outcome = if ended.is_cancelled() { Err(STOPPED.to_owned()) } else { outcome };
     JobDone::CallDone { id, outcome }
+}
+
+/// Whether the project is backed up first.
+fn changes_files(call: &Call) -> bool {
+    match call.tool.risk {
+        Risk::Edit => true,
+        Risk::Execute => !call.command().is_some_and(policy::is_plain_look),
+        Risk::Read | Risk::Search | Risk::Request => false,
+    }
+}
+
+fn with_note(outcome: Outcome, note: &str) -> Outcome {
+    let noted = |text: String| format!("{text}\n[{note}]");
+    outcome.map(noted).map_err(noted)
 }
 
 const STOPPED: &str = "the call was stopped";

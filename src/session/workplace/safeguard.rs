@@ -5,7 +5,7 @@
 use super::place_work::Turn;
 use super::site::{Before, Changed, Site, WorkplaceRequest, is_picture};
 use crate::files::{FileError, Files, Snapshot};
-use crate::message::{Channel, FileChange, FileNote, PlaceKind, Principal, RunId};
+use crate::message::{Channel, FileChange, FileNote, PlaceKind, Principal, RunId, SessionId};
 use crate::session::Env;
 use crate::session::job::JobDone;
 use crate::workplace::SetAside;
@@ -140,6 +140,22 @@ pub(super) async fn wait(
 ) -> JobDone {
     let copies = Copies::after(copying.await);
     JobDone::Guarded { channel, run, copies, then }
+}
+
+/// Backs up the project before a tool call of the chat or the live model changes it, and waits for that. Returns why
+/// there is no backup.
+pub(in crate::session) async fn before_call(env: &Env, session: &SessionId) -> Option<String> {
+    let turn = env.place_work.turn(session, env.files.project()).await;
+    let (_, copies) = survey(env, &turn).await;
+    drop(turn);
+    let settled = match copies {
+        Copies::Making(copying) => Copies::after(copying.await),
+        settled @ (Copies::Made | Copies::Failed(_)) => settled,
+    };
+    match settled {
+        Copies::Failed(reason) => Some(reason),
+        Copies::Made | Copies::Making(_) => None,
+    }
 }
 
 /// Lists the project's files as they are, and starts their backup.
