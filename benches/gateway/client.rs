@@ -54,7 +54,7 @@ impl Client {
         let stream = TcpStream::connect(server.addr).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let mut client = Self { stream, inbox: Inbox::new() };
-        client.upgrade(server).await;
+        client.upgrade(server, wire::PATH).await;
         if !server.is_gateway {
             return (client, String::new());
         }
@@ -63,14 +63,23 @@ impl Client {
         (client, id)
     }
 
-    async fn upgrade(&mut self, server: &Server) {
+    /// A client of the core/UI interface with a session of its own.
+    pub(crate) async fn core_ui(server: &Server, query: &str) -> Self {
+        let stream = TcpStream::connect(server.addr).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut client = Self { stream, inbox: Inbox::new() };
+        client.upgrade(server, &format!("/core-ui/ws?{query}")).await;
+        client.receive_text_with("connected").await;
+        client
+    }
+
+    async fn upgrade(&mut self, server: &Server, path: &str) {
         let token = server
             .token()
             .map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
         let request = format!(
             "GET {} HTTP/1.1\r\nHost: {}\r\n{token}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-            wire::PATH,
-            server.addr
+            path, server.addr
         );
         self.stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();

@@ -22,6 +22,7 @@ mod report;
 mod server;
 mod side;
 mod standstill;
+mod tools;
 mod traffic;
 mod voice;
 mod wire;
@@ -139,6 +140,7 @@ enum Part {
     Everything,
     Audio,
     Agents,
+    Tools,
     Voice,
     Soak,
 }
@@ -148,6 +150,7 @@ impl Part {
         let parts = [
             ("--audio", Self::Audio),
             ("--agents", Self::Agents),
+            ("--tools", Self::Tools),
             ("voice", Self::Voice),
             ("soak", Self::Soak),
         ];
@@ -164,9 +167,11 @@ async fn measure(plan: &Plan, part: Part) {
             audio(plan, &mut report).await;
             rest(plan, &mut report).await;
             agents(plan, &mut report).await;
+            tools(plan, &mut report).await;
         }
         Part::Audio => audio(plan, &mut report).await,
         Part::Agents => agents(plan, &mut report).await,
+        Part::Tools => tools(plan, &mut report).await,
         Part::Voice => voice(plan, &mut report).await,
         Part::Soak => voice::soak(plan.soak_minutes, &mut report).await,
     }
@@ -198,6 +203,11 @@ async fn agents(plan: &Plan, report: &mut Report) {
     bounded!(report, agents::prompts_and_cancels(plan, report));
     bounded!(report, agents::four_streams(report));
     bounded!(report, beside::cancels(report));
+}
+
+async fn tools(plan: &Plan, report: &mut Report) {
+    bounded!(report, tools::gated_call(plan, report));
+    bounded!(report, tools::streams(plan, report));
 }
 
 async fn voice(plan: &Plan, report: &mut Report) {

@@ -209,7 +209,9 @@ pub(super) async fn carry_out(
         Err(_) => Err(SHUTDOWN.to_owned()),
     };
     let outcome = match unguarded {
-        Some(reason) => with_note(outcome, &format!("the project could not be backed up: {reason}")),
+        Some(reason) => {
+            with_note(outcome, &format!("the project could not be backed up: {reason}"))
+        }
         None => outcome,
     };
     let outcome = if ended.is_cancelled() { Err(STOPPED.to_owned()) } else { outcome };
