@@ -3,15 +3,15 @@
 use super::reader::SessionRecord;
 use super::{SessionKey, StoreError, record};
 use crate::message::{
-    AgentSlot, Caller, Channel, Confirmation, Confirmed, DecidedBy, Event, Run, RunId, ToolNote,
-    ToolState,
+    Caller, Channel, Confirmation, Confirmed, DecidedBy, Event, Run, RunId, ToolNote, ToolState,
 };
 use rusqlite::{Connection, params};
 use std::collections::HashSet;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenCall {
-    pub agent: AgentSlot,
+    pub caller: Caller,
+    pub channel: Channel,
     pub run: RunId,
     /// The last note about the call.
     pub note: ToolNote,
@@ -26,18 +26,22 @@ pub(super) fn find(
 ) -> Result<Vec<OpenCall>, StoreError> {
     let mut found = Vec::new();
     for run in &session.running {
-        let Channel::Agent(agent) = run.channel else { continue };
+        let caller = match run.channel {
+            Channel::Chat => Caller::Chat,
+            Channel::Agent(agent) => Caller::Agent(agent),
+            Channel::Audio | Channel::Input | Channel::File => continue,
+        };
         let (since, notes) = open_notes(connection, session.key, run)?;
         if notes.is_empty() {
             continue;
         }
-        let mut known = decisions(connection, session.key, agent, run.id, since)?;
-        let asked = session.questions.iter().filter(|asked| asked.caller == Caller::Agent(agent));
+        let mut known = decisions(connection, session.key, caller, run.id, since)?;
+        let asked = session.questions.iter().filter(|asked| asked.caller == caller);
         known.extend(asked.map(Decision::unanswered));
         found.extend(notes.into_iter().map(|note| {
             let about = known.iter().rev().find(|decision| decision.call == note.id);
             let decided = about.map(|known| known.decided);
-            OpenCall { agent, run: run.id, note, decided }
+            OpenCall { caller, channel: run.channel, run: run.id, note, decided }
         }));
     }
     Ok(found)
@@ -86,16 +90,16 @@ impl Decision {
     }
 }
 
-/// Decisions about the calls that the agent asked approval for, oldest first.
+/// Decisions about the calls of a run, oldest first.
 fn decisions(
     connection: &Connection,
     key: SessionKey,
-    agent: AgentSlot,
+    caller: Caller,
     run: RunId,
     since: i64,
 ) -> Result<Vec<Decision>, StoreError> {
     let mut query = connection.prepare_cached(DECISIONS)?;
-    let wanted = params![since, key.0, Caller::Agent(agent).name(), run.0.cast_signed()];
+    let wanted = params![since, key.0, caller.name(), run.0.cast_signed()];
     let mut rows = query.query(wanted)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {

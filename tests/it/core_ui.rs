@@ -2,7 +2,8 @@
 
 use crate::client::{Aicore, Api, Ask, Client, Told, What};
 use crate::http::{get, post};
-use crate::support::{Gateway, PATIENCE, TOKEN, eventually};
+use crate::process::Process;
+use crate::support::{Gateway, Home, PATIENCE, TOKEN, eventually};
 use futures_util::{SinkExt, StreamExt};
 use kakehashi::config::Config;
 use kakehashi::message::Channel;
@@ -620,6 +621,41 @@ async fn polls_and_posted_commands_do_the_same() {
     assert_eq!(foreign.send(gateway.addr).await.status, 404);
     assert_eq!(get("/core-ui/poll").send(gateway.addr).await.status, 401);
     gateway.stop().await;
+}
+
+/// A killed gateway says what was cut off, ends the question, and loses nothing of what was told.
+#[tokio::test]
+async fn a_turn_that_is_cut_off_by_kill_9_is_told_as_stopped() {
+    let home = Home::new();
+    let process = Process::start(&home, "");
+    let mut ui = Ui::open(process.addr, "features=tools").await;
+    let call = r#"use shell:execute {"command": "touch begun; sleep 600"}"#;
+    ui.say(call).await;
+    let mut seen = ui.until(|frame| frame["type"] == "onToolCallRequest").await;
+    let id = seen.last().unwrap()["payload"]["confirmationId"].clone();
+    ui.answer(&id, true).await;
+    seen.extend(ui.until(|frame| frame["payload"]["state"] == "executing_tool").await);
+    let begun = home.project.path().join("begun");
+    eventually(|| begun.exists()).await;
+    process.kill();
+
+    let process = Process::start(&home, "");
+    let query = |after: &Value| format!("features=tools&session={}&after={after}", ui.session);
+    let mut again = Ui::open(process.addr, &query(&seen.last().unwrap()["seq"])).await;
+    let rest = again.until_idle().await;
+    let told = brief(&rest);
+    assert_eq!(
+        told.last_chunk(),
+        Some(&["state stopped".to_owned(), "state waiting_for_input".to_owned()])
+    );
+    let ended: Vec<_> = rest.iter().filter(|frame| frame["type"] == "onToolCall").collect();
+    assert_eq!(ended.last().unwrap()["payload"]["state"], "failed", "{rest:?}");
+    let mut whole = Ui::open(process.addr, &format!("features=tools&session={}", ui.session)).await;
+    for expected in seen.iter().chain(&rest) {
+        assert_eq!(whole.next().await, *expected);
+    }
+    again.say("hello").await;
+    assert_eq!(message(&again.until_idle().await)["content"], "echo: hello");
 }
 
 /// What the gate was asked and what it answered is in the audit log, in the words of access control.

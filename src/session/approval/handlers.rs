@@ -112,6 +112,7 @@ impl Session {
         for lane_id in LaneId::ALL {
             self.approvals.close_tools(&mut self.shared, &mut self.runs, &mut step, lane_id);
         }
+        self.drop_chat_calls(&mut step);
         self.shared.record_changes(step);
     }
 

@@ -3,8 +3,7 @@
 use super::calls::is_harmless;
 use super::gate::shown_on;
 use crate::message::{
-    AuditEntry, Channel, Confirmation, Confirmed, DecidedBy, Event, Run, RunId, RunOrigin,
-    ToolState,
+    AuditEntry, Confirmation, Confirmed, DecidedBy, Event, Run, RunId, RunOrigin, ToolState,
 };
 use crate::session::journal::Step;
 use crate::session::shared::Shared;
@@ -55,7 +54,7 @@ pub(in crate::session) fn refuse_left_questions(
 /// done all of it. The audit log gets only those that were allowed or bypassed the gate.
 pub(in crate::session) fn end_left_calls(shared: &mut Shared, calls: Vec<OpenCall>) {
     let mut step = Step::default();
-    for OpenCall { agent, run, mut note, decided } in calls {
+    for OpenCall { caller, channel, run, mut note, decided } in calls {
         note.state = ToolState::Failed;
         note.error = Some(shared.env.language.get().say("ungated", "interrupted", &[]));
         note.ungated |= decided.is_none() && !is_harmless(&note.kind);
@@ -64,7 +63,7 @@ pub(in crate::session) fn end_left_calls(shared: &mut Shared, calls: Vec<OpenCal
             let nobody = (Confirmed::Approved, DecidedBy::Nobody);
             let (confirmed, by) = allowed.filter(|_| !note.ungated).unwrap_or(nobody);
             step.changes.push(Change::Audit(AuditEntry {
-                caller: agent.into(),
+                caller,
                 run,
                 call: note.id.clone(),
                 tool: note.name.clone(),
@@ -77,7 +76,7 @@ pub(in crate::session) fn end_left_calls(shared: &mut Shared, calls: Vec<OpenCal
                 reason: if note.ungated { UNGATED_LEFT } else { LEFT }.to_owned(),
             }));
         }
-        shared.append(&mut step, Channel::Agent(agent), Event::Tool(note));
+        shared.append(&mut step, channel, Event::Tool(note));
     }
     shared.record_changes(step);
 }

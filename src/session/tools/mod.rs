@@ -8,7 +8,7 @@ mod safety;
 
 pub(in crate::session) use call::{CallId, ReplyTo};
 
-use crate::message::{Caller, ToolChoice};
+use crate::message::{Caller, EventTime, ToolChoice};
 use crate::tool::{self, Tool};
 use call::OpenCall;
 use safety::Safety;
@@ -16,15 +16,24 @@ use safety::Safety;
 /// Calls of one session at the same time. A model that wants more is told to wait.
 const MOST_OPEN: usize = 32;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::session) struct Tools {
     open: Vec<OpenCall>,
+    /// Number of the newest call.
     last: u64,
     safety: Safety,
 }
 
+impl Default for Tools {
+    /// Numbers begin with the time, so that no call has the name of one before a restart.
+    fn default() -> Self {
+        let now = u64::try_from(EventTime::now().0).unwrap_or(0);
+        Self { open: Vec::new(), last: now, safety: Safety::default() }
+    }
+}
+
 impl Tools {
-    /// A number for the next call. Its name differs from all other calls of the session since it was loaded.
+    /// A number for the next call.
     fn next_id(&mut self) -> CallId {
         self.last += 1;
         CallId(self.last)
