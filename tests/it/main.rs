@@ -23,6 +23,7 @@ mod chat_anthropic;
 mod chat_faults;
 mod chat_gemini;
 mod chat_openai;
+mod chat_tools;
 mod choice;
 mod client;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
