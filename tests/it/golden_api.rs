@@ -43,6 +43,7 @@ macro_rules! one_each {
         }),+]
     }};
 }
+pub(crate) use one_each;
 
 /// Every event, with the channel on which a client finds it.
 fn events() -> Vec<(&'static str, Channel, Event)> {

@@ -49,6 +49,7 @@ mod fuzz;
 mod gate;
 mod golden;
 mod golden_api;
+mod golden_core_ui;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod goose;
 mod handshake;
