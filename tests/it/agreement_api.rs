@@ -17,7 +17,7 @@ fn anything() -> Vec<Value> {
 }
 
 /// A key is left out, has one of these values, or has any value at all.
-fn frame(keys: Vec<(&'static str, Value)>) -> impl Strategy<Value = Map<String, Value>> {
+pub(crate) fn frame(keys: Vec<(&'static str, Value)>) -> impl Strategy<Value = Map<String, Value>> {
     let choice = |(key, values): (&'static str, Value)| {
         let usual = select(values.as_array().unwrap().clone());
         let value = prop_oneof![
