@@ -32,6 +32,7 @@ mod codex;
 mod comparison;
 mod content;
 mod core_api;
+mod core_ui_docs;
 mod cors;
 mod crash;
 mod cross_dialect;
