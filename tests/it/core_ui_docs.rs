@@ -155,6 +155,15 @@ async fn polling_gets_the_frames_of_the_socket() {
     let seq = heard[1]["seq"].as_u64().unwrap();
     let rest = http::get(&format!("{path}&after={seq}")).local().send(gateway.addr).await.json();
     assert_eq!(rest["frames"].as_array().unwrap(), &heard[2..]);
+    // This history has no such frame, so it is told from the beginning.
+    let other = http::get(&format!("{path}&after=80000")).local().send(gateway.addr).await.json();
+    assert_eq!(other["frames"].as_array().unwrap()[1..], heard);
+    assert_eq!(other["frames"][0]["payload"]["resumed"], false);
+    let mut other =
+        Client::<CoreUi>::open(gateway.addr, &format!("session={session}&after=80000")).await;
+    assert_eq!(other.init["payload"]["resumed"], false);
+    assert_eq!(other.next().await["payload"]["state"], "thinking");
+    other.close().await;
     client.close().await;
     gateway.stop().await;
 }
