@@ -65,6 +65,7 @@ fn command() -> impl Strategy<Value = Map<String, Value>> {
         ("known", known),
         ("agents", json!([["agent1"], ["agent1", "agent4"], ["agent5"], [], "agent1", [1]])),
         ("check", json!([true, false, 0])),
+        ("tools", json!([["file:read"], [], null, "auto", [1]])),
         ("agent", json!(["agent1", "agent2", "agent9", 1])),
         ("path", json!(["src/main.rs", 7])),
         ("branch", json!(["b", "", 7])),
