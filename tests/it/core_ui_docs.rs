@@ -168,6 +168,34 @@ async fn polling_gets_the_frames_of_the_socket() {
     gateway.stop().await;
 }
 
+/// Failed calls lock the chat; calls that end because the user cancels have not failed.
+#[tokio::test]
+async fn the_chat_is_locked_and_unlocked_as_it_is_written() {
+    let gateway = Gateway::start().await;
+    let mut client = Client::<CoreUi>::open(gateway.addr, "").await;
+    let write = r#"use file:write {"path":"a.txt","content":"a"}"#;
+    for _ in 0..8 {
+        client.ask(Ask::Text { to: Channel::Chat, text: write }).await;
+        client.until("onToolCallRequest").await;
+        client.ask(Ask::Cancel { to: Channel::Chat }).await;
+        client.until_where(|frame| frame["payload"]["state"] == "waiting_for_input").await;
+    }
+    let read = (0..8).map(|number| format!("use file:read {{\"path\":\"none{number}\"}}\n"));
+    let text: String = read.collect();
+    client.ask(Ask::Text { to: Channel::Chat, text: &text }).await;
+    let failed = client.until("error").await;
+    assert_eq!(failed["payload"]["code"], "RUN_FAILED");
+    client.until_where(|frame| frame["payload"]["state"] == "locked").await;
+    client.ask(Ask::Text { to: Channel::Chat, text: "hello" }).await;
+    assert_eq!(client.until("error").await["payload"]["code"], "LOCKED");
+    client.ask(Ask::Text { to: Channel::Chat, text: "/reset" }).await;
+    client.until_where(|frame| frame["payload"]["state"] == "waiting_for_input").await;
+    client.ask(Ask::Text { to: Channel::Chat, text: "hello" }).await;
+    assert_eq!(client.until("onNewMessage").await["payload"]["content"], "echo: hello");
+    client.close().await;
+    gateway.stop().await;
+}
+
 /// Every answer is held against `docs/openapi.yaml`.
 #[tokio::test]
 async fn commands_over_http_are_answered_as_it_is_written() {

@@ -128,6 +128,7 @@ impl Session {
             AnswerTo::Worker(asked) => {
                 self.approvals.answer_worker(step, lane, asked, confirmed, by)
             }
+            AnswerTo::Call(id) if by == DecidedBy::End => self.end_open_call(step, id, why),
             AnswerTo::Call(id) => self.answer_open_call(step, id, confirmed, why),
             AnswerTo::Live(request) => self.answer_live_request(step, request, confirmed, why),
         }
