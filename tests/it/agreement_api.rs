@@ -17,7 +17,7 @@ fn anything() -> Vec<Value> {
 }
 
 /// A key is left out, has one of these values, or has any value at all.
-fn frame(keys: Vec<(&'static str, Value)>) -> impl Strategy<Value = Map<String, Value>> {
+pub(crate) fn frame(keys: Vec<(&'static str, Value)>) -> impl Strategy<Value = Map<String, Value>> {
     let choice = |(key, values): (&'static str, Value)| {
         let usual = select(values.as_array().unwrap().clone());
         let value = prop_oneof![
@@ -65,6 +65,7 @@ fn command() -> impl Strategy<Value = Map<String, Value>> {
         ("known", known),
         ("agents", json!([["agent1"], ["agent1", "agent4"], ["agent5"], [], "agent1", [1]])),
         ("check", json!([true, false, 0])),
+        ("tools", json!([["file:read"], [], null, "auto", [1]])),
         ("agent", json!(["agent1", "agent2", "agent9", 1])),
         ("path", json!(["src/main.rs", 7])),
         ("branch", json!(["b", "", 7])),

@@ -116,6 +116,7 @@ impl Route {
 /// What people read in a refusal.
 fn told(reply: &Value) -> String {
     let text = reply["detail"][0]["msg"].as_str().or(reply["error"].as_str());
+    let text = text.or(reply["payload"]["message"].as_str());
     text.unwrap_or_else(|| panic!("{reply}")).to_owned()
 }
 
@@ -157,6 +158,9 @@ async fn what_the_server_itself_refuses_is_told_in_the_clients_language() {
     let gateway = Gateway::start().await;
     for path in [
         "/api/ws",
+        "/core-ui/ws",
+        "/core-ui/poll?after=x",
+        "/core-ui/events?features=colours",
         "/core/ws/AI%E3%82%B3%E3%82%A2",
         "/core/ws/%ff",
         "/?token=a&token=b",

@@ -73,7 +73,6 @@ async fn commands_of_the_chat_have_limits() {
         ("ulimit -v; ulimit -v unlimited", "524288"),
         // No network but its own.
         ("cat /proc/net/dev | grep -v lo: | wc -l", "2"),
-        ("test -e /etc/shadow && head -c1 /etc/shadow || echo closed", "closed"),
     ] {
         let text = format!("use shell:execute {}", json!({"command": command}));
         api.ask(Ask::Text { to: Channel::Chat, text: &text }).await;
@@ -95,7 +94,7 @@ async fn what_a_call_changed_can_be_undone() {
     let is_changed = |what: &What| *what == What::Changed(vec!["report.txt".to_owned()]);
     assert!(told.iter().any(|told| is_changed(&told.what)), "{told:?}");
     // The file backup before the call has the former content.
-    let backups = gateway.home.data.path().join("backups");
+    let backups = gateway.home.data.path().join("backup");
     let mut todo = vec![backups];
     let mut found = false;
     while let Some(dir) = todo.pop() {

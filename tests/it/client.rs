@@ -3,9 +3,11 @@
 
 mod aicore;
 mod api;
+mod core_ui;
 
 pub(crate) use aicore::Aicore;
 pub(crate) use api::Api;
+pub(crate) use core_ui::CoreUi;
 
 use crate::support::{PATIENCE, TOKEN};
 use futures_util::{SinkExt, StreamExt};
@@ -141,7 +143,12 @@ impl<C: Codec> Client<C> {
     }
 
     pub(crate) async fn dial_with(addr: SocketAddr, headers: &[(&'static str, &str)]) -> Self {
-        let mut request = format!("ws://{addr}{}", C::PATH).into_client_request().unwrap();
+        Self::dial_at(addr, "", headers).await
+    }
+
+    /// Opens it with a query, which begins with `?` or is empty.
+    async fn dial_at(addr: SocketAddr, query: &str, headers: &[(&'static str, &str)]) -> Self {
+        let mut request = format!("ws://{addr}{}{query}", C::PATH).into_client_request().unwrap();
         for (name, value) in headers {
             let name: HeaderName = name.parse().unwrap();
             request.headers_mut().insert(name, value.parse().unwrap());

@@ -1,5 +1,6 @@
 //! Frames that nobody would send on purpose: random, mutated, cut, nested, and full of the wrong types.
 
+use crate::golden_core_ui;
 use crate::process::Process;
 use crate::rawsocket::{attach, packet};
 use crate::support::{BODY, CHANNEL, Client, Home, KIND, REQUEST};
@@ -67,6 +68,41 @@ fn bad_frames_of_the_session_api_are_read_without_a_panic() {
             Err(refusal) => {
                 let mut answers = Vec::new();
                 dialect.encoder().refuse(&refusal, &mut answers);
+                let answer = answers[0].text().unwrap();
+                assert!(answer.len() < LONGEST_ANSWER, "{answer}");
+                let answer: Value = serde_json::from_str(answer).unwrap();
+                assert_eq!(answer["type"], "error");
+                refused += 1;
+            }
+        }
+    }
+    assert!(taken > FRAMES / 100 && refused > FRAMES / 4, "{taken} taken, {refused} refused");
+}
+
+#[test]
+fn bad_frames_of_the_core_ui_interface_are_read_without_a_panic() {
+    throw_at(&golden_core_ui::dialect(), "client_", 5);
+    throw_at(&golden_core_ui::page(), "agent_event_client_", 6);
+}
+
+/// Reads frames that are made of the golden ones whose names begin so. Each is understood or answered by one short
+/// error frame.
+fn throw_at<D: Dialect>(dialect: &D, prefix: &str, seed: u64) {
+    let golden = golden_core_ui::fixtures().into_iter();
+    let golden = golden.filter(|(name, _)| name.starts_with(prefix));
+    let mut samples: Vec<String> = golden.map(|(_, frame)| frame.to_string()).collect();
+    samples.sort();
+    let mut mutator = Mutator { state: seed, samples };
+    let (mut taken, mut refused) = (0_u64, 0_u64);
+    for number in 0..FRAMES {
+        let frame = mutator.inner_value();
+        let read = catch_unwind(AssertUnwindSafe(|| dialect.decode(Received::Text(&frame))));
+        match read.unwrap_or_else(|_| panic!("frame {number}: {frame:?}")) {
+            Ok(_) => taken += 1,
+            Err(refusal) => {
+                let mut answers = Vec::new();
+                dialect.encoder().refuse(&refusal, &mut answers);
+                assert_eq!(answers.len(), 1);
                 let answer = answers[0].text().unwrap();
                 assert!(answer.len() < LONGEST_ANSWER, "{answer}");
                 let answer: Value = serde_json::from_str(answer).unwrap();
@@ -283,6 +319,22 @@ impl Mutator {
                 Value::from(frame).to_string()
             }
         }
+    }
+
+    /// Like `other_value`, but half of the time within `payload`.
+    fn inner_value(&mut self) -> String {
+        let at = self.below(self.samples.len());
+        let Ok(mut frame) = serde_json::from_str::<Value>(&self.samples[at]) else {
+            return self.other_value();
+        };
+        let Some(payload) = frame["payload"].as_object_mut().filter(|keys| !keys.is_empty()) else {
+            return self.other_value();
+        };
+        let keys: Vec<String> = payload.keys().cloned().collect();
+        let value = serde_json::from_str(self.pick(&VALUES));
+        let (Ok(value), 0) = (value, self.below(2)) else { return self.other_value() };
+        payload.insert(keys[self.below(keys.len())].clone(), value);
+        frame.to_string()
     }
 
     /// A few bytes of it become others.

@@ -20,8 +20,8 @@ use kakehashi::message::{
     ModelOffer, Notice, Offered, Order, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded,
     ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SampleRate, SecondYes,
     SentSessionId, SessionId, Setting, SettingChange, SettingProblem, SettingsNote, Signal,
-    Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolState, TurnTimes, Typed, View,
-    WatchTarget, WatchWish, WorkplaceChoice,
+    Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolChoice, ToolState, TurnTimes, Typed,
+    View, WatchTarget, WatchWish, WorkplaceChoice,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +43,7 @@ macro_rules! one_each {
         }),+]
     }};
 }
+pub(crate) use one_each;
 
 /// Every event, with the channel on which a client finds it.
 fn events() -> Vec<(&'static str, Channel, Event)> {
@@ -286,6 +287,10 @@ fn commands() -> Vec<(&'static str, Inbound)> {
         ("snapshots_agent", Command::ListBackups { agent: Some(AGENT) }),
         ("settings", Command::ShowSettings),
         ("set", Command::ChangeSettings(changes())),
+        ("set_tools", {
+            let tools = ToolChoice::new("file:read,file:list");
+            Command::ChangeSettings(vec![SettingChange::Tools(tools)])
+        }),
         ("stop_playback", Command::StopPlayback),
         ("played", Command::AckPlayback(ack)),
         ("talk_key", Command::PressTalkKey(TalkKey::Pressed)),

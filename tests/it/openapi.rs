@@ -43,15 +43,33 @@ fn every_route_of_the_code_is_listed_and_no_other() {
         let code = std::fs::read_to_string(path).unwrap();
         let code = code.split("#[cfg(test)]").next().unwrap_or_default();
         let calls = code.split(".route(").skip(1);
-        let path = |call: &str| call.split('"').nth(1).unwrap().replace("{*", "{");
+        let path = |call: &str| {
+            let first = call.split(',').next().unwrap().trim();
+            let path = first.strip_prefix('"').map(|path| path.trim_end_matches('"').to_owned());
+            path.unwrap_or_else(|| constant(first)).replace("{*", "{")
+        };
         routes.extend(calls.map(path));
     }
     assert!(routes.remove("/core/ws/{name}"), "the WebSocket is in docs/asyncapi.yaml");
     assert!(routes.remove("/api/ws"), "the WebSocket is in docs/asyncapi-api.yaml");
+    assert!(routes.contains("/core-ui/ws"), "its refusals are over HTTP");
     assert!(routes.remove("/core/{path}"), "one route for all of the dialect's");
     routes.extend(Endpoint::ALL.map(|endpoint| format!("/core/{}", endpoint.path())));
     assert_eq!(listed, routes);
     assert!(read("docs/openapi.yaml").contains("docs/asyncapi.yaml"));
+}
+
+/// The text of a constant in the code of the server.
+fn constant(name: &str) -> String {
+    let name = name.rsplit("::").next().unwrap();
+    let line = format!("const {name}: &str = \"");
+    let code =
+        files_below("src/server").into_iter().map(|path| std::fs::read_to_string(path).unwrap());
+    let found: Vec<String> = code
+        .filter_map(|code| Some(code.split_once(&line)?.1.split('"').next()?.to_owned()))
+        .collect();
+    assert_eq!(found.len(), 1, "{name}");
+    found.into_iter().next().unwrap()
 }
 
 #[tokio::test]

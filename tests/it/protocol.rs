@@ -1,5 +1,5 @@
-//! `docs/asyncapi.yaml` and `docs/asyncapi-api.yaml` as validators. Sockets of the tests hold against them whatever
-//! they hear, and whatever they say that the gateway takes.
+//! The AsyncAPI documents in `docs/` as validators. Sockets of the tests hold against them whatever they hear, and
+//! whatever they say that the gateway takes.
 
 use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
@@ -9,6 +9,8 @@ use std::sync::{Arc, LazyLock};
 
 /// The channel of the session API in its document.
 pub(crate) const SESSION_API: &str = "session";
+/// The channel of the core/UI interface in its document.
+pub(crate) const CORE_UI: &str = "lane";
 
 /// Which way a packet goes, as the gateway sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +55,12 @@ pub(crate) fn protocol() -> &'static Protocol {
 /// The WebSocket of the session API, read and compiled once for all tests.
 pub(crate) fn api_protocol() -> &'static Protocol {
     static PROTOCOL: LazyLock<Protocol> = LazyLock::new(|| Protocol::read("asyncapi-api"));
+    &PROTOCOL
+}
+
+/// The core/UI interface in its first form, read and compiled once for all tests.
+pub(crate) fn core_ui_protocol() -> &'static Protocol {
+    static PROTOCOL: LazyLock<Protocol> = LazyLock::new(|| Protocol::read("asyncapi-core-ui"));
     &PROTOCOL
 }
 

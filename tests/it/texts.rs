@@ -55,7 +55,8 @@ const NOT_FOR_PEOPLE: &[(&str, &str)] = &[
 ];
 
 /// Errors that people read by their codes, in sections of their own; these texts are for the log.
-const SAID_BY_CODE: [&str; 5] = [
+const SAID_BY_CODE: [&str; 6] = [
+    "dialect/core_ui/error.rs",
     "auth/mod.rs",
     "dialect/aicore/reject.rs",
     "dialect/aicore/error.rs",
@@ -166,6 +167,7 @@ const AS_IT_IS: &[(&str, &str, &str)] = &[
     ("workplace/private.rs", "\trepository", "settings for git"),
     ("workplace/private.rs", "ref: ", "settings for git"),
     ("workplace/refs.rs", "delete", "said to git"),
+    ("server/core_ui/ws.rs", "Forbidden origin", "existing pages compare it"),
 ];
 
 /// Where an error may be told to a client in its own words, with the reason. Elsewhere in these rooms it has to become

@@ -27,7 +27,12 @@ impl CoreUiEncoder {
         Self { dialect, turn: Turn::default(), last }
     }
 
+    /// A number that this history does not have is of another one, so it says nothing about what the client has.
     pub(super) fn connected(&mut self, greeting: &Greeting, frames: &mut Vec<Frame>) {
+        if !greeting.resumed {
+            self.dialect.after = FrameSeq::default();
+            self.last = FrameSeq::default();
+        }
         let payload = json!({"resumed": greeting.resumed, "project": &*greeting.project});
         self.pass(wire::CONNECTED, payload, frames);
     }

@@ -20,8 +20,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use serde::Deserialize;
 
-pub(super) use ws::PATH as SOCKET_PATH;
-pub(super) use ws::wants_agent_events;
+pub(super) use ws::{SOCKET_PATH, wants_agent_events};
 
 /// Where commands are sent over HTTP. Pictures make them larger than other bodies.
 pub(super) const COMMANDS_PATH: &str = "/core-ui/commands";
@@ -32,7 +31,7 @@ pub(super) fn routes() -> Router<AppState> {
     // `body::collect` has limited the body already.
     let commands = post(commands::take).layer(DefaultBodyLimit::disable());
     Router::new()
-        .route(ws::PATH, any(ws::upgrade))
+        .route(SOCKET_PATH, any(ws::upgrade))
         .route("/core-ui/events", get(events::stream))
         .route("/core-ui/poll", get(poll::answer))
         .route(COMMANDS_PATH, commands)

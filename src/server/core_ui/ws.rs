@@ -23,7 +23,7 @@ use axum::response::Response;
 use std::sync::Arc;
 use tracing::debug;
 
-pub(in crate::server) const PATH: &str = "/core-ui/ws";
+pub(in crate::server) const SOCKET_PATH: &str = "/core-ui/ws";
 
 /// Close codes that pages of the second form know.
 const UNAUTHORIZED: u16 = 4401;

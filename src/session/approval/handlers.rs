@@ -125,13 +125,17 @@ impl Session {
         why: &str,
     ) {
         let Open { id, caller, lane, number, answer_to, call, level, in_chat, .. } = open;
-        match answer_to {
+        let call_id = match answer_to {
             AnswerTo::Worker(asked) => {
-                self.approvals.answer_worker(step, lane, asked, confirmed, by)
+                self.approvals.answer_worker(step, lane, asked, confirmed, by);
+                None
             }
-            AnswerTo::Call(id) => self.answer_open_call(step, id, confirmed, why),
-            AnswerTo::Live(request) => self.answer_live_request(step, request, confirmed, why),
-        }
+            AnswerTo::Live(request) => {
+                self.answer_live_request(step, request, confirmed, why);
+                None
+            }
+            AnswerTo::Call(id) => Some(id),
+        };
         let run = self.runs.current(lane).unwrap_or(RunId(0));
         audit(&self.shared, step, caller, run, &call, Some(level), confirmed, by, why);
         let channel = lane.channel();
@@ -139,6 +143,10 @@ impl Session {
             let id = id.clone();
             let settled = Event::ConfirmSettled { id, channel, number, confirmed, by };
             self.shared.append(step, shown, settled);
+        }
+        // What the call does next is told after the answer.
+        if let Some(id) = call_id {
+            self.answer_open_call(step, id, confirmed, why);
         }
     }
 

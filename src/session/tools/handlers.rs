@@ -153,6 +153,15 @@ impl Session {
         }
     }
 
+    /// Nobody waits for the outcome any more. The call has not failed, so it is not counted: a user who cancels would
+    /// lock the chat.
+    pub(in crate::session) fn end_open_call(&mut self, step: &mut Step, id: CallId, why: &str) {
+        self.tell_call(step, id, ToolStatus::Failed, Some(&Err(why.to_owned())));
+        if let Some(open) = self.tools.take(id) {
+            open.stop.cancel();
+        }
+    }
+
     /// The decision is stored: the call is carried out.
     pub(in crate::session) fn use_tool(&mut self, id: CallId) {
         let workshop = self.workshop();
@@ -273,13 +282,7 @@ impl Session {
     pub(in crate::session) fn drop_chat_calls(&mut self, step: &mut Step) {
         let calls = self.tools.open.iter().filter(|call| call.caller == Caller::Chat);
         let ids: Vec<_> = calls.map(|call| call.id).collect();
-        for id in ids {
-            let outcome = Err("the run has ended".to_owned());
-            self.tell_call(step, id, ToolStatus::Failed, Some(&outcome));
-            if let Some(open) = self.tools.take(id) {
-                open.stop.cancel();
-            }
-        }
+        ids.into_iter().for_each(|id| self.end_open_call(step, id, "the run has ended"));
     }
 
     /// The live model does not want the results of these calls any more: open questions are refused, and calls under
@@ -291,12 +294,7 @@ impl Session {
         }
         let calls = self.tools.open.iter().filter(|call| call.is_of_live(ids));
         let calls: Vec<_> = calls.map(|call| call.id).collect();
-        for id in calls {
-            self.tell_call(step, id, ToolStatus::Failed, Some(&Err(why.to_owned())));
-            if let Some(open) = self.tools.take(id) {
-                open.stop.cancel();
-            }
-        }
+        calls.into_iter().for_each(|id| self.end_open_call(step, id, why));
     }
 
     /// Stores the state of a call as an event, for a call that was checked.
