@@ -38,7 +38,7 @@ fn events() -> Vec<(&'static str, Event)> {
         Event::RunStarted(_) => "run_started", Event::RunStarted(RunId(3));
         Event::RunLine(_) => "run_line", Event::RunLine("building".into());
         Event::Tool(_) => "tool", Event::Tool(tool_note(ToolState::Completed));
-        Event::Plan(_) => "plan", Event::Plan(Vec::new().into());
+        Event::Plan(_) => "plan", Event::Plan(Vec::new());
         Event::ConfirmAsked(_) => "asked", Event::ConfirmAsked(confirmation(AGENT));
         Event::ConfirmSettled { .. } => "settled", settled(Confirmed::Approved, DecidedBy::User);
         Event::RunEnded(_) => "run_ended", Event::RunEnded(RunOutcome::Finished);
