@@ -42,7 +42,7 @@ pub(super) async fn answer(
     let dialect = address.dialect(entered.session.id(), locale);
     let mut encoder = dialect.encoder();
     let mut frames = Vec::new();
-    if address.after.is_none() {
+    if address.cursor().is_none() {
         encoder.greet(&entered.greeting, &mut frames);
     }
     gather(&mut entered, &mut encoder, &mut frames).await;
