@@ -125,20 +125,21 @@ impl Session {
         why: &str,
     ) {
         let Open { id, caller, lane, number, answer_to, call, level, in_chat, .. } = open;
+        let run = self.runs.current(lane).unwrap_or(RunId(0));
+        audit(&self.shared, step, caller, run, &call, Some(level), confirmed, by, why);
+        // Told before what follows from it.
+        let channel = lane.channel();
+        for shown in shown_on(channel, in_chat) {
+            let id = id.clone();
+            let settled = Event::ConfirmSettled { id, channel, number, confirmed, by };
+            self.shared.append(step, shown, settled);
+        }
         match answer_to {
             AnswerTo::Worker(asked) => {
                 self.approvals.answer_worker(step, lane, asked, confirmed, by)
             }
             AnswerTo::Call(id) => self.answer_open_call(step, id, confirmed, why),
             AnswerTo::Live(request) => self.answer_live_request(step, request, confirmed, why),
-        }
-        let run = self.runs.current(lane).unwrap_or(RunId(0));
-        audit(&self.shared, step, caller, run, &call, Some(level), confirmed, by, why);
-        let channel = lane.channel();
-        for shown in shown_on(channel, in_chat) {
-            let id = id.clone();
-            let settled = Event::ConfirmSettled { id, channel, number, confirmed, by };
-            self.shared.append(step, shown, settled);
         }
     }
 
