@@ -5,6 +5,7 @@ import { ask } from "./ask.js";
 import { createBackups } from "./backups.js";
 import { createBranch } from "./branch.js";
 import { PICTURE_MIME } from "./camera.js";
+import { createChatWork } from "./chatwork.js";
 import { createCompare } from "./compare.js";
 import { createCounters } from "./counters.js";
 import { createDiffView } from "./diffview.js";
@@ -63,8 +64,11 @@ const status = createStatus({
 const log = createTranscript(find("#log .transcript"));
 const inbox = createInbox(find("#inbox"), {
   answer: (id, decision) => session.send(aicore.answer(id, decision)),
-  reveal: revealAgent,
-  count: (count) => (document.title = count === 0 ? TITLE : `(${count}) ${TITLE}`),
+  reveal,
+  waiting: (agents) => {
+    document.title = agents.length === 0 ? TITLE : `(${agents.length}) ${TITLE}`;
+    panes.get(aicore.CHAT).setAsks(agents.includes(aicore.CHAT));
+  },
 });
 const compare = createCompare(find("#compare"), {
   ...choices,
@@ -151,7 +155,7 @@ function openPane(channel) {
     cancel: (run) => session.send(aicore.cancelRun(channel, run)),
   };
   const agentWork = (transcript) => createWork(root, channel, transcript, choices);
-  const pane = createPane(root, actions, channel === aicore.CHAT ? undefined : agentWork);
+  const pane = createPane(root, actions, channel === aicore.CHAT ? createChatWork : agentWork);
   return pane;
 }
 
@@ -287,13 +291,15 @@ function showElsewhere(packet) {
 
 function asked(body) {
   inbox.ask(body);
-  logLine("system", text("asksPermission", { agent: body.agent, tool: body.tool }));
+  const key = body.agent === aicore.CHAT ? "chatAsksPermission" : "asksPermission";
+  logLine("system", text(key, { agent: body.agent, tool: body.tool }));
 }
 
 function decided(body) {
   inbox.settle(body);
   const verdict = text(verdictKey(body), { tool: "" });
-  logLine("system", text("decided", { agent: body.agent, verdict }));
+  const key = body.agent === aicore.CHAT ? "chatDecided" : "decided";
+  logLine("system", text(key, { agent: body.agent, verdict }));
 }
 
 function logLine(heading, words) {
@@ -308,8 +314,8 @@ function applySwitch(name, value) {
   if (name === "files" && value && session !== undefined) files.refresh();
 }
 
-function revealAgent(agent) {
-  const name = `agent${agent}`;
+function reveal(agent) {
+  const name = agent === aicore.CHAT ? "chat" : `agent${agent}`;
   if (!switches.get(name)) switches.setByUser(name, true);
   find(`#${name}`).scrollIntoView({ block: "nearest" });
   panes.get(agent).focus();

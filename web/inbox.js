@@ -1,4 +1,4 @@
-// The questions of all agents in one place, wherever the reader is on the page.
+// The questions of the chat and of all agents in one place, wherever the reader is on the page.
 
 import { createQuestion } from "./question.js";
 import { label } from "./language.js";
@@ -9,7 +9,7 @@ const VERDICT_MS = 2_000;
 const MOVED_MS = 500;
 const TICK_MS = 1_000;
 
-/** `actions`: answer(id, decision) to a request number, reveal(agent), count(number). */
+/** `actions`: answer(id, decision) to a request number, reveal(agent), waiting(agents), one for each question. */
 export function createInbox(root, actions) {
   const list = root.querySelector("ol");
   const fold = root.querySelector(".fold");
@@ -25,7 +25,7 @@ export function createInbox(root, actions) {
     for (const question of open.values()) question.node.hidden = isVoid(question);
     root.hidden = waiting.length === 0 && list.querySelector("[data-settled]") === null;
     label(root.querySelector(".inbox-count"), "questions", { count: waiting.length });
-    actions.count(waiting.length);
+    actions.waiting(waiting.map(({ agent }) => agent));
     moved();
   }
 

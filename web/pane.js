@@ -10,10 +10,10 @@ import { acceptChosen, acceptDropsAndPastes } from "./upload.js";
 
 /**
  * `actions`: send(text) to a request number, or undefined to keep the words; upload(files); cancel(run) with null for
- * the current run or "all". `createWork(transcript)` makes what shows an agent at work: receive(packet, replayed) is
- * true for what it has shown.
+ * the current run or "all". `createWork(transcript)` makes what shows somebody at work: receive(packet, replayed) is
+ * true for what it has shown, `tellsState` whether it also says what is being done.
  */
-export function createPane(root, actions, createWork = () => null) {
+export function createPane(root, actions, createWork) {
   const log = root.querySelector(".transcript");
   const transcript = createTranscript(log, root.querySelector(".latest"));
   const drafts = createDrafts(transcript);
@@ -23,6 +23,7 @@ export function createPane(root, actions, createWork = () => null) {
   let runs = IDLE;
   let awaited = null;
   let sent = null;
+  let asks = false;
 
   function become(nextRuns, nextAwaited) {
     if (nextRuns === runs && nextAwaited === awaited) return;
@@ -36,8 +37,13 @@ export function createPane(root, actions, createWork = () => null) {
     if (!busy && document.activeElement === stop) composer.focus();
     stop.disabled = !busy;
     root.dataset.busy = String(busy);
-    if (work === null) label(root.querySelector(".run-state"), busy ? "running" : "idle");
+    if (!work.tellsState) drawState(busy);
     drawQueue();
+  }
+
+  function drawState(busy) {
+    root.dataset.state = asks ? "waiting_for_confirmation" : "";
+    label(root.querySelector(".run-state"), asks ? "stateAsking" : busy ? "running" : "idle");
   }
 
   function drawQueue() {
@@ -90,13 +96,19 @@ export function createPane(root, actions, createWork = () => null) {
   return {
     receive(packet) {
       const replayed = log.getAttribute("aria-busy") === "true";
-      if (!work?.receive(packet, replayed)) show(packet);
+      if (!work.receive(packet, replayed)) show(packet);
       if (packet.kind === "welcome_text") log.setAttribute("aria-busy", "false");
       become(advance(runs, packet), endsWaiting(packet) ? null : awaited);
     },
     /** A chat has no start marker on the wire; what was sent is awaited until something answers. */
     awaitAnswer(request) {
       become(runs, request);
+    },
+    /** Whether it waits for an answer to a question. */
+    setAsks(next) {
+      if (next === asks) return;
+      asks = next;
+      draw();
     },
     /** The gateway did not take what was sent. */
     refused(request) {
@@ -109,7 +121,7 @@ export function createPane(root, actions, createWork = () => null) {
       log.setAttribute("aria-busy", "true");
       transcript.clear();
       drafts.clear();
-      work?.clear();
+      work.clear();
       become(IDLE, null);
     },
   };

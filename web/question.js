@@ -1,4 +1,4 @@
-// One question of an agent as a card: what it wants, how risky that is, how long it waits, and three answers.
+// One question of an agent or of the chat as a card: what it wants, how risky that is, how long it waits, and three answers.
 
 import { clock } from "./amount.js";
 import { createDetails, isShort } from "./details.js";
@@ -6,13 +6,14 @@ import { countsOf, createDiff } from "./diff.js";
 import { box, button, element, worded } from "./element.js";
 import { label, name } from "./language.js";
 import { readable } from "./payload.js";
+import { CHAT } from "./protocol/aicore.js";
 import { verdictKey } from "./questionline.js";
 import { actOnSecondPress } from "./twostep.js";
 
 const LEVEL_TEXTS = { INFO: "levelInfo", WARN: "levelWarn", CRITICAL: "levelCritical" };
 const KEYS_OF = { allow: "Y", always: "A", refuse: "N" };
 
-/** `actions`: answer({ approved, always }), reveal() shows the agent's pane. `since` is null if nobody knows when it was asked. */
+/** `actions`: answer({ approved, always }), reveal() shows the pane of whoever asks. `since` is null if nobody knows when it was asked. */
 export function createQuestion(body, since, actions) {
   const level = body.level in LEVEL_TEXTS ? body.level : "CRITICAL";
   const left = element("span", "left");
@@ -22,7 +23,7 @@ export function createQuestion(body, since, actions) {
   node.dataset.level = level;
   node.dataset.question = body.id;
   node.setAttribute("role", "group");
-  name(node, "questionLabel", { number: body.agent, tool: body.tool });
+  name(node, body.agent === CHAT ? "questionOfChat" : "questionLabel", { number: body.agent, tool: body.tool });
   let locked = false;
   const deadline = body.seconds === null ? null : (since ?? Date.now()) + body.seconds * 1000;
 
@@ -64,7 +65,7 @@ export function createQuestion(body, since, actions) {
 
 function head(body, level, left, actions) {
   const agent = button("quiet whose", "agent", actions.reveal);
-  label(agent, "agent", { number: body.agent });
+  label(agent, body.agent === CHAT ? "chat" : "agent", { number: body.agent });
   return box("div", "question-head", agent, worded("span", "level", LEVEL_TEXTS[level]), left);
 }
 

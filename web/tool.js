@@ -28,6 +28,8 @@ export function createTool() {
 
   return {
     node,
+    /** Whoever counts from one again after a new start gives a number twice. */
+    isOver: (next) => next.state === "started" && body.state !== "started",
     update(next) {
       body = next;
       node.dataset.state = body.state;

@@ -6,10 +6,9 @@ import { createGauge } from "./gauge.js";
 import { createPlan } from "./plan.js";
 import { createQuestionLine } from "./questionline.js";
 import { createResult } from "./result.js";
+import { createRows } from "./rows.js";
 import { createTool } from "./tool.js";
 
-/** Later news about older ones get a row of their own. */
-const MOST_ROWS = 500;
 /** These only move the gauge. */
 const QUIET = new Set(["state", "usage"]);
 const SHOWN = new Set([
@@ -26,23 +25,9 @@ const SHOWN = new Set([
 /** `actions` as for a result. */
 export function createWork(root, agent, transcript, actions) {
   const gauge = createGauge(root);
-  const rows = new Map();
+  const rows = createRows(transcript);
   let result = null;
   let filesTold = false;
-
-  function upsert(packet, id, create) {
-    const key = `${packet.kind}/${id}`;
-    const row = rows.get(key) ?? add(packet, key, create());
-    row.update(packet.body);
-    transcript.grown();
-  }
-
-  function add(packet, key, row) {
-    rows.set(key, row);
-    if (rows.size > MOST_ROWS) rows.delete(rows.keys().next().value);
-    transcript.append(mark(row.node, packet));
-    return row;
-  }
 
   function append(packet, node, size = 1) {
     transcript.append(mark(node, packet), size);
@@ -56,7 +41,7 @@ export function createWork(root, agent, transcript, actions) {
   }
 
   function settle(packet) {
-    rows.get(`confirm_request/${packet.body.id}`)?.settle(packet.body);
+    rows.of("confirm_request", packet.body.id)?.settle(packet.body);
   }
 
   // Agents count their calls from one again, and a plan is one run's.
@@ -68,11 +53,11 @@ export function createWork(root, agent, transcript, actions) {
   function show(packet) {
     switch (packet.kind) {
       case "tool":
-        return upsert(packet, packet.body.id, createTool);
+        return rows.show(packet, packet.body.id, createTool);
       case "plan":
-        return upsert(packet, "", createPlan);
+        return rows.show(packet, "", createPlan);
       case "confirm_request":
-        return upsert(packet, packet.body.id, createQuestionLine);
+        return rows.show(packet, packet.body.id, createQuestionLine);
       case "confirm_result":
         return settle(packet);
       case "result":
@@ -83,6 +68,7 @@ export function createWork(root, agent, transcript, actions) {
   }
 
   return {
+    tellsState: true,
     receive(packet, replayed) {
       gauge.receive(packet, replayed);
       if (packet.marker === "started") beginRun();

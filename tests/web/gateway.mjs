@@ -11,18 +11,19 @@ import { fileURLToPath } from "node:url";
 const BUILT = fileURLToPath(new URL("../../target/debug/kakehashi", import.meta.url));
 const PROGRAM = process.env.KAKEHASHI_PROGRAM ?? BUILT;
 
-/** `settings` is its configuration file, `environment` what it has besides the test's own. */
-export async function startGateway(settings, environment = {}) {
+/** `settings` is its configuration file, `environment` what it has besides the test's own, `files` lie beside the file. */
+export async function startGateway(settings, environment = {}, files = {}) {
   const folder = mkdtempSync(join(tmpdir(), "kakehashi-own-"));
   const [project, data, config] = ["project", "data", "kakehashi.toml"].map((name) => join(folder, name));
   mkdirSync(project);
   mkdirSync(data);
   writeFileSync(config, settings);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const options = ["serve", "--no-open", "--listen", "127.0.0.1:0", "--project", project, "--data", data, "--config", config];
   // Keys of whoever runs the tests would offer their models.
   const own = Object.entries(process.env).filter(([name]) => !name.endsWith("_API_KEY"));
   const env = { ...Object.fromEntries(own), ...environment };
-  const gateway = spawn(PROGRAM, options, { stdio: ["ignore", "pipe", "pipe"], env });
+  const gateway = spawn(PROGRAM, options, { stdio: ["ignore", "pipe", "pipe"], env, cwd: folder });
   const ended = new Promise((resolve) => gateway.once("exit", resolve));
   let log = "";
   gateway.stderr.on("data", (bytes) => (log += bytes));
@@ -38,6 +39,8 @@ export async function startGateway(settings, environment = {}) {
   });
   return {
     url,
+    project,
+    token: new URL(url).searchParams.get("token"),
     async stop() {
       gateway.kill("SIGTERM");
       assert.equal(await ended, 0, log);

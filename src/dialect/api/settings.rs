@@ -77,7 +77,11 @@ fn read_tools(fields: &mut Fields, changes: &mut Vec<SettingChange>) -> Result<(
         Some(Value::Array(names)) if names.is_empty() => ToolChoice::NONE.to_owned(),
         Some(Value::Array(names)) => {
             let names: Option<Vec<_>> = names.iter().map(Value::as_str).collect();
-            names.ok_or(expected)?.join(",")
+            let names = names.ok_or(expected.clone())?;
+            if names.iter().any(|name| [AUTO, ToolChoice::NONE].contains(name)) {
+                return Err(expected);
+            }
+            names.join(",")
         }
         Some(_) => return Err(expected),
     };

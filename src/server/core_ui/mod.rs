@@ -96,6 +96,12 @@ impl AddressQuery {
 }
 
 impl Address {
+    /// The last frame that the client has. A new session has sent none, so the number is one of another session: an
+    /// `EventSource` whose address names no session resumes with it.
+    fn cursor(&self) -> Option<FrameSeq> {
+        self.after.filter(|_| self.session != WantedSession::New)
+    }
+
     fn hello(&self, state: &AppState, role: Role, token: Option<String>) -> door::Hello {
         door::Hello {
             token,
@@ -103,7 +109,7 @@ impl Address {
             view: View::One(self.lane),
             role,
             devices: Devices::None,
-            cursor: self.after.map(|seq| Cursor { epoch: None, at: seq.position() }),
+            cursor: self.cursor().map(|seq| Cursor { epoch: None, at: seq.position() }),
             history: self.history,
             features: Features { stream: true, confirm: true, agents: true, playback: false },
             language: None,
@@ -117,7 +123,7 @@ impl Address {
             locale,
             lane: self.lane,
             additions: self.additions,
-            after: self.after.unwrap_or_default(),
+            after: self.cursor().unwrap_or_default(),
         }
     }
 }

@@ -125,28 +125,22 @@ impl Session {
         why: &str,
     ) {
         let Open { id, caller, lane, number, answer_to, call, level, in_chat, .. } = open;
-        let call_id = match answer_to {
-            AnswerTo::Worker(asked) => {
-                self.approvals.answer_worker(step, lane, asked, confirmed, by);
-                None
-            }
-            AnswerTo::Live(request) => {
-                self.answer_live_request(step, request, confirmed, why);
-                None
-            }
-            AnswerTo::Call(id) => Some(id),
-        };
         let run = self.runs.current(lane).unwrap_or(RunId(0));
         audit(&self.shared, step, caller, run, &call, Some(level), confirmed, by, why);
+        // Told before what follows from it.
         let channel = lane.channel();
         for shown in shown_on(channel, in_chat) {
             let id = id.clone();
             let settled = Event::ConfirmSettled { id, channel, number, confirmed, by };
             self.shared.append(step, shown, settled);
         }
-        // What the call does next is told after the answer.
-        if let Some(id) = call_id {
-            self.answer_open_call(step, id, confirmed, why);
+        match answer_to {
+            AnswerTo::Worker(asked) => {
+                self.approvals.answer_worker(step, lane, asked, confirmed, by)
+            }
+            AnswerTo::Call(id) if by == DecidedBy::End => self.end_open_call(step, id, why),
+            AnswerTo::Call(id) => self.answer_open_call(step, id, confirmed, why),
+            AnswerTo::Live(request) => self.answer_live_request(step, request, confirmed, why),
         }
     }
 
