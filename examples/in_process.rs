@@ -3,6 +3,12 @@
 //! `cargo run --example in_process -- "hello"` asks the chat and prints what happens. The scripted model answers, so
 //! no key is needed. A text such as `use file:write {"path": "a.txt", "content": "hi"}` is asked about on the terminal.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::wildcard_enum_match_arm,
+    reason = "a program for a terminal that shows some of the events"
+)]
+
 use kakehashi::config::Config;
 use kakehashi::message::{
     Channel, Command, ConfirmId, Confirmed, ConnectionId, Delivery, Event, Features, Inbound,

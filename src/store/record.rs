@@ -497,6 +497,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one of each")]
     fn every_event_survives_its_row() {
         let note = FileNote {
             name: "a b.png".into(),
@@ -614,6 +615,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one of each")]
     fn activity_and_results_of_agents_survive_their_rows() {
         let agent = AgentSlot::ALL[1];
         for state in ToolState::ALL {

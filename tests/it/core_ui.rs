@@ -74,7 +74,9 @@ impl Ui {
             match timeout(PATIENCE, self.ws.next()).await.expect("a frame").unwrap().unwrap() {
                 Message::Text(text) => return serde_json::from_str(&text).unwrap(),
                 Message::Ping(_) | Message::Pong(_) => {}
-                other => panic!("{other:?}"),
+                other @ (Message::Binary(_) | Message::Close(_) | Message::Frame(_)) => {
+                    panic!("{other:?}")
+                }
             }
         }
     }
@@ -102,9 +104,9 @@ impl Ui {
 
     async fn closed(&mut self) -> CloseFrame {
         loop {
-            match timeout(PATIENCE, self.ws.next()).await.unwrap().unwrap().unwrap() {
-                Message::Close(frame) => return frame.unwrap(),
-                _ => {}
+            let next = timeout(PATIENCE, self.ws.next()).await.unwrap().unwrap().unwrap();
+            if let Message::Close(frame) = next {
+                return frame.unwrap();
             }
         }
     }
@@ -765,9 +767,8 @@ async fn three_dialects_tell_one_run_and_an_answer_on_one_is_known_on_all() {
     let is_answer = |what: &What| matches!(what, What::Said(text) if text.contains("all is well"));
     let (in_api, in_chat) = (api.told_until(is_answer).await, chat.told_until(is_answer).await);
     let tools = |told: &[Told]| -> Vec<String> {
-        let state = |told: &Told| match &told.what {
-            What::Tool { state, .. } => Some(state.clone()),
-            _ => None,
+        let state = |told: &Told| {
+            if let What::Tool { state, .. } = &told.what { Some(state.clone()) } else { None }
         };
         told.iter().filter_map(state).collect()
     };

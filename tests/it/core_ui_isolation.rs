@@ -119,7 +119,7 @@ impl Client {
     /// One step of this client; whatever it leaves open is settled by a later step.
     async fn act(&mut self, dice: u64, number: usize) {
         if let Some(id) = self.open_question.take() {
-            let approved = dice % 2 == 0;
+            let approved = dice.is_multiple_of(2);
             self.send("provideConfirmation", json!({"confirmationId": id, "approved": approved}))
                 .await;
             return self.until_idle().await;

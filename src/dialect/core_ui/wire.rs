@@ -38,10 +38,7 @@ pub(super) fn frame(
     timestamp: i64,
     payload: Value,
 ) -> Value {
-    let mut payload = match payload {
-        Value::Object(payload) => payload,
-        _ => Map::new(),
-    };
+    let mut payload = if let Value::Object(payload) = payload { payload } else { Map::new() };
     payload.insert("sessionId".to_owned(), session.as_str().into());
     json!({
         "type": kind, "sessionId": session.as_str(), "seq": seq, "timestamp": timestamp, "payload": payload,

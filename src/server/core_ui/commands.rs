@@ -101,16 +101,17 @@ async fn submit(mut entered: Entered, mut commands: Vec<Inbound>, locale: Locale
 async fn answered(reader: &mut Reader, id: &RequestNo) -> Option<Problem> {
     while let Ok(step) = reader.next().await {
         let Step::Deliver(Delivery::Passing(signal)) = step else { continue };
-        match signal {
-            Signal::Ack { request, .. } if request == *id => return None,
-            Signal::Failed { problem, request } if request.as_ref() == Some(id) => {
-                return Some(problem);
-            }
+        if let Signal::Ack { request, .. } = &signal
+            && request == id
+        {
+            return None;
+        }
+        if let Signal::Failed { problem, request } = signal {
             // A picture has no id of its own.
-            Signal::Failed { problem: problem @ Problem::FileRefused { .. }, .. } => {
+            let is_picture = matches!(problem, Problem::FileRefused { .. });
+            if is_picture || request.as_ref() == Some(id) {
                 return Some(problem);
             }
-            _ => {}
         }
     }
     None

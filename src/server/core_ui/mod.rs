@@ -129,6 +129,7 @@ impl Address {
 }
 
 /// The address of a request over HTTP, or the answer that refuses it.
+#[expect(clippy::result_large_err, reason = "an answer, once for each request")]
 fn address(
     query: Result<Parameters<AddressQuery>, BadRequest>,
     locale: Locale,

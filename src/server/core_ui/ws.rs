@@ -46,6 +46,7 @@ pub(in crate::server) fn wants_agent_events(uri: &Uri, headers: &HeaderMap) -> b
     by_query || protocols.any(|list| list.split(',').any(|name| name.trim() == FORM_NAME))
 }
 
+#[expect(clippy::too_many_arguments, reason = "one for each part of the request")]
 pub(super) async fn upgrade(
     State(state): State<AppState>,
     Extension(activity): Extension<PeerActivity>,

@@ -47,7 +47,13 @@ impl AgentEventEncoder {
             CoreUiError::Body(BodyError::NotAnObject) | CoreUiError::NotAMessage => {
                 "Invalid message".to_owned()
             }
-            other => other.say(self.dialect.locale),
+            CoreUiError::Body(_)
+            | CoreUiError::UnknownType(_)
+            | CoreUiError::BadField { .. }
+            | CoreUiError::WrongSession
+            | CoreUiError::TooLarge { .. }
+            | CoreUiError::Binary
+            | CoreUiError::Unreadable => error.say(self.dialect.locale),
         };
         push(frames, &error_frame(error.code(), &text));
     }
@@ -56,10 +62,10 @@ impl AgentEventEncoder {
         for (kind, payload) in self.events(&entry.event) {
             self.event(kind, entry.at, payload, frames);
         }
-        match &entry.event {
-            Event::ConfirmAsked(asked) => self.open.push(asked.clone()),
-            Event::ConfirmSettled { id, .. } => self.open.retain(|asked| asked.id != *id),
-            _ => {}
+        if let Event::ConfirmAsked(asked) = &entry.event {
+            self.open.push(asked.clone());
+        } else if let Event::ConfirmSettled { id, .. } = &entry.event {
+            self.open.retain(|asked| asked.id != *id);
         }
     }
 
