@@ -3,7 +3,7 @@
 use crate::message::{Caller, RunId, SourceNote};
 use crate::provider::agent::Tool as ShownTool;
 use crate::session::run::lanes::LaneId;
-use crate::tool::{Call, Outcome, Tool};
+use crate::tool::{Call, Outcome, Tool, Workplace};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -41,8 +41,8 @@ pub(in crate::session) struct OpenCall {
     pub(super) stop: CancellationToken,
     /// The call as people are shown it; `None` until it has been checked.
     pub(super) shown: Option<ShownTool>,
-    /// What it does once it is allowed.
-    pub(super) prepared: Option<Call>,
+    /// What it does once it is allowed, and where.
+    pub(super) prepared: Option<(Workplace, Call)>,
     /// The file that it reads.
     pub(super) source: Option<SourceNote>,
     /// The file or directory that it works on.

@@ -105,14 +105,14 @@ impl Session {
     }
 
     fn decide_call(&mut self, step: &mut Step, id: CallId, judged: Judged) {
-        let Judged { call, shown, policy, verdict, diff } = judged;
+        let Judged { place, call, shown, policy, verdict, diff } = judged;
         let impossible = call.impossible().map(str::to_owned);
         let Some(open) = self.tools.get(id) else { return };
         let (caller, lane, run) = (open.caller, open.lane, open.run);
         open.source = source(&call);
         open.path.clone_from(&call.path);
         open.shown = Some(shown);
-        open.prepared = Some(call);
+        open.prepared = Some((place, call));
         if let Some(why) = impossible {
             return self.finish_call(step, id, Err(why));
         }
@@ -166,7 +166,7 @@ impl Session {
     pub(in crate::session) fn use_tool(&mut self, id: CallId) {
         let workshop = self.workshop();
         let Some(open) = self.tools.get(id) else { return };
-        let Some(call) = open.prepared.take() else { return };
+        let Some((place, call)) = open.prepared.take() else { return };
         if open.tool.risk == Risk::Request {
             let Some((agent, request)) = call.request().map(|(a, r)| (a, r.to_owned())) else {
                 return;
@@ -174,7 +174,7 @@ impl Session {
             return self.give_work_to_agent(id, agent, &request);
         }
         let (arguments, stop) = (open.arguments.clone(), open.stop.clone());
-        self.shared.jobs.spawn(job::carry_out(workshop, id, call, arguments, stop));
+        self.shared.jobs.spawn(job::carry_out(workshop, id, place, call, arguments, stop));
     }
 
     /// The call waits until the agent has ended its work.

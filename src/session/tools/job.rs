@@ -47,7 +47,7 @@ impl Workshop {
     }
 
     /// Blocks.
-    fn context(&self, risk: Risk, stop: CancellationToken) -> Context {
+    fn context(&self, workplace: Workplace, risk: Risk, stop: CancellationToken) -> Context {
         let config = &self.env.config;
         let place = match risk {
             Risk::Execute => agent_home::chat_place(&self.env, &self.principal, &self.session),
@@ -56,7 +56,7 @@ impl Workshop {
             }
         };
         Context {
-            workplace: self.workplace(),
+            workplace,
             launcher: Launcher {
                 supervisor: config.supervisor.clone(),
                 owner: process::owner(&config.data),
@@ -74,6 +74,8 @@ impl Workshop {
 /// A call that was checked and judged by the rules.
 #[derive(Debug)]
 pub(in crate::session) struct Judged {
+    /// What the model sees of the project.
+    pub(super) place: Workplace,
     pub(super) call: Call,
     pub(super) shown: ShownTool,
     /// As the rules see it.
@@ -110,7 +112,7 @@ pub(super) async fn judge(
         let scope = Scope::new(workshop.files().project(), &[uploads]);
         let verdict = law.rules.judge(&policy, &scope, &law.remembered);
         let diff = judging::diff(&shown.diffs, place.root());
-        Ok(Box::new(Judged { call, shown, policy, verdict, diff }))
+        Ok(Box::new(Judged { place, call, shown, policy, verdict, diff }))
     });
     let judged = judged.await.unwrap_or_else(|_| Err("the call cannot be judged".to_owned()));
     JobDone::CallJudged { id, judged }
@@ -180,6 +182,7 @@ pub(super) fn kind(risk: Risk) -> ToolKind {
 pub(super) async fn carry_out(
     workshop: Workshop,
     id: CallId,
+    place: Workplace,
     call: Call,
     arguments: String,
     stop: CancellationToken,
@@ -191,7 +194,7 @@ pub(super) async fn carry_out(
         false => None,
     };
     let checked = spawn_blocking(move || {
-        let context = workshop.context(tool.risk, stop);
+        let context = workshop.context(place, tool.risk, stop);
         let again = tool.prepare(&context.workplace, &arguments)?;
         match again.impossible() {
             Some(reason) => Err(reason.to_owned()),
