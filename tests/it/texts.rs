@@ -168,6 +168,9 @@ const AS_IT_IS: &[(&str, &str, &str)] = &[
     ("workplace/private.rs", "ref: ", "settings for git"),
     ("workplace/refs.rs", "delete", "said to git"),
     ("server/core_ui/ws.rs", "Forbidden origin", "existing pages compare it"),
+    ("session/voice/handlers.rs", "the user does not want it", "said to models"),
+    ("session/voice/handlers.rs", "agent {agent} has it", "said to models"),
+    ("tool/shell.rs", "ulimit", "a line of the shell"),
 ];
 
 /// Where an error may be told to a client in its own words, with the reason. Elsewhere in these rooms it has to become

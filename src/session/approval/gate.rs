@@ -184,7 +184,7 @@ impl Approvals {
     }
 
     /// What [`Approvals::judge`] judges by, for a call that is judged on another thread.
-    pub(in crate::session) fn law(&self, caller: Caller) -> (Arc<Rules>, Remembered) {
+    pub(in crate::session) fn judging_rules(&self, caller: Caller) -> (Arc<Rules>, Remembered) {
         (Arc::clone(&self.rules), self.remembered[caller].always.clone())
     }
 

@@ -64,7 +64,7 @@ impl Approvals {
         }
         let directory = runs.directory(lane).unwrap_or(shared.env.files.project()).to_owned();
         let uploads = shared.env.files.uploads(&shared.principal);
-        let (rules, remembered) = self.law(lane.caller());
+        let (rules, remembered) = self.judging_rules(lane.caller());
         let is_short = size(&ask) <= SHORT;
         let broken = Case::broken(lane, run, &ask);
         let judge = move || {

@@ -1,7 +1,7 @@
 //! How a tool call goes its way: it is checked and judged, perhaps asked about, carried out, told and answered.
 
 use super::call::{CallId, OpenCall, ReplyTo};
-use super::job::{self, Judged, Law, Workshop};
+use super::job::{self, CallOwner, Judged, JudgingRules};
 use super::offered;
 use super::safety::Alert;
 use crate::message::{
@@ -59,11 +59,11 @@ impl Session {
                 return self.answer_call(step, caller, key, reply, Err(why));
             }
         };
-        let (rules, remembered) = self.approvals.law(caller);
-        let law = Law { rules, remembered, locale: self.shared.env.language.get() };
+        let (rules, remembered) = self.approvals.judging_rules(caller);
+        let rules = JudgingRules { rules, remembered, locale: self.shared.env.language.get() };
         let call_name = call_name(caller, id);
         let judging =
-            job::judge(self.workshop(), id, call_name, caller, tool, arguments.clone(), law);
+            job::judge(self.call_owner(), id, call_name, caller, tool, arguments.clone(), rules);
         self.tools.open.push(OpenCall {
             id,
             caller,
@@ -82,8 +82,8 @@ impl Session {
         self.shared.jobs.spawn(judging);
     }
 
-    fn workshop(&self) -> Workshop {
-        Workshop {
+    fn call_owner(&self) -> CallOwner {
+        CallOwner {
             env: self.shared.env.clone(),
             principal: self.shared.principal.clone(),
             session: self.shared.id.clone(),
@@ -164,7 +164,7 @@ impl Session {
 
     /// The decision is stored: the call is carried out.
     pub(in crate::session) fn use_tool(&mut self, id: CallId) {
-        let workshop = self.workshop();
+        let owner = self.call_owner();
         let Some(open) = self.tools.get(id) else { return };
         let Some((place, call)) = open.prepared.take() else { return };
         if open.tool.risk == Risk::Request {
@@ -174,7 +174,7 @@ impl Session {
             return self.give_work_to_agent(id, agent, &request);
         }
         let (arguments, stop) = (open.arguments.clone(), open.stop.clone());
-        self.shared.jobs.spawn(job::carry_out(workshop, id, place, call, arguments, stop));
+        self.shared.jobs.spawn(job::carry_out(owner, id, place, call, arguments, stop));
     }
 
     /// The call waits until the agent has ended its work.

@@ -24,15 +24,15 @@ use tokio_util::sync::CancellationToken;
 const LONGEST_COMMAND: Duration = Duration::from_secs(30);
 const MOST_MEMORY: u64 = 512 * 1024 * 1024;
 
-/// Where calls work, and for whom.
+/// The session and the user that a call is for.
 #[derive(Debug, Clone)]
-pub(in crate::session) struct Workshop {
+pub(in crate::session) struct CallOwner {
     pub(in crate::session) env: Env,
     pub(in crate::session) principal: Principal,
     pub(in crate::session) session: SessionId,
 }
 
-impl Workshop {
+impl CallOwner {
     fn files(&self) -> &Files {
         &self.env.files
     }
@@ -87,7 +87,7 @@ pub(in crate::session) struct Judged {
 
 /// What a call is judged by.
 #[derive(Debug)]
-pub(super) struct Law {
+pub(super) struct JudgingRules {
     pub(super) rules: Arc<Rules>,
     pub(super) remembered: Remembered,
     pub(super) locale: Locale,
@@ -95,22 +95,22 @@ pub(super) struct Law {
 
 /// Checks the arguments and applies the rules.
 pub(super) async fn judge(
-    workshop: Workshop,
+    owner: CallOwner,
     id: CallId,
     name: String,
     caller: Caller,
     tool: &'static Tool,
     arguments: String,
-    law: Law,
+    rules: JudgingRules,
 ) -> JobDone {
     let judged = spawn_blocking(move || {
-        let place = workshop.workplace();
+        let place = owner.workplace();
         let call = tool.prepare(&place, &arguments)?;
-        let shown = shown(&name, &call, &place, law.locale);
+        let shown = shown(&name, &call, &place, rules.locale);
         let policy = as_judged(caller, &call, &shown);
-        let uploads = workshop.files().uploads(&workshop.principal);
-        let scope = Scope::new(workshop.files().project(), &[uploads]);
-        let verdict = law.rules.judge(&policy, &scope, &law.remembered);
+        let uploads = owner.files().uploads(&owner.principal);
+        let scope = Scope::new(owner.files().project(), &[uploads]);
+        let verdict = rules.rules.judge(&policy, &scope, &rules.remembered);
         let diff = judging::diff(&shown.diffs, place.root());
         Ok(Box::new(Judged { place, call, shown, policy, verdict, diff }))
     });
@@ -180,7 +180,7 @@ pub(super) fn kind(risk: Risk) -> ToolKind {
 
 /// Carries an approved call out. The arguments are checked once more: what they name may have changed since.
 pub(super) async fn carry_out(
-    workshop: Workshop,
+    owner: CallOwner,
     id: CallId,
     place: Workplace,
     call: Call,
@@ -190,11 +190,11 @@ pub(super) async fn carry_out(
     let (tool, path) = (call.tool, call.path.clone());
     let ended = stop.clone();
     let unguarded = match changes_files(&call) {
-        true => safeguard::before_call(&workshop.env, &workshop.session).await,
+        true => safeguard::before_call(&owner.env, &owner.session).await,
         false => None,
     };
     let checked = spawn_blocking(move || {
-        let context = workshop.context(place, tool.risk, stop);
+        let context = owner.context(place, tool.risk, stop);
         let again = tool.prepare(&context.workplace, &arguments)?;
         match again.impossible() {
             Some(reason) => Err(reason.to_owned()),
@@ -203,7 +203,7 @@ pub(super) async fn carry_out(
         }
     });
     let outcome: Outcome = match checked.await {
-        Ok(Ok(context)) => match call.run(&context, &Unheard).await {
+        Ok(Ok(context)) => match call.run(&context, &NoOutput).await {
             Ok(outcome) => outcome,
             Err(Interrupted::Cancelled | Interrupted::OutputClosed) => Err(STOPPED.to_owned()),
             Err(Interrupted::Shutdown) => Err(SHUTDOWN.to_owned()),
@@ -239,9 +239,9 @@ const STOPPED: &str = "the call was stopped";
 const SHUTDOWN: &str = "the gateway is shutting down";
 
 /// Commands of the chat are short, so what they print is told at their end.
-struct Unheard;
+struct NoOutput;
 
-impl Output for Unheard {
+impl Output for NoOutput {
     async fn print(&self, _: &str) -> Result<(), OutputClosed> {
         Ok(())
     }
