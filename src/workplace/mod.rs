@@ -60,4 +60,5 @@ pub use sweep::remove_leftovers;
 pub use worktree::{Discarded, Worktree};
 
 #[cfg(test)]
+#[cfg(feature = "slow-tests")]
 mod tests;

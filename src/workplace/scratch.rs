@@ -70,6 +70,7 @@ fn take(own: &Path) -> (usize, PathBuf) {
 
 /// Acts like a gateway that is killed: nothing is removed.
 #[cfg(test)]
+#[cfg(feature = "slow-tests")]
 pub(super) fn forget(scratch: Scratch) {
     taken().remove(scratch.worktree.top());
     std::mem::forget(scratch);

@@ -49,6 +49,7 @@ impl SizeProbe {
         self.0.fetch_max(size, std::sync::atomic::Ordering::Relaxed);
     }
 
+    #[cfg(feature = "slow-tests")]
     fn most(&self) -> usize {
         self.0.swap(0, std::sync::atomic::Ordering::Relaxed)
     }

@@ -241,6 +241,7 @@ impl Speaker {
 
     /// Replies that it keeps.
     #[cfg(test)]
+    #[cfg(feature = "slow-tests")]
     pub(super) fn size(&self) -> usize {
         self.lock().playout.size()
     }

@@ -4,6 +4,7 @@
 mod availability;
 mod fake_vendor;
 mod heard;
+#[cfg(feature = "slow-tests")]
 mod hours;
 mod lives;
 mod player;

@@ -279,6 +279,7 @@ impl Playout {
     }
 
     #[cfg(test)]
+    #[cfg(feature = "slow-tests")]
     pub(super) fn size(&self) -> usize {
         self.replies.len()
     }
