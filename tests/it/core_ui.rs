@@ -714,6 +714,7 @@ async fn a_user_interface_in_the_same_process_gets_typed_events() {
     // Examples are built with the tests, beside them.
     let tests = std::env::current_exe().unwrap();
     let example = tests.parent().unwrap().parent().unwrap().join("examples/in_process");
+    assert!(example.exists(), "build it first: cargo build --features mic --examples");
     let place = tempfile::tempdir().unwrap();
     for (text, answer, expected) in [
         ("hello", "", "thinking\necho: hello\n"),
