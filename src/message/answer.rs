@@ -1,4 +1,4 @@
-//! What is known about an answer besides its text.
+//! Notes about an answer: the files it is based on, and how long it took.
 
 use std::time::Duration;
 

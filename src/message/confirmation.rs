@@ -80,7 +80,7 @@ pub enum Confirmed {
     Refused,
 }
 
-/// Who answered an approval question, or why there was no answer.
+/// Who decided about a tool call: the user, a timeout, the end of the run, a rule, or nobody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidedBy {
     User,

@@ -69,7 +69,7 @@ pub enum Signal {
     },
     /// What an agent is doing now.
     State {
-        /// Of the agent, or the chat's.
+        /// The channel of the agent or of the chat.
         channel: Channel,
         note: StateNote,
     },

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 pub struct CoreUiEncoder {
     dialect: CoreUiDialect,
     turn: Turn,
-    /// Of the last numbered frame.
+    /// `seq` of the last frame that has a number of its own.
     last: FrameSeq,
 }
 

@@ -12,7 +12,7 @@ const FRAMES_PER_EVENT: u64 = 8;
 pub struct FrameSeq(pub u64);
 
 impl FrameSeq {
-    /// Of the frame at this place within an event.
+    /// The number of the frame at this place within an event.
     pub fn new(entry: &Entry, place: usize) -> Self {
         let place = u64::try_from(place).unwrap_or(u64::MAX).min(FRAMES_PER_EVENT - 1);
         Self(entry.seq.0.saturating_mul(FRAMES_PER_EVENT) + place)

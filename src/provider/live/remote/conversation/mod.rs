@@ -37,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Input that waits for a connection or for a picture. Full: nothing more is taken from the session, which tells users
 /// when too much waits there. Of reports the oldest is dropped: they are stored in the session anyway.
 const MOST_WAITING: usize = 32;
-/// The same limit in bytes: a picture or two.
+/// Limit of the same queue in bytes, enough for one or two pictures.
 const MOST_BEHIND: usize = 16 * 1024 * 1024;
 /// While this many outputs wait for the session, nothing is read from the vendor.
 const MOST_IN_OUTBOX: usize = 16;
