@@ -21,6 +21,7 @@ mod picture;
 pub mod policy;
 pub mod process;
 pub mod provider;
+pub mod python;
 pub mod regular;
 pub mod sandbox;
 pub mod server;

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use kakehashi::auth::{self, Auth};
 use kakehashi::command::audit::{self, AuditCommand};
 use kakehashi::command::backup::{self, BackupCommand};
+use kakehashi::command::python::{self, PythonCommand};
 use kakehashi::command::talk::{self, TalkCommand};
 use kakehashi::command::user::{self, UserCommand};
 use kakehashi::command::{self, SessionCommand};
@@ -94,6 +95,11 @@ enum Command {
     Session {
         #[command(subcommand)]
         command: SessionCommand,
+    },
+    /// Install what analyses with Python use, or say whether they can run.
+    Python {
+        #[command(subcommand)]
+        command: PythonCommand,
     },
     /// Look at everything the gateway needs and say what to do; changes nothing. Exit code 1: something fails.
     Doctor {
@@ -212,6 +218,9 @@ fn main() -> ExitCode {
         Some(Command::Session { command }) => {
             session(overrides, command, locale).map(|()| ExitCode::SUCCESS)
         }
+        Some(Command::Python { command }) => python::run(command, overrides, locale)
+            .map(|can_run| ExitCode::from(u8::from(!can_run)))
+            .map_err(Into::into),
         Some(Command::Doctor { json }) => doctor(overrides, json, locale),
         Some(Command::Supervise { child_of: Some(supervisor), command, confinement, .. }) => {
             Ok(process::become_agent(supervisor, &command, confinement.as_deref()))

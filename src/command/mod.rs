@@ -5,6 +5,7 @@ pub mod audit;
 pub mod backup;
 mod holder;
 mod output;
+pub mod python;
 mod session;
 pub mod talk;
 pub mod user;

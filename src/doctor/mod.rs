@@ -12,6 +12,7 @@ mod login;
 mod models;
 mod port;
 mod project;
+mod python;
 mod report;
 mod screen;
 mod settings;
@@ -50,6 +51,7 @@ pub fn examine(overrides: Overrides, screen: &Screen) -> Report {
         findings.extend(live::findings(&config));
         findings.extend(webhook::finding(config.webhook.as_ref()));
         findings.push(confine::finding(&config));
+        findings.push(python::finding(&config));
         let boxes = if config.box_rules.enabled { Boxes::On } else { Boxes::Off };
         findings.extend(agents::findings(&config.agents, boxes));
         let scheme = if config.tls.is_some() { "https" } else { "http" };

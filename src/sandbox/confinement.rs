@@ -1,5 +1,6 @@
 //! What one agent is confined to, as plain data. Paths are absolute; those that do not exist are passed over.
 
+use super::closed::ClosedView;
 use super::error::BoxError;
 use super::limit::Limits;
 use super::means::Means;
@@ -31,6 +32,9 @@ pub struct Confinement {
     pub limits: Limits,
     /// TCP ports that it can neither reach nor take.
     pub closed_ports: Vec<u16>,
+    /// Instead of the disk as it is: then only the network, the means and the limits of the others count.
+    #[serde(default)]
+    pub closed: Option<Box<ClosedView>>,
 }
 
 /// One directory in the place of another one.

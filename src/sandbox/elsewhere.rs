@@ -17,6 +17,10 @@ pub fn enter(_: &Confinement, _: &Path, _: &[OsString]) -> Result<Next, BoxError
     Err(BoxError::NotLinux)
 }
 
+pub fn filter_for_children() -> Result<Vec<u8>, BoxError> {
+    Err(BoxError::NotLinux)
+}
+
 pub fn hold(_: Command) -> io::Result<ExitCode> {
     Err(io::Error::other(BoxError::NotLinux))
 }

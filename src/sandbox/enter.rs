@@ -2,10 +2,13 @@
 
 use super::error::BoxError;
 use super::inner::{again, check, inner};
-use super::means::Way;
+use super::means::{Seen, Way};
 use super::namespace::Pids;
 use super::plan::Plan;
-use super::{Confinement, bwrap, filter, limit, namespace, ruleset, view};
+use super::view::Processes;
+use super::{
+    ClosedView, Confinement, allowed, bwrap, filter, limit, namespace, root, ruleset, view,
+};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,6 +33,9 @@ pub fn enter(
 ) -> Result<Next, BoxError> {
     // A terminal that one has in common with the gateway could be written to; who leads a group has left it already.
     let _ = rustix::process::setsid();
+    if let Some(view) = &confinement.closed {
+        return enter_closed(view, confinement, command);
+    }
     match &confinement.means.way {
         Way::Own => {
             let plan = arrange(confinement, directory, Pids::Own)?;
@@ -46,7 +52,7 @@ pub fn enter(
             return bwrap::wrapped(program, confinement, directory, command).map(Next::Become);
         }
         Way::First(seen) => {
-            view::renew_proc()?;
+            view::renew_proc(Processes::AndKernel)?;
             namespace::give_up_rights()?;
             let mut made = confinement.clone();
             made.means.way = Way::Made(seen.clone());
@@ -62,6 +68,44 @@ pub fn enter(
     let (program, arguments) = command.split_first().ok_or(BoxError::NoCommand)?;
     let mut next = Command::new(program);
     next.args(arguments);
+    Ok(Next::Become(next))
+}
+
+/// The same way into a closed view. It is made by ourselves and with a process namespace, or not at all.
+fn enter_closed(
+    view: &ClosedView,
+    confinement: &Confinement,
+    command: &[OsString],
+) -> Result<Next, BoxError> {
+    let goes_on = |way: fn(Vec<Seen>) -> Way| {
+        let mut inner = confinement.clone();
+        inner.means.way = way(Vec::new());
+        own_binary(&inner, command)
+    };
+    match &confinement.means.way {
+        Way::Own => {
+            namespace::enter(confinement.network, Pids::Own)?;
+            root::arrange(view)?;
+            namespace::pass_on_rights()?;
+            return goes_on(Way::First).map(Next::Hold);
+        }
+        Way::First(_) => {
+            view::renew_proc(Processes::Only)?;
+            namespace::give_up_rights()?;
+            return goes_on(Way::Made).map(Next::Lead);
+        }
+        // Nothing here is found by a path that somebody else could have changed.
+        Way::Made(_) => (),
+        Way::SharedPids | Way::Bwrap(_) => return Err(BoxError::NotClosed),
+    }
+    limit::apply(confinement.limits)?;
+    limit::apply_closed(view)?;
+    ruleset::restrict_closed(view, confinement.means.landlock)?;
+    namespace::check_rights()?;
+    allowed::install()?;
+    let (program, arguments) = command.split_first().ok_or(BoxError::NoCommand)?;
+    let mut next = Command::new(program);
+    next.args(arguments).env_clear().envs(view.variables.iter().cloned());
     Ok(Next::Become(next))
 }
 

@@ -28,6 +28,8 @@ pub enum BoxError {
     Replaced(PathBuf),
     #[error("limits cannot be set: {0}")]
     Limits(#[source] io::Error),
+    #[error("a closed view needs namespaces of our own, one of processes among them")]
+    NotClosed,
     #[error("there is no command")]
     NoCommand,
     #[error("system calls cannot be filtered: {0}")]

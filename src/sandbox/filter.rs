@@ -8,7 +8,7 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Another way to make the same calls on x86-64, for programs with short pointers.
 const SHORT_POINTERS: i64 = 0x4000_0000;
@@ -191,24 +191,24 @@ fn doubled(rules: Rules) -> Rules {
     rules.into_iter().chain(more).collect()
 }
 
-type Condition = Result<SeccompCondition, seccompiler::BackendError>;
+pub(super) type Condition = Result<SeccompCondition, seccompiler::BackendError>;
 
-fn is(argument: u8, value: u64) -> Condition {
+pub(super) fn is(argument: u8, value: u64) -> Condition {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
 }
 
-fn is_not(argument: u8, number: i32) -> Condition {
+pub(super) fn is_not(argument: u8, number: i32) -> Condition {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value(number))
 }
 
-fn has(argument: u8, flag: u64) -> Condition {
+pub(super) fn has(argument: u8, flag: u64) -> Condition {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag)
 }
 
-fn value(number: i32) -> u64 {
+pub(super) fn value(number: i32) -> u64 {
     u64::from(number.cast_unsigned())
 }
 
-fn backend(err: seccompiler::BackendError) -> seccompiler::Error {
+pub(super) fn backend(err: seccompiler::BackendError) -> seccompiler::Error {
     seccompiler::Error::Backend(err)
 }

@@ -1,5 +1,6 @@
 //! How much of the machine an agent and each process of it may take.
 
+use super::closed::ClosedView;
 use super::error::BoxError;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,15 @@ pub(super) fn apply(limits: Limits) -> Result<(), BoxError> {
     ];
     for (resource, most) in all {
         let Some(most) = most else { continue };
+        let lowered = lowered(getrlimit(resource), most);
+        setrlimit(resource, lowered).map_err(|err| BoxError::Limits(err.into()))?;
+    }
+    Ok(())
+}
+
+/// What a process in a closed view may take besides: address space, and one file can fill its place and no more.
+pub(super) fn apply_closed(view: &ClosedView) -> Result<(), BoxError> {
+    for (resource, most) in [(Resource::As, view.memory), (Resource::Fsize, view.scratch.bytes)] {
         let lowered = lowered(getrlimit(resource), most);
         setrlimit(resource, lowered).map_err(|err| BoxError::Limits(err.into()))?;
     }

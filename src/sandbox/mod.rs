@@ -2,7 +2,10 @@
 //! enough alone: namespaces hide, Landlock and a read-only view refuse writing, a filter refuses system calls.
 
 #[cfg(target_os = "linux")]
+mod allowed;
+#[cfg(target_os = "linux")]
 mod bwrap;
+mod closed;
 mod confinement;
 #[cfg(target_os = "linux")]
 mod enter;
@@ -22,11 +25,16 @@ mod namespace;
 mod plan;
 mod probe;
 #[cfg(target_os = "linux")]
+mod root;
+#[cfg(target_os = "linux")]
 mod ruleset;
 mod secret;
 #[cfg(target_os = "linux")]
 mod view;
 
+#[cfg(target_os = "linux")]
+pub use allowed::filter_for_children;
+pub use closed::{ClosedView, Link, Scratch, Shown};
 pub use confinement::{Confinement, Network, StandIn};
 #[cfg(target_os = "linux")]
 pub use enter::{Next, enter};
@@ -41,7 +49,7 @@ pub use secret::secrets_of_others;
 
 /// Elsewhere there is no box.
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Next, enter, hold, lead};
+pub use elsewhere::{Next, enter, filter_for_children, hold, lead};
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;

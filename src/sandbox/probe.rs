@@ -107,6 +107,7 @@ impl Confinement {
             means: Means::whole(),
             limits: Limits::default(),
             closed_ports: Vec::new(),
+            closed: None,
         }
     }
 }

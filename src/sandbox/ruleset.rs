@@ -3,7 +3,7 @@
 use super::error::BoxError;
 use super::means::{CLOSES_PORTS, KEEPS_SIGNALS};
 use super::plan::{OWN, open_real};
-use super::{Confinement, Network};
+use super::{ClosedView, Confinement, Network};
 use landlock::{
     ABI, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset,
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
@@ -28,6 +28,39 @@ pub(super) fn restrict(confinement: &Confinement, writable: &[PathBuf]) -> Resul
     let all = own.chain(writable.iter().cloned());
     let opened = all.map(|path| open_real(&path)).collect::<Result<Vec<_>, _>>()?;
     restricted(confinement, opened).map_err(|err| BoxError::Landlock(err.to_string()))
+}
+
+/// The same for a closed view, where also reading and starting programs is allowed only where it is needed, although
+/// nothing else is there.
+pub(super) fn restrict_closed(view: &ClosedView, version: u8) -> Result<(), BoxError> {
+    let abi = ABI::from(i32::from(version));
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let planted = AccessFs::MakeSym
+        | AccessFs::MakeFifo
+        | AccessFs::MakeSock
+        | AccessFs::MakeChar
+        | AccessFs::MakeBlock;
+    let shown = view.shown.iter().map(|one| {
+        let starts = view.executable.contains(&one.inside);
+        (one.inside.as_path(), if starts { read | AccessFs::Execute } else { read })
+    });
+    let own = [
+        (Path::new("/proc"), read),
+        (Path::new("/dev"), read | AccessFs::WriteFile),
+        (view.scratch.place.as_path(), (read | AccessFs::from_write(abi)) & !planted),
+    ];
+    let opened = shown.chain(own).map(|(path, access)| Ok((open_real(path)?, access)));
+    let opened = opened.collect::<Result<Vec<_>, BoxError>>()?;
+    let restricted = || -> Result<(), RulesetError> {
+        let mut ruleset = handled(version, version >= CLOSES_PORTS)?;
+        ruleset = ruleset.handle_access(AccessFs::from_read(abi))?;
+        let mut created = ruleset.create()?;
+        for (opened, access) in opened {
+            created = add(created, opened, access, abi)?;
+        }
+        created.restrict_self().map(drop)
+    };
+    restricted().map_err(|err| BoxError::Landlock(err.to_string()))
 }
 
 fn restricted(confinement: &Confinement, writable: Vec<OwnedFd>) -> Result<(), RulesetError> {
@@ -72,7 +105,16 @@ fn allow_writing(
     opened: OwnedFd,
     abi: ABI,
 ) -> Result<RulesetCreated, RulesetError> {
-    let mut access = AccessFs::from_write(abi);
+    add(created, opened, AccessFs::from_write(abi), abi)
+}
+
+/// What makes sense only in a directory is left out where there is a file.
+fn add(
+    created: RulesetCreated,
+    opened: OwnedFd,
+    mut access: BitFlags<AccessFs>,
+    abi: ABI,
+) -> Result<RulesetCreated, RulesetError> {
     let is_dir = fstat(&opened).is_ok_and(|about| FileType::from_raw_mode(about.st_mode).is_dir());
     if !is_dir {
         access &= AccessFs::from_file(abi);

@@ -27,6 +27,15 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("stderr", "/proc/self/fd/2"),
     ("ptmx", "pts/ptmx"),
 ];
+
+/// What a new `/proc` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Processes {
+    /// And what the kernel says about itself and the machine.
+    AndKernel,
+    Only,
+}
+
 /// Only within namespaces of our own.
 pub(super) fn arrange(plan: &Plan, pids: Pids) -> Result<(), BoxError> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
@@ -56,9 +65,13 @@ pub(super) fn arrange(plan: &Plan, pids: Pids) -> Result<(), BoxError> {
 }
 
 /// The `/proc` of this process's own namespace, and nobody else's. Read-only, as systems demand whose own one is.
-pub(super) fn renew_proc() -> Result<(), BoxError> {
+pub(super) fn renew_proc(shows: Processes) -> Result<(), BoxError> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
-    mount("proc", PROC, "proc", flags, None).map_err(|err| failed(Path::new(PROC), err.into()))
+    let options = match shows {
+        Processes::AndKernel => None,
+        Processes::Only => Some(c"subset=pid"),
+    };
+    mount("proc", PROC, "proc", flags, options).map_err(|err| failed(Path::new(PROC), err.into()))
 }
 
 /// Elsewhere there may be further ones, which show all processes of the machine.
@@ -73,7 +86,7 @@ fn hide_other_proc() -> Result<(), BoxError> {
 }
 
 /// A copy of what is mounted there, which stays as it is now.
-fn clone(path: &Path) -> Result<OwnedFd, BoxError> {
+pub(super) fn clone(path: &Path) -> Result<OwnedFd, BoxError> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH
@@ -126,7 +139,7 @@ fn mount_point(line: &[u8]) -> Option<PathBuf> {
 }
 
 /// Makes one mount read-only. What else it was, it has to stay.
-fn close(path: &Path) -> io::Result<()> {
+pub(super) fn close(path: &Path) -> io::Result<()> {
     const RELATIVE_TIMES: u64 = 4096;
     let was = statvfs(path)?.f_flag.bits();
     let mut flags = MountFlags::from_bits_retain(u32::try_from(was & 0xc0e).unwrap_or(0));
@@ -173,13 +186,13 @@ fn hide_file(path: &Path) -> Result<(), BoxError> {
     close(path).map_err(|reason| failed(path, reason))
 }
 
-fn attach(tree: &OwnedFd, path: &Path) -> Result<(), BoxError> {
+pub(super) fn attach(tree: &OwnedFd, path: &Path) -> Result<(), BoxError> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
     move_mount(tree, "", CWD, path, flags).map_err(|err| failed(path, err.into()))
 }
 
 /// Only in something that was emptied is there nothing yet.
-fn make_mount_point(path: &Path, tree: &OwnedFd) -> io::Result<()> {
+pub(super) fn make_mount_point(path: &Path, tree: &OwnedFd) -> io::Result<()> {
     if path.symlink_metadata().is_ok() {
         return Ok(());
     }
@@ -216,7 +229,7 @@ fn make_devices(devices: Vec<(&PathBuf, OwnedFd)>) -> Result<(), BoxError> {
     fs::set_permissions(&shm, fs::Permissions::from_mode(0o1777)).map_err(unusable(&shm))
 }
 
-fn failed(path: &Path, reason: io::Error) -> BoxError {
+pub(super) fn failed(path: &Path, reason: io::Error) -> BoxError {
     BoxError::Mount { path: path.to_owned(), reason }
 }
 

@@ -166,6 +166,7 @@ fn a_machine_that_has_everything_is_healthy() {
         "open files",
         "port",
         "project",
+        "python",
         "space",
         "terminal",
         "tls",
