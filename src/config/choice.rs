@@ -14,6 +14,8 @@ pub const SCRIPTED_NAME: &str = "scripted";
 /// The agent that needs no program. With scripted models there is only the scripted agent.
 pub const BUILT_IN_NAME: &str = "builtin";
 const LONGEST_MODEL: usize = 200;
+/// Names of the assistants that can answer in the chat.
+const CHAT_ASSISTANTS: [&str; 2] = [AssistantName::GENERAL, AssistantName::ANALYST];
 
 /// The change with `auto` replaced by a name, or why it is refused.
 pub fn check_setting(
@@ -81,17 +83,23 @@ fn live_rows(config: &Config) -> &[LiveModel] {
 }
 
 fn assistant(asked: &AssistantName) -> Result<(), SettingProblem> {
-    if asked.as_str() == AssistantName::GENERAL {
+    // `config` may not import the assistants; a test compares the names.
+    if CHAT_ASSISTANTS.contains(&asked.as_str()) {
         return Ok(());
     }
-    Err(unknown(asked.as_str(), [AssistantName::GENERAL].into_iter()))
+    Err(unknown(asked.as_str(), CHAT_ASSISTANTS.into_iter()))
 }
 
 fn tools(asked: &ToolChoice) -> Result<(), SettingProblem> {
     let known = || tool::all().iter().map(|tool| tool.name);
-    let names = asked.listed().unwrap_or_default();
+    let refused = |name| Err(unknown(name, known().chain([AUTO, ToolChoice::NONE])));
+    let Some(names) = asked.listed() else { return Ok(()) };
+    // An empty text could mean all tools as well as none.
+    if names.is_empty() && asked.as_str().trim() != ToolChoice::NONE {
+        return refused(asked.as_str());
+    }
     match names.into_iter().find(|name| !known().any(|known| known == *name)) {
-        Some(name) => Err(unknown(name, known())),
+        Some(name) => refused(name),
         None => Ok(()),
     }
 }

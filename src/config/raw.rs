@@ -2,6 +2,7 @@
 //! reported with its line.
 
 use super::agent::Agent;
+use super::analyst::RawAnalyst;
 use super::chat::RawChat;
 use super::check::RawCheck;
 use super::confine::RawBox;
@@ -45,6 +46,7 @@ pub(super) struct RawConfig {
     pub(super) voice: RawVoice,
     #[serde(rename = "box")]
     pub(super) confine: RawBox,
+    pub(super) analyst: RawAnalyst,
     pub(super) login: RawLogin,
     pub(super) projects: BTreeMap<ProjectName, PathBuf>,
     pub(super) trusted_proxy: Vec<Proxy>,
@@ -77,6 +79,7 @@ impl Default for RawConfig {
             webhook: RawWebhook::default(),
             voice: RawVoice::default(),
             confine: RawBox::default(),
+            analyst: RawAnalyst::default(),
             login: RawLogin::default(),
             projects: BTreeMap::new(),
             trusted_proxy: Vec::new(),
@@ -150,6 +153,7 @@ pub(super) struct RawLimits {
     pub(super) ping_seconds: Within<1, 3600>,
     pub(super) request_hours: Within<1, 8760>,
     pub(super) confirm_seconds: Within<1, 86_400>,
+    pub(super) command_seconds: Within<1, 1800>,
     pub(super) chat_kilotokens_per_day: Within<0, 1_000_000_000>,
     pub(super) shutdown_seconds: Within<1, 3600>,
 }
@@ -177,6 +181,7 @@ impl Default for RawLimits {
             ping_seconds: Within(20),
             request_hours: Within(24),
             confirm_seconds: Within(300),
+            command_seconds: Within(30),
             chat_kilotokens_per_day: Within(0),
             shutdown_seconds: Within(5),
         }

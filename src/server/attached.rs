@@ -2,7 +2,7 @@
 //! side ends. The dialect knows the format of a frame, the transport knows how it travels.
 
 use super::connection::PeerActivity;
-use crate::dialect::{Decoded, Dialect, Encoder, Frame, FrameError, Received, Refusal};
+use crate::dialect::{Decoded, Dialect, Elsewhere, Encoder, Frame, FrameError, Received, Refusal};
 use crate::message::{ConnectionId, Delivery, Greeting, Inbound, Problem, Signal, SystemNotice};
 use crate::metrics::Metrics;
 use crate::session::{Reader, ReaderEnd, Role, SessionHandle, Step};
@@ -29,6 +29,8 @@ const WRITE_BYTES: usize = 12 * 1024;
 pub(super) const LONGEST_PACKET: usize = 63 * 1024 * 1024;
 /// Longer frames are decoded on a blocking thread, because decoding them would delay other connections.
 const INLINE_DECODE: usize = 64 * 1024;
+/// After this many pings without a byte of the peer, the next one is not sent: the connection ends.
+const UNANSWERED_PINGS: u32 = 2;
 /// Timeout for the shutdown notice; then the socket closes without it.
 const NOTICE_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -123,16 +125,30 @@ pub(super) struct Attached<D: Dialect, T> {
 }
 
 impl<D: Dialect, T: FrameTransport> Attached<D, T> {
-    /// Exchanges frames until either side ends, then closes with the right code.
+    /// Greets, exchanges frames until either side ends, then closes with the right code.
     #[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments in memory twice")]
     pub(super) fn run(mut self) -> impl Future<Output = End> + Send {
         async move {
-            let end = match self.exchange_frames().await {
-                Ok(never) => match never {},
-                // Damage takes precedence: the reader ended because of it.
-                Err(End::Reader(_)) if self.terms.damage.borrow().is_some() => End::Damaged,
-                Err(end) => end,
+            let mut out = Vec::new();
+            self.encoder.greet(&self.greeting, &mut out);
+            let end = loop {
+                match self.exchange_frames(&mut out).await {
+                    // Nobody here can lead a client to another session.
+                    Ok(_) => self.encoder.refuse(&D::Error::unreadable().into(), &mut out),
+                    Err(end) => break end,
+                }
             };
+            self.finish(end).await
+        }
+    }
+
+    /// Closes with the right code.
+    #[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments in memory twice")]
+    pub(super) fn finish(mut self, end: End) -> impl Future<Output = End> + Send {
+        async move {
+            // Damage takes precedence: the reader ended because of it.
+            let is_damaged = matches!(end, End::Reader(_)) && self.terms.damage.borrow().is_some();
+            let end = if is_damaged { End::Damaged } else { end };
             if matches!(end, End::Stopping) {
                 self.send_shutdown_notice().await;
             }
@@ -150,10 +166,10 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
         }
     }
 
-    async fn exchange_frames(&mut self) -> Result<std::convert::Infallible, End> {
-        let mut out = Vec::new();
-        self.encoder.greet(&self.greeting, &mut out);
-        self.write(&mut out).await?;
+    /// Writes `out`, then exchanges frames until either side ends, or until the client names another session.
+    pub(super) async fn exchange_frames(&mut self, out: &mut Vec<Frame>) -> Result<Elsewhere, End> {
+        self.write(out).await?;
+        let mut unanswered = 0;
         let mut pings = interval_at(Instant::now() + self.terms.ping, self.terms.ping);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let over = self.terms.over.clone();
@@ -175,51 +191,69 @@ impl<D: Dialect, T: FrameTransport> Attached<D, T> {
                     if duty == Duty::End {
                         return Err(self.terms.end());
                     }
-                    if T::ANSWERS_PINGS && self.terms.activity.silence() > self.terms.ping * 2 {
+                    if self.terms.activity.was_heard() {
+                        unanswered = 0;
+                    }
+                    if T::ANSWERS_PINGS && unanswered == UNANSWERED_PINGS {
                         return Err(End::Silent);
                     }
+                    unanswered += 1;
                     self.transport.ping().await?;
                 }
                 turn = next_turn(&mut self.transport, &mut self.reader, last) => match turn {
                     Turn::Peer(frame) => {
                         last = Side::Peer;
-                        self.on_frame(frame?, &mut out).await?;
+                        let elsewhere = self.on_frame(frame?, out).await?;
                         // While the session was busy, this loop read nothing; that does not count as the peer's
                         // silence.
                         self.terms.activity.touch();
+                        if let Some(elsewhere) = elsewhere {
+                            self.write(out).await?;
+                            return Ok(elsewhere);
+                        }
                     }
                     Turn::Session(step) => {
                         last = Side::Session;
-                        self.on_step(step?, &mut out);
-                        self.add_waiting(&mut out);
+                        self.on_step(step?, out);
+                        self.add_waiting(out);
                     }
                 },
             }
-            self.write(&mut out).await?;
+            self.write(out).await?;
         }
     }
 
-    async fn on_frame(&mut self, frame: Incoming, frames: &mut Vec<Frame>) -> Result<(), End> {
-        let Some(received) = frame.received() else { return Ok(()) };
+    /// Returns the other session that the frame is for, if there is one.
+    async fn on_frame(
+        &mut self,
+        frame: Incoming,
+        frames: &mut Vec<Frame>,
+    ) -> Result<Option<Elsewhere>, End> {
+        let Some(received) = frame.received() else { return Ok(None) };
         self.terms.metrics.frame_in(size(received));
         match self.decode(frame).await {
-            Ok(Decoded::One(inbound)) => self.submit(inbound, frames).await,
-            Ok(Decoded::Several(all)) => {
-                for inbound in all {
-                    self.submit(inbound, frames).await?;
-                }
-                Ok(())
-            }
-            Ok(Decoded::Ping) => {
-                self.encoder.pong(frames);
-                Ok(())
-            }
+            Ok(Decoded::One(inbound)) => self.submit(inbound, frames).await?,
+            Ok(Decoded::Several(all)) => self.submit_all(all, frames).await?,
+            Ok(Decoded::Elsewhere(elsewhere)) => return Ok(Some(elsewhere)),
+            Ok(Decoded::Ping) => self.encoder.pong(frames),
             Err(refusal) => {
                 self.terms.metrics.frame_refused(refusal.error.code());
                 self.encoder.refuse(&refusal, frames);
-                Ok(())
             }
         }
+        Ok(None)
+    }
+
+    /// Hands commands over in this order.
+    pub(super) async fn submit_all(
+        &mut self,
+        all: Vec<Inbound>,
+        frames: &mut Vec<Frame>,
+    ) -> Result<(), End> {
+        for inbound in all {
+            self.submit(inbound, frames).await?;
+        }
+        Ok(())
     }
 
     async fn decode(&mut self, frame: Incoming) -> Result<Decoded, Refusal<D::Error>> {

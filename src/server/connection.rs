@@ -5,23 +5,23 @@ use super::admission::Permit;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// When the last byte of the peer arrived, and how many more bytes it may send. Bytes count, not messages: a peer in
-/// the middle of a long message is alive, although it cannot answer pings until the message is sent.
+/// Whether bytes of the peer arrive, and how many more bytes it may send. Bytes count, not messages: a peer in the
+/// middle of a long message is alive, although it cannot answer pings until the message is sent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PeerActivity(Arc<Counters>);
 
 #[derive(Debug, Default)]
 struct Counters {
-    /// See [`millis`].
-    last_byte: AtomicU64,
+    /// Set by every byte of the peer.
+    heard: AtomicBool,
     /// How many more bytes may be read; 0 means any number, and [`SPENT`] none.
     allowance: AtomicU64,
     /// The client's own address, also behind a proxy.
@@ -41,11 +41,12 @@ impl PeerActivity {
     }
 
     pub(super) fn touch(&self) {
-        self.0.last_byte.store(millis(), Relaxed);
+        self.0.heard.store(true, Relaxed);
     }
 
-    pub(super) fn silence(&self) -> Duration {
-        Duration::from_millis(millis().saturating_sub(self.0.last_byte.load(Relaxed)))
+    /// Whether the peer has sent anything since the last call.
+    pub(super) fn was_heard(&self) -> bool {
+        self.0.heard.swap(false, Relaxed)
     }
 
     /// Limits how many more bytes are read. Until the peer is authenticated, its messages must not fill the memory.
@@ -72,12 +73,6 @@ impl PeerActivity {
             }
         }
     }
-}
-
-/// Milliseconds since the first call.
-fn millis() -> u64 {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 #[derive(Debug)]

@@ -9,7 +9,8 @@ use crate::auth::Grant;
 use crate::locale::Locale;
 use crate::message::{Features, Greeting, OutsideId, Principal, SentSessionId, View};
 use crate::session::{
-    Attach, AttachError, Cursor, Devices, OpenError, OutsideError, Reader, Role, SessionHandle,
+    Attach, AttachError, Cursor, Devices, History, OpenError, OutsideError, Reader, Role,
+    SessionHandle,
 };
 use axum::http::StatusCode;
 use tokio::time::timeout;
@@ -28,7 +29,7 @@ pub(super) struct Hello {
     pub(super) role: Role,
     pub(super) devices: Devices,
     pub(super) cursor: Option<Cursor>,
-    pub(super) history: Option<usize>,
+    pub(super) history: History,
     pub(super) features: Features,
     pub(super) language: Option<Locale>,
     /// Longest frame that the client may send, in bytes.
@@ -179,25 +180,7 @@ pub(super) async fn enter(
                 Refused::TooManySockets { scope: "user", limit: limits.sockets_per_principal }
             }
         })?;
-    let attach = Attach {
-        view: hello.view,
-        connection: place.connection,
-        address: activity.client(),
-        role: hello.role,
-        devices: hello.devices,
-        cursor: hello.cursor,
-        history: hello.history,
-        features: hello.features,
-        language: hello.language,
-    };
-    // A store that does not answer must not leave the client waiting.
-    let opened = timeout(limits.handshake, open(state, &principal, hello, &attach)).await;
-    let stalled =
-        || Refused::Stalled { reason: state.registry.store_health().err().unwrap_or_default() };
-    let opened = opened.unwrap_or_else(|_| Err(stalled()));
-    // Opening the session may itself have found the damage.
-    let opened = opened.map_err(|refused| damaged(state).unwrap_or(refused));
-    let (session, greeting, reader) = opened?;
+    let (session, greeting, reader) = attach(state, &place, hello, &activity).await?;
     let terms = Terms {
         connection: place.connection,
         role: hello.role,
@@ -211,6 +194,34 @@ pub(super) async fn enter(
         metrics: state.metrics.clone(),
     };
     Ok(Entered { session, greeting, reader, terms, place })
+}
+
+/// Attaches a client that was let in to the session that it wants, at first or later.
+pub(super) async fn attach(
+    state: &AppState,
+    place: &SocketPlace,
+    hello: &Hello,
+    activity: &PeerActivity,
+) -> Result<(SessionHandle, Greeting, Reader), Refused> {
+    let attach = Attach {
+        view: hello.view,
+        connection: place.connection,
+        address: activity.client(),
+        role: hello.role,
+        devices: hello.devices,
+        cursor: hello.cursor,
+        history: hello.history,
+        features: hello.features,
+        language: hello.language,
+    };
+    // A store that does not answer must not leave the client waiting.
+    let opening = open(state, &place.principal, hello, &attach);
+    let opened = timeout(state.config.limits.handshake, opening).await;
+    let stalled =
+        || Refused::Stalled { reason: state.registry.store_health().err().unwrap_or_default() };
+    let opened = opened.unwrap_or_else(|_| Err(stalled()));
+    // Opening the session may itself have found the damage.
+    opened.map_err(|refused| damaged(state).unwrap_or(refused))
 }
 
 /// Every client is refused while the database is damaged.

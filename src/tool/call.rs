@@ -41,6 +41,10 @@ pub(super) enum Work {
         agent: u8,
         request: String,
     },
+    /// Not done here: the session runs this code in its sandbox for Python.
+    Compute {
+        code: String,
+    },
     /// The call is known to fail, so it needs no approval.
     Impossible(String),
 }
@@ -52,6 +56,7 @@ impl fmt::Debug for Work {
             Self::Edit(change) => change.fmt(out),
             Self::Execute(command) => command.fmt(out),
             Self::Request { agent, .. } => write!(out, "Request({agent})"),
+            Self::Compute { .. } => out.write_str("Compute"),
             Self::Impossible(reason) => reason.fmt(out),
         }
     }
@@ -109,7 +114,11 @@ impl Call {
     pub fn change(&self) -> Option<&Change> {
         match &self.work {
             Work::Edit(change) => Some(change),
-            Work::Look(_) | Work::Execute(_) | Work::Request { .. } | Work::Impossible(_) => None,
+            Work::Look(_)
+            | Work::Execute(_)
+            | Work::Request { .. }
+            | Work::Compute { .. }
+            | Work::Impossible(_) => None,
         }
     }
 
@@ -117,7 +126,11 @@ impl Call {
     pub fn command(&self) -> Option<&str> {
         match &self.work {
             Work::Execute(command) => Some(command.script()),
-            Work::Look(_) | Work::Edit(_) | Work::Request { .. } | Work::Impossible(_) => None,
+            Work::Look(_)
+            | Work::Edit(_)
+            | Work::Request { .. }
+            | Work::Compute { .. }
+            | Work::Impossible(_) => None,
         }
     }
 
@@ -125,7 +138,23 @@ impl Call {
     pub fn request(&self) -> Option<(u8, &str)> {
         match &self.work {
             Work::Request { agent, request } => Some((*agent, request)),
-            Work::Look(_) | Work::Edit(_) | Work::Execute(_) | Work::Impossible(_) => None,
+            Work::Look(_)
+            | Work::Edit(_)
+            | Work::Execute(_)
+            | Work::Compute { .. }
+            | Work::Impossible(_) => None,
+        }
+    }
+
+    /// The Python that it would run.
+    pub fn code(&self) -> Option<&str> {
+        match &self.work {
+            Work::Compute { code } => Some(code),
+            Work::Look(_)
+            | Work::Edit(_)
+            | Work::Execute(_)
+            | Work::Request { .. }
+            | Work::Impossible(_) => None,
         }
     }
 
@@ -133,7 +162,24 @@ impl Call {
     pub fn impossible(&self) -> Option<&str> {
         match &self.work {
             Work::Impossible(reason) => Some(reason),
-            Work::Look(_) | Work::Edit(_) | Work::Execute(_) | Work::Request { .. } => None,
+            Work::Look(_)
+            | Work::Edit(_)
+            | Work::Execute(_)
+            | Work::Request { .. }
+            | Work::Compute { .. } => None,
+        }
+    }
+
+    /// Runs an approved call that starts no program; blocking. Any other call is handed back.
+    #[expect(clippy::result_large_err, reason = "the call goes on as it is, by the other way")]
+    pub fn run_blocking(self, context: &Context) -> Result<Outcome, Self> {
+        match self.work {
+            Work::Look(look) => Ok(look(&context.stop)),
+            Work::Edit(change) => Ok(change.apply(&context.workplace)),
+            Work::Execute(_)
+            | Work::Request { .. }
+            | Work::Compute { .. }
+            | Work::Impossible(_) => Err(self),
         }
     }
 
@@ -154,6 +200,7 @@ impl Call {
             }
             Work::Execute(command) => shell::run(&command, context, output).await,
             Work::Request { .. } => Ok(Err("agents cannot be given work here".to_owned())),
+            Work::Compute { .. } => Ok(Err("there is no sandbox for Python here".to_owned())),
             Work::Impossible(reason) => Ok(Err(reason)),
         }
     }

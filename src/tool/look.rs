@@ -107,9 +107,12 @@ fn read(
     let mut shown = String::new();
     for (number, line) in (1..).zip(text.lines()).filter(|(number, _)| wanted.contains(number)) {
         if shown.len() + line.len() > LONGEST_PART {
-            if shown.is_empty() {
+            let is_partly_shown = shown.is_empty();
+            if is_partly_shown {
                 shown.extend(line.chars().take(LONGEST_PART / 4));
+                let _ = write!(shown, "\n[only the beginning of line {number} is shown]");
             }
+            let number = number + usize::from(is_partly_shown);
             let _ = write!(shown, "\n[{path} has {count} lines; continue with line {number}]");
             return Ok(shown);
         }
@@ -233,9 +236,11 @@ mod tests {
             let tool = registry::find(&format!("file:{name}")).unwrap();
             match tool.prepare(&place, arguments).unwrap().work {
                 Work::Look(look) => look(&CancellationToken::new()),
-                Work::Edit(_) | Work::Execute(_) | Work::Request { .. } | Work::Impossible(_) => {
-                    panic!("{name} is not read-only")
-                }
+                Work::Edit(_)
+                | Work::Execute(_)
+                | Work::Request { .. }
+                | Work::Compute { .. }
+                | Work::Impossible(_) => panic!("{name} is not read-only"),
             }
         }
     }
@@ -257,7 +262,11 @@ mod tests {
         assert!(part.len() < LONGEST_PART + 200, "{}", part.len());
         assert!(part.ends_with("]") && part.contains("[long has 20000 lines; continue with line "));
         fixture.add("wide", "x".repeat(LONGEST_PART * 2));
-        assert!(fixture.look("read", r#"{"path":"wide"}"#).unwrap().len() < LONGEST_PART);
+        let wide = fixture.look("read", r#"{"path":"wide"}"#).unwrap();
+        assert!(wide.len() < LONGEST_PART && wide.contains("[only the beginning of line 1 "));
+        fixture.add("wider", format!("{}\nb\n", "x".repeat(LONGEST_PART * 2)));
+        let wider = fixture.look("read", r#"{"path":"wider"}"#).unwrap();
+        assert!(wider.ends_with("[wider has 2 lines; continue with line 2]"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod call;
 mod edit;
 mod look;
+mod python;
 mod registry;
 mod request;
 mod shell;
@@ -11,6 +12,7 @@ mod workplace;
 
 pub use call::{Call, Context, Interrupted, Outcome, Output, OutputClosed, TitleValue};
 pub use edit::Change;
+pub use python::{Computed, ComputedFile, interpreter_arguments};
 pub use registry::{Description, Risk, Tool, all, descriptions, find, find_for_model};
 pub use request::NAME as REQUEST_NAME;
 pub use shell::LONGEST_SECONDS;

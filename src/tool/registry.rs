@@ -2,14 +2,14 @@
 
 use super::call::Call;
 use super::workplace::Workplace;
-use super::{edit, look, request, shell};
+use super::{edit, look, python, request, shell};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// What models are told about each tool.
 const DESCRIPTIONS: &str = include_str!("../../config/prompts/tools.json");
 
-static TOOLS: [&Tool; 7] = [
+static TOOLS: [&Tool; 8] = [
     &look::READ,
     &look::LIST,
     &look::SEARCH,
@@ -17,6 +17,7 @@ static TOOLS: [&Tool; 7] = [
     &edit::REPLACE,
     &shell::EXECUTE,
     &request::REQUEST,
+    &python::INTERPRETER,
 ];
 
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub enum Risk {
     Execute,
     /// It gives work to an agent, which asks for itself.
     Request,
+    /// It computes in a sandbox of its own, out of reach of the project.
+    Compute,
 }
 
 /// What a model is told about a tool.
@@ -102,6 +105,7 @@ impl Risk {
             Self::Edit => "edit",
             Self::Execute => "execute",
             Self::Request => "request",
+            Self::Compute => "compute",
         }
     }
 }

@@ -133,6 +133,11 @@ impl Workplace {
         check_git(path, &real)
     }
 
+    /// Where the path leads: the path below the root without links. `None`: nowhere within the workplace.
+    pub fn without_links(&self, path: &str) -> Option<PathBuf> {
+        self.open_root().and_then(|root| self.resolve(&root, path)).ok()
+    }
+
     /// The path where a list or a search begins, resolved to one without links.
     pub fn start(&self, path: &str) -> Result<PathBuf, WorkplaceError> {
         let real = self.resolve(&self.open_root()?, path)?;

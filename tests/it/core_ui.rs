@@ -127,7 +127,7 @@ fn message(frames: &[Value]) -> &Value {
 }
 
 /// The shipped rules, and even reading is asked about.
-fn ask_before_reading(config: &mut Config) {
+pub(crate) fn ask_before_reading(config: &mut Config) {
     let all = include_str!("../../config/policy.toml");
     let file = config.data.join("policy.toml");
     let rules = all.replace("tools = [\"*git push*\"", "tools = [\"file:read\", \"*git push*\"");

@@ -1,7 +1,7 @@
 //! Gemini Live behind a session: a server of ours speaks the vendor's own JSON, and fails as the real one was seen to.
 
 #[path = "../../src/provider/live/remote/vendor/gemini/tests/fake_vendor.rs"]
-mod vendor;
+pub(crate) mod vendor;
 
 use crate::live_openai::{send_picture, size};
 use crate::support::{BODY, CHANNEL, Frontend, Gateway, KIND};
@@ -25,9 +25,20 @@ struct Live {
 
 async fn live() -> Live {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let model = row("gemini", &listener);
+    let gateway = Gateway::start_with(|config| {
+        Arc::make_mut(&mut config.settings).live = "gemini".to_owned();
+        config.live = vec![model];
+    })
+    .await;
+    let front = Frontend::open(gateway.addr, None).await;
+    Live { listener, front, _gateway: gateway }
+}
+
+pub(crate) fn row(name: &str, listener: &TcpListener) -> LiveModel {
     let secret = Some(Secret::new("a-key"));
-    let model = LiveModel {
-        name: "gemini".to_owned(),
+    LiveModel {
+        name: name.to_owned(),
         label: "Gemini".to_owned(),
         kind: LiveKind::Gemini,
         base_url: format!("ws://{}", listener.local_addr().unwrap()),
@@ -36,14 +47,7 @@ async fn live() -> Live {
         key: Some(ChatKey { variable: "TEST_LIVE_KEY".to_owned(), secret }),
         language: Some("ja-JP".to_owned()),
         transcription: None,
-    };
-    let gateway = Gateway::start_with(|config| {
-        Arc::make_mut(&mut config.settings).live = "gemini".to_owned();
-        config.live = vec![model];
-    })
-    .await;
-    let front = Frontend::open(gateway.addr, None).await;
-    Live { listener, front, _gateway: gateway }
+    }
 }
 
 impl Live {

@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(30);
 
 /// A server of the vendor, and its first connection.
 pub(crate) struct Vendor {
-    listener: TcpListener,
+    pub(crate) listener: TcpListener,
 }
 
 pub(crate) struct Call(WebSocketStream<TcpStream>);

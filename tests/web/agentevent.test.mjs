@@ -81,14 +81,35 @@ test("the page comes back by itself when its line breaks", () =>
     await state(page, "connected");
     await say(page, "before");
     await answer(page, "echo: before");
+    const before = await session(page);
     line.cut();
     await state(page, "closed 1006");
     await page.waitForTimeout(1_500);
     line.mend();
     await state(page, "connected");
+    await page.waitForFunction((id) => localStorage.getItem("session") === id, before);
     await say(page, "after");
     await answer(page, "echo: after");
+    assert.equal(await session(page), before);
     assert.equal(await page.locator("li.error").count(), 0);
+  }));
+
+test("the conversation goes on after a reload", () =>
+  withPage("localhost", gateway.token, async (page) => {
+    await state(page, "connected");
+    await say(page, "first");
+    await answer(page, "echo: first");
+    await say(page, "second");
+    await answer(page, "echo: second");
+    const before = await session(page);
+    await page.reload();
+    // The newest run is there again, and nothing else.
+    await answer(page, "echo: second");
+    assert.equal(await session(page), before);
+    await say(page, "third");
+    await answer(page, "echo: third");
+    assert.deepEqual(await page.locator("li").allTextContents(), ["echo: second", "echo: third"]);
+    assert.equal(await session(page), before);
   }));
 
 test("a wrong token and a foreign page are closed with the codes that the page knows", async () => {

@@ -5,7 +5,7 @@ use super::seq::FrameSeq;
 use super::turn::{State, Turn};
 use super::{CoreUiDialect, CoreUiError, wire};
 use crate::dialect::aicore::phrase;
-use crate::dialect::{Frame, FrameError, FrameId, Refusal};
+use crate::dialect::{Frame, FrameError, FrameId, Refusal, work};
 use crate::message::{
     AnswerNote, Confirmation, Confirmed, Entry, Event, EventTime, Greeting, Notice, RequestNo,
     Signal, SourceNote, Speaker, ToolNote, ToolState,
@@ -101,6 +101,10 @@ impl CoreUiEncoder {
             Event::RunLine(text) => {
                 additions.notices.then(|| (wire::NOTICE, json!({"text": text})))
             }
+            Event::Work(step) => additions.work.then(|| {
+                let (name, fields) = work::frame(step);
+                (wire::WORK, json!({"step": name, "data": fields}))
+            }),
             Event::UserFile(_)
             | Event::RunStarted(_)
             | Event::Plan(_)

@@ -14,10 +14,13 @@ pub struct Additions {
     pub tools: bool,
     /// Messages of the gateway.
     pub notices: bool,
+    /// Steps of an assistant that analyses data.
+    pub work: bool,
 }
 
 impl Additions {
-    const ALL: Self = Self { deltas: true, states: true, inputs: true, tools: true, notices: true };
+    const ALL: Self =
+        Self { deltas: true, states: true, inputs: true, tools: true, notices: true, work: true };
 
     /// Names with commas between them. The error is the name that does not exist.
     pub fn parse(names: &str) -> Result<Self, String> {
@@ -29,6 +32,7 @@ impl Additions {
                 "inputs" => additions.inputs = true,
                 "tools" => additions.tools = true,
                 "notices" => additions.notices = true,
+                "work" => additions.work = true,
                 "all" => additions = Self::ALL,
                 unknown => return Err(unknown.chars().take(64).collect()),
             }

@@ -18,10 +18,13 @@ impl FrameSeq {
         Self(entry.seq.0.saturating_mul(FRAMES_PER_EVENT) + place)
     }
 
-    /// Where a reader has to begin. The event of this frame is read again, because it may have more frames, and so is
-    /// the one before it, because the end of a run is stored before its answer and told after it.
+    /// Events that a client which resumes is read again: that of its last frame, because it may have more frames, and
+    /// three before it, because the end of a run is stored up to three events before the frame that tells it.
+    pub const READ_AGAIN: u64 = 4;
+
+    /// The event of this frame.
     pub fn position(self) -> Position {
-        Position((self.0 / FRAMES_PER_EVENT).saturating_sub(2))
+        Position(self.0 / FRAMES_PER_EVENT)
     }
 }
 
@@ -31,13 +34,13 @@ mod tests {
     use crate::message::{Channel, Event, EventTime, Order, Seq};
 
     #[test]
-    fn a_resumed_reader_reads_the_last_two_events_again() {
+    fn a_number_leads_back_to_its_event() {
         let event = Event::CancelTaken;
         let (seq, order, at) = (Seq(5), Order(9), EventTime(0));
         let entry = Entry { channel: Channel::Chat, seq, order, at, event };
         let (first, second) = (FrameSeq::new(&entry, 0), FrameSeq::new(&entry, 1));
         assert!(first < second);
-        assert_eq!((first.position(), second.position()), (Position(3), Position(3)));
+        assert_eq!((first.position(), second.position()), (Position(5), Position(5)));
         assert_eq!(FrameSeq(0).position(), Position(0));
     }
 }

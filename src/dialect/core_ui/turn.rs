@@ -32,6 +32,8 @@ impl State {
 pub(super) struct Turn {
     /// The run has ended this way, and what follows it has not come yet.
     ended: Option<RunOutcome>,
+    /// That run has locked the chat.
+    locks: bool,
 }
 
 impl Turn {
@@ -49,8 +51,17 @@ impl Turn {
             Event::Notice(Notice::RunCancelled { .. } | Notice::RunInterrupted { .. }) => {
                 self.over(Some(State::Stopped))
             }
-            Event::Notice(Notice::RunFailed { .. }) => self.over(None),
+            // A run that locks the chat has one more notice, and the state is told after that.
+            Event::Notice(Notice::Locked { .. }) if self.ended.is_some() => {
+                self.locks = true;
+                Vec::new()
+            }
             Event::Notice(Notice::Locked { .. }) => vec![State::Locked],
+            Event::Notice(Notice::RunFailed { .. }) if self.locks => {
+                *self = Self::default();
+                vec![State::Locked]
+            }
+            Event::Notice(Notice::RunFailed { .. }) => self.over(None),
             Event::Notice(Notice::Reset) => vec![State::WaitingForInput],
             Event::Text { .. }
             | Event::Tool(_)
@@ -69,6 +80,7 @@ impl Turn {
             | Event::CancelTaken
             | Event::AgentReport(_)
             | Event::Notice(_)
+            | Event::Work(_)
             | Event::Files { .. } => Vec::new(),
         }
     }

@@ -21,6 +21,7 @@ pub(super) const USER_INPUT: &str = "onUserInput";
 pub(super) const TOOL: &str = "onToolCall";
 pub(super) const RESOLVED: &str = "onToolCallResolved";
 pub(super) const NOTICE: &str = "onNotice";
+pub(super) const WORK: &str = "onWork";
 pub(super) const ACK: &str = "ack";
 pub(super) const SYSTEM: &str = "system";
 pub(super) const ERROR: &str = "error";

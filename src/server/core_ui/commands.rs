@@ -98,7 +98,7 @@ async fn submit(mut entered: Entered, mut commands: Vec<Inbound>, locale: Locale
 }
 
 /// `None`: the command was taken.
-async fn answered(reader: &mut Reader, id: &RequestNo) -> Option<Problem> {
+pub(in crate::server) async fn answered(reader: &mut Reader, id: &RequestNo) -> Option<Problem> {
     while let Ok(step) = reader.next().await {
         let Step::Deliver(Delivery::Passing(signal)) = step else { continue };
         if let Signal::Ack { request, .. } = &signal
@@ -117,7 +117,7 @@ async fn answered(reader: &mut Reader, id: &RequestNo) -> Option<Problem> {
     None
 }
 
-fn fresh_id() -> RequestNo {
+pub(in crate::server) fn fresh_id() -> RequestNo {
     let (high, low) = (getrandom::u64().unwrap_or(0), getrandom::u64().unwrap_or(0));
     RequestNo::Text(format!("{high:016x}{low:016x}").into())
 }

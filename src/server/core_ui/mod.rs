@@ -3,6 +3,7 @@
 
 mod commands;
 mod events;
+mod guide;
 mod poll;
 mod ws;
 
@@ -20,6 +21,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use serde::Deserialize;
 
+pub(super) use commands::{answered, fresh_id};
 pub(super) use ws::{SOCKET_PATH, wants_agent_events};
 
 /// Where commands are sent over HTTP. Pictures make them larger than other bodies.
@@ -88,7 +90,7 @@ impl AddressQuery {
             }
         };
         let features = self.features.as_deref().unwrap_or_default();
-        let known = "deltas, states, inputs, tools, notices or all, with commas between them";
+        let known = "deltas, states, inputs, tools, notices, work or all, with commas between them";
         let additions = Additions::parse(features).map_err(|_| wrong("features", known))?;
         let after = self.after.map(FrameSeq);
         Ok(Address { session, lane, additions, after, history: self.history })
@@ -109,8 +111,12 @@ impl Address {
             view: View::One(self.lane),
             role,
             devices: Devices::None,
-            cursor: self.cursor().map(|seq| Cursor { epoch: None, at: seq.position() }),
-            history: self.history,
+            cursor: self.cursor().map(|seq| Cursor {
+                epoch: None,
+                at: seq.position(),
+                again: FrameSeq::READ_AGAIN,
+            }),
+            history: self.history.into(),
             features: Features { stream: true, confirm: true, agents: true, playback: false },
             language: None,
             frame_limit: state.config.limits.input_frame,

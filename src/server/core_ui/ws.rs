@@ -9,7 +9,9 @@ use super::super::door::{self, Entered, Refused};
 use super::super::guard::ForeignOrigin;
 use super::super::language;
 use super::super::socket::{self, WebSocketTransport};
+use super::super::sockets::SocketPlace;
 use super::super::upgrade::Upgrade;
+use super::guide::Guide;
 use super::{Address, AddressQuery, BadAddress};
 use crate::auth::Grant;
 use crate::dialect::Dialect;
@@ -119,11 +121,17 @@ impl Client {
         let Some((socket, entered)) = self.enter(socket, address, token).await else { return };
         let dialect = AgentEventDialect {
             session: entered.session.id().clone(),
+            former: None,
             locale: self.locale,
             lane: address.lane,
             client: client_id(),
         };
-        run(&self.state, socket, dialect, entered).await;
+        let counted = self.state.metrics.view_opened();
+        let (client, place) = attached(socket, dialect, entered);
+        let guide = Guide::new(&self.state, address, &client, &place, self.locale);
+        let end = Box::pin(guide.run(client)).await;
+        drop((place, counted));
+        debug!(%end, "socket closed");
     }
 
     async fn enter(
@@ -160,15 +168,24 @@ impl Client {
 }
 
 async fn run<D: Dialect>(state: &AppState, socket: WebSocket, dialect: D, entered: Entered) {
-    let Entered { session, greeting, reader, terms, place } = entered;
     let counted = state.metrics.view_opened();
+    let (client, place) = attached(socket, dialect, entered);
+    let end = Box::pin(client.run()).await;
+    drop((place, counted));
+    debug!(%end, "socket closed");
+}
+
+fn attached<D: Dialect>(
+    socket: WebSocket,
+    dialect: D,
+    entered: Entered,
+) -> (Attached<D, WebSocketTransport>, SocketPlace) {
+    let Entered { session, greeting, reader, terms, place } = entered;
     terms.activity.lift_limit();
     let (dialect, transport) = (Arc::new(dialect), WebSocketTransport::new(socket));
     let encoder = dialect.encoder();
     let client = Attached { transport, dialect, encoder, session, greeting, reader, terms };
-    let end = Box::pin(client.run()).await;
-    drop((place, counted));
-    debug!(%end, "socket closed");
+    (client, place)
 }
 
 /// A name for this connection; it opens nothing.

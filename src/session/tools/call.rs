@@ -1,9 +1,10 @@
 //! One tool call under way.
 
+use super::job::Prepared;
 use crate::message::{Caller, RunId, SourceNote};
 use crate::provider::agent::Tool as ShownTool;
 use crate::session::run::lanes::LaneId;
-use crate::tool::{Call, Outcome, Tool, Workplace};
+use crate::tool::{Outcome, Risk, Tool};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +21,14 @@ pub(in crate::session) enum ReplyTo {
 }
 
 impl OpenCall {
+    /// A call that changes nothing may begin before its decision is stored. Nobody is told its outcome before.
+    pub(super) fn only_looks(&self) -> bool {
+        match self.tool.risk {
+            Risk::Read | Risk::Search => true,
+            Risk::Edit | Risk::Execute | Risk::Request | Risk::Compute => false,
+        }
+    }
+
     /// Whether the live model knows the call by one of these ids.
     pub(super) fn is_of_live(&self, ids: &[String]) -> bool {
         matches!(&self.reply, ReplyTo::Live(id) if ids.contains(id))
@@ -41,12 +50,16 @@ pub(in crate::session) struct OpenCall {
     pub(super) stop: CancellationToken,
     /// The call as people are shown it; `None` until it has been checked.
     pub(super) shown: Option<ShownTool>,
-    /// What it does once it is allowed, and where.
-    pub(super) prepared: Option<(Workplace, Call)>,
+    /// What it does once it is allowed, until then.
+    pub(super) prepared: Option<Prepared>,
     /// The file that it reads.
     pub(super) source: Option<SourceNote>,
     /// The file or directory that it works on.
     pub(super) path: Option<String>,
     /// The run of the agent that was given work.
     pub(super) waits_for: Option<RunId>,
+    /// The decision is stored.
+    pub(super) is_stored: bool,
+    /// The outcome of a call that was done before its decision was stored.
+    pub(super) early: Option<Outcome>,
 }

@@ -4,9 +4,10 @@ use super::call::{CallId, OpenCall, ReplyTo};
 use super::job::{self, CallOwner, Judged, JudgingRules};
 use super::offered;
 use super::safety::Alert;
+use crate::assistant;
 use crate::message::{
-    AgentSet, AgentSlot, AgentState, Caller, Channel, Confirmed, DecidedBy, Event, Notice, RunId,
-    SourceNote,
+    AgentSet, AgentSlot, AgentState, Caller, CancelScope, Channel, Confirmed, DecidedBy, Event,
+    Notice, RunId, SourceNote,
 };
 use crate::provider::agent::{Tool as ShownTool, ToolStatus};
 use crate::provider::live::LiveInput;
@@ -18,11 +19,14 @@ use crate::session::run::activity;
 use crate::session::run::current::{Ending, Requester};
 use crate::session::run::lanes::LaneId;
 use crate::session::run::progress::Rest;
+use crate::store::Change;
 use crate::tool::{Call, Outcome, Risk};
 use tokio_util::sync::CancellationToken;
 
 /// The tool whose files are named as sources of an answer.
 const READ: &str = "file:read";
+/// Longest result for a live model, in bytes: it has a small context, and has to read all of it before it speaks.
+const LONGEST_FOR_LIVE: usize = 16 * 1024;
 /// What a model is told about a call that was not allowed.
 const REFUSED: &str = "this was not allowed, by the user or by the rules of the gateway";
 const LOCKED: &str =
@@ -46,7 +50,9 @@ impl Session {
         arguments: String,
         reply: ReplyTo,
     ) {
-        let tool = match offered(&self.shared.settings.tools, name) {
+        let settings = &self.shared.settings;
+        let assistant = assistant::for_chat(&settings.chat_assistant);
+        let tool = match offered(&settings.tools, assistant, name) {
             _ if self.tools.is_locked() => Err(LOCKED.to_owned()),
             _ if !self.tools.has_room() => Err(CROWDED.to_owned()),
             found => found,
@@ -56,7 +62,7 @@ impl Session {
             Ok(tool) => tool,
             Err(why) => {
                 let key = format!("{name}\0{arguments}");
-                return self.answer_call(step, caller, key, reply, Err(why));
+                return self.answer_call(step, key, reply, Err(why));
             }
         };
         let (rules, remembered) = self.approvals.judging_rules(caller);
@@ -78,6 +84,8 @@ impl Session {
             source: None,
             path: None,
             waits_for: None,
+            is_stored: false,
+            early: None,
         });
         self.shared.jobs.spawn(judging);
     }
@@ -105,14 +113,14 @@ impl Session {
     }
 
     fn decide_call(&mut self, step: &mut Step, id: CallId, judged: Judged) {
-        let Judged { place, call, shown, policy, verdict, diff } = judged;
-        let impossible = call.impossible().map(str::to_owned);
+        let Judged { prepared, shown, policy, verdict, diff } = judged;
+        let impossible = prepared.call.impossible().map(str::to_owned);
         let Some(open) = self.tools.get(id) else { return };
         let (caller, lane, run) = (open.caller, open.lane, open.run);
-        open.source = source(&call);
-        open.path.clone_from(&call.path);
+        open.source = source(&prepared.call);
+        open.path.clone_from(&prepared.call.path);
         open.shown = Some(shown);
-        open.prepared = Some((place, call));
+        open.prepared = Some(prepared);
         if let Some(why) = impossible {
             return self.finish_call(step, id, Err(why));
         }
@@ -140,6 +148,9 @@ impl Session {
             Confirmed::Approved => {
                 self.tell_call(step, id, ToolStatus::Started, None);
                 step.effects.push(Effect::UseTool(id));
+                if self.tools.get(id).is_some_and(|open| open.only_looks()) {
+                    self.run_call(id);
+                }
                 let caller = self.tools.get(id).map(|open| open.caller);
                 caller.into_iter().for_each(|caller| {
                     self.tell_chat_state(caller, AgentState::ExecutingTool);
@@ -162,19 +173,30 @@ impl Session {
         }
     }
 
-    /// The decision is stored: the call is carried out.
+    /// The decision is stored: the call is carried out, or its outcome is told if it was carried out meanwhile.
     pub(in crate::session) fn use_tool(&mut self, id: CallId) {
+        let Some(open) = self.tools.get(id) else { return };
+        open.is_stored = true;
+        match open.early.take() {
+            Some(outcome) => self.on_call_done(id, outcome),
+            None => self.run_call(id),
+        }
+    }
+
+    /// Does nothing for a call that is being carried out already.
+    fn run_call(&mut self, id: CallId) {
         let owner = self.call_owner();
         let Some(open) = self.tools.get(id) else { return };
-        let Some((place, call)) = open.prepared.take() else { return };
+        let Some(prepared) = open.prepared.take() else { return };
         if open.tool.risk == Risk::Request {
-            let Some((agent, request)) = call.request().map(|(a, r)| (a, r.to_owned())) else {
+            let Some((agent, request)) = prepared.call.request().map(|(a, r)| (a, r.to_owned()))
+            else {
                 return;
             };
             return self.give_work_to_agent(id, agent, &request);
         }
         let (arguments, stop) = (open.arguments.clone(), open.stop.clone());
-        self.shared.jobs.spawn(job::carry_out(owner, id, place, call, arguments, stop));
+        self.shared.jobs.spawn(job::carry_out(owner, id, prepared, arguments, stop));
     }
 
     /// The call waits until the agent has ended its work.
@@ -211,6 +233,10 @@ impl Session {
     }
 
     pub(in crate::session) fn on_call_done(&mut self, id: CallId, outcome: Outcome) {
+        if let Some(open) = self.tools.get(id).filter(|open| !open.is_stored) {
+            open.early = Some(outcome);
+            return;
+        }
         let mut step = Step::default();
         self.finish_call(&mut step, id, outcome);
         self.record(step);
@@ -231,18 +257,11 @@ impl Session {
         }
         self.tell_chat_state(open.caller, AgentState::Thinking);
         let key = format!("{}\0{}", open.tool.name, open.arguments);
-        self.answer_call(step, open.caller, key, open.reply, outcome);
+        self.answer_call(step, key, open.reply, outcome);
     }
 
     /// Counts the outcome and passes it on. `key` is the tool with its arguments.
-    fn answer_call(
-        &mut self,
-        step: &mut Step,
-        caller: Caller,
-        key: String,
-        reply: ReplyTo,
-        mut outcome: Outcome,
-    ) {
+    fn answer_call(&mut self, step: &mut Step, key: String, reply: ReplyTo, mut outcome: Outcome) {
         let alert = match &mut outcome {
             Ok(_) => {
                 self.tools.safety.succeeded();
@@ -260,20 +279,24 @@ impl Session {
             // A turn that has ended needs no outcome.
             ReplyTo::Chat(reply) => drop(reply.send(outcome)),
             ReplyTo::Live(id) => {
+                let short = |text| assistant::shortened(text, LONGEST_FOR_LIVE);
+                let outcome = outcome.map(short).map_err(short);
                 step.effects.push(Effect::Show(LiveInput::ToolResult { id, outcome }))
             }
         }
         if let Alert::Locked(failures) = alert {
-            self.lock_chat(step, caller, failures);
+            self.lock_chat(step, failures);
         }
     }
 
-    /// No text is answered until the user sends `/reset`.
-    fn lock_chat(&mut self, step: &mut Step, caller: Caller, failures: usize) {
-        if caller == Caller::Chat && self.runs.current(LaneId::Chat).is_some() {
+    /// No text is answered until the user sends `/reset`, whoever has called the tools: the answer under way ends, and
+    /// texts that wait are dropped.
+    fn lock_chat(&mut self, step: &mut Step, failures: usize) {
+        step.changes.push(Change::Locked(true));
+        self.runs.drop_waiting(&mut self.shared, step, LaneId::Chat, CancelScope::All, u64::MAX);
+        if self.runs.current(LaneId::Chat).is_some() {
             self.runs.cut(LaneId::Chat);
-            let reason = "too many tool calls failed".to_owned();
-            self.end_run(step, LaneId::Chat, Ending::Failed(reason));
+            return self.end_run(step, LaneId::Chat, Ending::Locked { failures });
         }
         self.shared.append(step, Channel::Chat, Event::Notice(Notice::Locked { failures }));
     }
@@ -285,14 +308,26 @@ impl Session {
         ids.into_iter().for_each(|id| self.end_open_call(step, id, "the run has ended"));
     }
 
-    /// The live model does not want the results of these calls any more: open questions are refused, and calls under
-    /// way are ended.
+    /// The live model does not want the results of these calls any more.
     pub(in crate::session) fn drop_live_calls(&mut self, step: &mut Step, ids: &[String]) {
-        let why = "the model does not want it any more";
-        while let Some(open) = self.approvals.take_call(|id| self.tools.is_of_live(id, ids)) {
+        self.drop_calls(step, "the model does not want it any more", |call| call.is_of_live(ids));
+    }
+
+    /// The live model is gone for good. The next one knows nothing of its calls.
+    pub(in crate::session) fn drop_all_live_calls(&mut self) {
+        let mut step = Step::default();
+        self.drop_calls(&mut step, "the live model is gone", |call| call.caller == Caller::Live);
+        if !step.changes.is_empty() {
+            self.record(step);
+        }
+    }
+
+    /// Refuses the open questions about these calls, and ends the calls that are under way.
+    fn drop_calls(&mut self, step: &mut Step, why: &str, meant: impl Fn(&OpenCall) -> bool) {
+        while let Some(open) = self.approvals.take_call(|id| self.tools.is_open(id, &meant)) {
             self.settle(step, open, Confirmed::Refused, DecidedBy::End, why);
         }
-        let calls = self.tools.open.iter().filter(|call| call.is_of_live(ids));
+        let calls = self.tools.open.iter().filter(|call| meant(call));
         let calls: Vec<_> = calls.map(|call| call.id).collect();
         calls.into_iter().for_each(|id| self.end_open_call(step, id, why));
     }
@@ -324,7 +359,7 @@ impl Session {
         };
         let told = ShownTool { status, output, error, ..shown.clone() };
         self.runs.pass_on(step, lane, Rest::Kept);
-        let note = activity::note(&told, false);
+        let note = activity::note(&self.shared, &told, false);
         self.shared.append(step, lane.channel(), Event::Tool(note));
     }
 

@@ -8,8 +8,9 @@ mod safety;
 
 pub(in crate::session) use call::{CallId, ReplyTo};
 
+use crate::assistant::Assistant;
 use crate::message::{Caller, EventTime, ToolChoice};
-use crate::tool::{self, Tool};
+use crate::tool::{self, Risk, Tool};
 use call::OpenCall;
 use safety::Safety;
 
@@ -24,15 +25,13 @@ pub(in crate::session) struct Tools {
     safety: Safety,
 }
 
-impl Default for Tools {
-    /// Numbers begin with the time, so that no call has the name of one before a restart.
-    fn default() -> Self {
-        let now = u64::try_from(EventTime::now().0).unwrap_or(0);
-        Self { open: Vec::new(), last: now, safety: Safety::default() }
-    }
-}
-
 impl Tools {
+    /// Numbers begin with the time, so that no call has the name of one before a restart.
+    pub(in crate::session) fn new(is_locked: bool) -> Self {
+        let now = u64::try_from(EventTime::now().0).unwrap_or(0);
+        Self { open: Vec::new(), last: now, safety: Safety::new(is_locked) }
+    }
+
     /// A number for the next call.
     fn next_id(&mut self) -> CallId {
         self.last += 1;
@@ -62,8 +61,9 @@ impl Tools {
         self.open.iter().any(|call| call.id == id && call.caller == Caller::Chat)
     }
 
-    fn is_of_live(&self, id: CallId, ids: &[String]) -> bool {
-        self.open.iter().any(|call| call.id == id && call.is_of_live(ids))
+    /// Whether this call is open and one of those that are meant.
+    fn is_open(&self, id: CallId, meant: impl Fn(&OpenCall) -> bool) -> bool {
+        self.open.iter().any(|call| call.id == id && meant(call))
     }
 
     pub(in crate::session) fn is_locked(&self) -> bool {
@@ -77,13 +77,21 @@ impl Tools {
 
 /// Names of the tools that the session offers.
 pub(in crate::session) fn names(choice: &ToolChoice) -> Vec<&'static str> {
-    tool::all().iter().map(|tool| tool.name).filter(|name| choice.offers(name)).collect()
+    // Whoever computes brings data along, so only its assistant offers that.
+    let general = tool::all().iter().filter(|tool| tool.risk != Risk::Compute);
+    general.map(|tool| tool.name).filter(|name| choice.offers(name)).collect()
 }
 
 /// The tool of this name, if the session offers it. The error is for the model.
-fn offered(choice: &ToolChoice, name: &str) -> Result<&'static Tool, String> {
-    tool::find(name).filter(|tool| choice.offers(tool.name)).ok_or_else(|| {
-        let known = names(choice).into_iter().filter_map(tool::find);
+fn offered(
+    choice: &ToolChoice,
+    assistant: &Assistant,
+    name: &str,
+) -> Result<&'static Tool, String> {
+    let names = names(choice);
+    let is_offered = |tool: &&Tool| names.contains(&tool.name) || assistant.has_tool(tool.name);
+    tool::find(name).filter(is_offered).ok_or_else(|| {
+        let known = names.into_iter().filter_map(tool::find);
         let known: Vec<_> = known.map(Tool::model_name).collect();
         format!("there is no tool `{name}` here; there are {}", known.join(", "))
     })

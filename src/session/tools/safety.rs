@@ -29,6 +29,11 @@ pub(super) enum Alert {
 }
 
 impl Safety {
+    /// A lock outlives the process, the calls that led to it do not.
+    pub(super) fn new(is_locked: bool) -> Self {
+        Self { is_locked, ..Self::default() }
+    }
+
     pub(super) fn is_locked(&self) -> bool {
         self.is_locked
     }

@@ -40,6 +40,11 @@ impl AgentEventEncoder {
         push(frames, &json!({"type": "pong", "timestamp": EventTime::now().0}));
     }
 
+    /// The client stays where it is.
+    pub fn turn_away(&self, code: &str, text: &str, frames: &mut Vec<Frame>) {
+        push(frames, &error_frame(code, text));
+    }
+
     /// The first two texts are compared by existing pages, so they are not translated.
     pub(super) fn refused(&self, error: &CoreUiError, frames: &mut Vec<Frame>) {
         let text = match error {
@@ -127,6 +132,7 @@ impl AgentEventEncoder {
             | Event::FilesChanged { .. }
             | Event::CancelTaken
             | Event::AgentReport(_)
+            | Event::Work(_)
             | Event::Files { .. } => Vec::new(),
         }
     }

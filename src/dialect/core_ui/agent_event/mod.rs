@@ -15,10 +15,21 @@ use crate::message::{Channel, Delivery, Greeting, SessionId};
 #[derive(Debug, Clone)]
 pub struct AgentEventDialect {
     pub session: SessionId,
+    /// The session that was made for this connection and deleted, because the client went on in another one. A text
+    /// that still names it is meant for the session of the connection.
+    pub former: Option<SessionId>,
     pub locale: Locale,
     pub lane: Channel,
     /// The name of this connection, as its client is told.
     pub client: String,
+}
+
+impl AgentEventDialect {
+    /// Whether a frame that names this session means the one of the connection.
+    fn is_here(&self, named: &str) -> bool {
+        let own = std::iter::once(&self.session).chain(&self.former);
+        own.into_iter().any(|id| id.as_str() == named)
+    }
 }
 
 impl Dialect for AgentEventDialect {
@@ -27,7 +38,7 @@ impl Dialect for AgentEventDialect {
 
     fn decode(&self, frame: Received<'_>) -> Result<Decoded, Refusal<CoreUiError>> {
         match frame {
-            Received::Text(text) => Ok(read::read(self.lane, text)?),
+            Received::Text(text) => Ok(read::read(self, text)?),
             Received::Binary(_) => Err(CoreUiError::NotAMessage.into()),
         }
     }

@@ -1,19 +1,26 @@
 //! Decodes frames of the `agent_event` form.
 
 use super::super::decode::{answer, cancel, say};
+use super::AgentEventDialect;
 use super::CoreUiError;
-use crate::dialect::{Decoded, Fields};
-use crate::message::{Channel, Command, Inbound};
+use crate::dialect::{Decoded, Elsewhere, Fields};
+use crate::message::{Command, Inbound};
 use serde_json::Value;
 
-/// `{"type": ..., "payload": {...}, "sessionId"?: text}`.
-pub(super) fn read(lane: Channel, frame: &str) -> Result<Decoded, CoreUiError> {
+/// `{"type": ..., "payload": {...}, "sessionId"?: text}`. The page keeps the id of its last session, and any frame that
+/// names it leads the connection there.
+pub(super) fn read(dialect: &AgentEventDialect, frame: &str) -> Result<Decoded, CoreUiError> {
     let mut fields = Fields::read(frame.as_bytes())?;
     let Some(Value::String(kind)) = fields.take("type") else {
         return Err(CoreUiError::NotAMessage);
     };
-    // The page sends the id of its last session along. A connection belongs to one session, so it is only checked.
-    if !matches!(fields.take("sessionId"), None | Some(Value::String(_))) || kind.is_empty() {
+    // A page that does not know its session yet sends null.
+    let session = match fields.take("sessionId") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(id)) => Some(id).filter(|id| !id.is_empty() && !dialect.is_here(id)),
+        Some(_) => return Err(CoreUiError::NotAMessage),
+    };
+    if kind.is_empty() {
         return Err(CoreUiError::NotAMessage);
     }
     let mut payload = match fields.take("payload") {
@@ -21,29 +28,48 @@ pub(super) fn read(lane: Channel, frame: &str) -> Result<Decoded, CoreUiError> {
         None | Some(Value::Null) => Fields::default(),
         Some(_) => return Err(CoreUiError::NotAMessage),
     };
-    match kind.as_str() {
-        "user_input" => one(say(lane, payload.text("text")?)?),
+    let command = match kind.as_str() {
+        "user_input" => Some(say(dialect.lane, payload.text("text")?)?),
         "confirmation_response" => {
             let (nonce, call) = (payload.text("nonce")?, payload.text("toolCallId")?);
-            one(answer(&nonce, Some(call), &mut payload)?)
+            Some(answer(&nonce, Some(call), &mut payload)?)
         }
-        "cancel" => one(cancel(lane)),
-        "ping" => Ok(Decoded::Ping),
-        // The page sends it after a reconnect. Its session comes with the address, so there is nothing to do.
-        "session_resume" => Ok(Decoded::Several(Vec::new())),
-        unknown => Err(CoreUiError::UnknownType(unknown.chars().take(64).collect())),
-    }
+        "cancel" => Some(cancel(dialect.lane)),
+        "session_resume" => None,
+        "ping" => return Ok(Decoded::Ping),
+        unknown => return Err(CoreUiError::UnknownType(unknown.chars().take(64).collect())),
+    };
+    Ok(decoded(session, command))
 }
 
-fn one(command: Command) -> Result<Decoded, CoreUiError> {
-    Ok(Decoded::One(Inbound { request: None, command }))
+fn decoded(session: Option<String>, command: Option<Command>) -> Decoded {
+    let command = command.map(|command| Inbound { request: None, command });
+    match (session, command) {
+        (Some(session), command) => {
+            Decoded::Elsewhere(Elsewhere { session, commands: command.into_iter().collect() })
+        }
+        (None, Some(command)) => Decoded::One(command),
+        (None, None) => Decoded::Several(Vec::new()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dialect::FrameError;
-    use crate::message::{ConfirmId, Confirmed, SecondYes};
+    use crate::locale::Locale;
+    use crate::message::{Channel, ConfirmId, Confirmed, SecondYes, SessionId};
+
+    fn read(frame: &str) -> Result<Decoded, CoreUiError> {
+        let dialect = AgentEventDialect {
+            session: SessionId::from_random(1),
+            former: Some(SessionId::from_random(2)),
+            locale: Locale::En,
+            lane: Channel::Chat,
+            client: "ws-1".to_owned(),
+        };
+        super::read(&dialect, frame)
+    }
 
     #[test]
     fn frames_that_are_no_message_are_refused_as_the_page_knows_it() {
@@ -56,10 +82,10 @@ mod tests {
             r#"{"type":"x","sessionId":5}"#,
             r#"{"payload":{}}"#,
         ] {
-            let error = read(Channel::Chat, frame).unwrap_err();
+            let error = read(frame).unwrap_err();
             assert_eq!(error.code(), "invalid_message", "{frame}");
         }
-        assert_eq!(read(Channel::Chat, "{").unwrap_err().code(), "invalid_json");
+        assert_eq!(read("{").unwrap_err().code(), "invalid_json");
     }
 
     #[test]
@@ -73,16 +99,30 @@ mod tests {
             second: SecondYes::ByRepeating,
         };
         let inbound = Inbound { request: None, command };
-        assert_eq!(read(Channel::Chat, frame), Ok(Decoded::One(inbound)));
+        assert_eq!(read(frame), Ok(Decoded::One(inbound)));
         let lacking =
             r#"{"type":"confirmation_response","payload":{"nonce":"ab","approved":true}}"#;
-        assert!(read(Channel::Chat, lacking).is_err());
+        assert!(read(lacking).is_err());
     }
 
     #[test]
-    fn pings_and_resumes_need_no_session() {
-        assert_eq!(read(Channel::Chat, r#"{"type":"ping"}"#), Ok(Decoded::Ping));
-        let resume = r#"{"type":"session_resume","sessionId":"old"}"#;
-        assert_eq!(read(Channel::Chat, resume), Ok(Decoded::Several(Vec::new())));
+    fn a_frame_leads_to_the_session_that_it_names() {
+        let (here, former) = (SessionId::from_random(1), SessionId::from_random(2));
+        for own in ["null", "\"\"", &format!("\"{here}\""), &format!("\"{former}\"")] {
+            let resume = format!(r#"{{"type":"session_resume","sessionId":{own}}}"#);
+            assert_eq!(read(&resume), Ok(Decoded::Several(Vec::new())), "{own}");
+        }
+        let commands = |kind: &str| {
+            let frame =
+                format!(r#"{{"type":"{kind}","sessionId":"old","payload":{{"text":"a"}}}}"#);
+            let Ok(Decoded::Elsewhere(Elsewhere { session, commands })) = read(&frame) else {
+                panic!("{kind}")
+            };
+            assert_eq!(session, "old");
+            commands.len()
+        };
+        assert_eq!(["session_resume", "user_input", "cancel"].map(commands), [0, 1, 1]);
+        // A sign of life is given wherever the client is.
+        assert_eq!(read(r#"{"type":"ping","sessionId":"old"}"#), Ok(Decoded::Ping));
     }
 }
