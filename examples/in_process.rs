@@ -15,7 +15,7 @@ use kakehashi::message::{
     Principal, Route, RunOutcome, SecondYes, ToolState, Typed, View,
 };
 use kakehashi::metrics::Metrics;
-use kakehashi::session::{Attach, Devices, Registry, Role, SessionHandle, Step};
+use kakehashi::session::{Attach, Devices, History, Registry, Role, SessionHandle, Step};
 use kakehashi::task::Tasks;
 use std::error::Error;
 use std::io::{self, BufRead, Write};
@@ -66,7 +66,7 @@ fn attach() -> Attach {
         role: Role::Participant,
         devices: Devices::None,
         cursor: None,
-        history: None,
+        history: History::Whole,
         features: Features { confirm: true, agents: true, ..Features::default() },
         language: None,
     }

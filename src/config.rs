@@ -2,6 +2,7 @@
 //! once at the start. Nothing else reads the environment.
 
 mod agent;
+mod analyst;
 mod chat;
 mod check;
 mod choice;
@@ -20,6 +21,7 @@ mod voice;
 mod webhook;
 
 pub use agent::known_agents;
+pub use analyst::AnalystRules;
 pub use check::CheckCommand;
 pub use choice::{BUILT_IN_NAME, SCRIPTED_NAME, chat_model, check_setting, live_models};
 pub use confine::{BoxRules, NoBox, at_home, home};
@@ -102,6 +104,7 @@ pub struct Config {
     /// Names differ. Besides these there is always the scripted one.
     pub agents: Vec<AgentRow>,
     pub box_rules: BoxRules,
+    pub analyst: AnalystRules,
     /// Our own binary, which supervises agents.
     pub supervisor: PathBuf,
     /// Name and absolute path; each a directory when the gateway started.
@@ -143,6 +146,8 @@ pub struct Limits {
     pub request: Duration,
     /// How long the user may take to answer a question about a tool call.
     pub confirm: Duration,
+    /// Longest time of a command of the chat or the live model.
+    pub command: Duration,
     /// Of one user's chats and day; 0 means any number.
     pub chat_tokens: u64,
     pub shutdown: Duration,
@@ -262,6 +267,7 @@ impl Config {
             agents_early: raw.agents_early,
             agents,
             box_rules: raw.confine.rules(),
+            analyst: raw.analyst.rules(),
             supervisor: own_binary(),
             projects: projects(raw.projects)?,
             file,
@@ -412,6 +418,7 @@ impl Config {
             agents: Vec::new(),
             // Tests within this crate have no binary that could enter a box.
             box_rules: BoxRules { enabled: false, ..raw.confine.rules() },
+            analyst: raw.analyst.rules(),
             supervisor: own_binary(),
             projects: Vec::new(),
             file: None,
@@ -584,6 +591,7 @@ fn limits(raw: &RawLimits) -> Limits {
         ping: raw.ping_seconds.seconds(),
         request: raw.request_hours.seconds() * 3600,
         confirm: raw.confirm_seconds.seconds(),
+        command: raw.command_seconds.seconds(),
         chat_tokens: u64::from(raw.chat_kilotokens_per_day.0) * 1000,
         shutdown: raw.shutdown_seconds.seconds(),
     }

@@ -35,6 +35,16 @@ impl Locale {
         if matches!(tag, "C" | "POSIX") { Some(Self::En) } else { Self::parse(tag) }
     }
 
+    /// The language of a text, as far as its letters tell it. `None`: it has no letters of either.
+    pub fn of_text(text: &str) -> Option<Self> {
+        let is_japanese =
+            |one: char| matches!(one, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}');
+        if text.chars().any(is_japanese) {
+            return Some(Self::Ja);
+        }
+        text.chars().any(|one| one.is_ascii_alphabetic()).then_some(Self::En)
+    }
+
     pub fn tag(self) -> &'static str {
         match self {
             Self::Ja => "ja",

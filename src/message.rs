@@ -30,6 +30,7 @@ mod slots;
 mod sound;
 mod typed;
 mod view;
+mod work;
 
 pub use activity::{
     AgentState, Cost, PlanStep, PlanStepState, StateNote, ToolNote, ToolState, Usage,
@@ -67,3 +68,7 @@ pub use slots::{AgentSlot, Slots};
 pub use sound::{AudioChunk, ModelRates, Recorded, SampleRate};
 pub use typed::Typed;
 pub use view::{Position, View};
+pub use work::{
+    Artifact, ArtifactKind, CodeNote, Column, Dataset, Decision, Execution, NextAction, Output,
+    OutputKind, Report, Section, SectionKind, Work,
+};

@@ -12,7 +12,8 @@ export function createComposer(form, onText) {
 
   box.addEventListener("keydown", (event) => {
     // While an input method is composing, Enter only accepts its suggestion.
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    // One browser ends the composition before it reports the key; there only the old code 229 tells.
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     submit();
   });

@@ -11,6 +11,11 @@ export function chooseLanguage(wanted, preferred) {
   return preferred.toLowerCase().startsWith("ja") ? "ja" : "en";
 }
 
+/** For a page with texts of its own: `{ en, ja }`. */
+export function addTexts(more) {
+  for (const language of Object.keys(LOCALES)) LOCALES[language] = { ...LOCALES[language], ...more[language] };
+}
+
 export function setLanguage(language) {
   current = language;
   document.documentElement.lang = language;

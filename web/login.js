@@ -43,10 +43,12 @@ async function submit(event) {
   }
 }
 
+/** Only to pages of this gateway, so the address names the page by a word and not by a path. */
 function goOn() {
-  query.delete("wrong");
+  const path = query.get("next") === "analyst" ? "/analyst" : "/";
+  ["wrong", "next"].forEach((name) => query.delete(name));
   const rest = query.toString();
-  window.location.replace(rest === "" ? "/" : `/?${rest}`);
+  window.location.replace(rest === "" ? path : `${path}?${rest}`);
 }
 
 function showTrouble(words) {

@@ -6,9 +6,10 @@ const GREETING_TIMEOUT_MS = 10_000;
 
 /**
  * States: "connecting" until `confirm()`, then "ready"; "waiting" between attempts; "refused" for good.
- * `hello` makes the first frame anew for every attempt, because the cursor in it moves.
+ * `hello` makes the first frame anew for every attempt, because the cursor in it moves; `url` may be made anew as well.
+ * `delay(attempt, reason)` is the wait before an attempt, in milliseconds.
  */
-export function openSocket({ url, hello, onFrame, onState, onClosed, onRefused }) {
+export function openSocket({ url, hello = null, onFrame, onState, onClosed, onRefused, delay = delayBefore }) {
   let wire = null;
   let attempt = 0;
   let timer = null;
@@ -22,25 +23,25 @@ export function openSocket({ url, hello, onFrame, onState, onClosed, onRefused }
   function dial() {
     clearTimeout(timer);
     become("connecting");
-    wire = new WebSocket(url);
-    wire.onopen = () => wire.send(hello());
+    wire = new WebSocket(typeof url === "function" ? url() : url);
+    wire.onopen = () => hello !== null && wire.send(hello());
     wire.onmessage = (event) => onFrame(event.data);
     wire.onclose = (event) => closed(event.code, event.reason);
-    timer = setTimeout(() => retryAfter(delayBefore(attempt++, "")), GREETING_TIMEOUT_MS);
+    timer = setTimeout(() => retryAfter(delay(attempt++, "")), GREETING_TIMEOUT_MS);
   }
 
   function closed(code, reason) {
     onClosed(code);
-    if (mayReconnect(code)) return retryAfter(delayBefore(attempt++, reason));
+    if (mayReconnect(code)) return retryAfter(delay(attempt++, reason));
     hangUp();
     become("refused");
     onRefused(code, reason);
   }
 
-  function retryAfter(delay) {
+  function retryAfter(wait) {
     hangUp();
     become("waiting");
-    timer = setTimeout(dial, delay);
+    timer = setTimeout(dial, wait);
   }
 
   // A dead network never finishes the closing handshake, so the old wire is forgotten instead of awaited.

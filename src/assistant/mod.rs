@@ -1,13 +1,14 @@
 //! Assistants: they answer on a lane from inside the gateway. An assistant is data (prompt and tools) and works in one
 //! loop with a chat model. This module knows nothing of sessions, token budgets and approvals.
 
+pub mod analyst;
 mod coder;
 mod conversation;
 mod work;
 
 pub use coder::{Asking, Coder, Said, Texts};
 pub use conversation::Conversation;
-pub use work::{Brief, End, Halt, Host, work};
+pub use work::{Brief, End, Halt, Host, shortened, work};
 
 use crate::locale::Locale;
 use crate::message::AssistantName;
@@ -24,6 +25,16 @@ pub struct Assistant {
     tools: &'static [&'static str],
     /// Whether it works on the project, so that it needs a workplace and backups.
     pub works_on_project: bool,
+    pub way: Way,
+}
+
+/// How an assistant comes to its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// In a loop of answers and tool calls: [`work`].
+    Conversation,
+    /// By the graph of the data analyst: [`analyst::analyse`].
+    Analysis,
 }
 
 /// Answers in the chat.
@@ -32,6 +43,16 @@ pub static GENERAL: Assistant = Assistant {
     prompt: general_prompt,
     tools: &[],
     works_on_project: false,
+    way: Way::Conversation,
+};
+
+/// Answers questions about tables.
+pub static ANALYST: Assistant = Assistant {
+    name: AssistantName::ANALYST,
+    prompt: general_prompt,
+    tools: &["python:interpreter"],
+    works_on_project: false,
+    way: Way::Analysis,
 };
 
 /// The built-in code agent.
@@ -47,6 +68,7 @@ pub static CODER: Assistant = Assistant {
         "shell:execute",
     ],
     works_on_project: true,
+    way: Way::Conversation,
 };
 
 /// The assistant that is chosen for the chat; the general one if no assistant has this name.
@@ -58,12 +80,22 @@ pub fn for_chat(name: &AssistantName) -> &'static Assistant {
 }
 
 /// Assistants that can be chosen for the chat.
-const CHAT_ASSISTANTS: [&Assistant; 1] = [&GENERAL];
+const CHAT_ASSISTANTS: [&Assistant; 2] = [&GENERAL, &ANALYST];
+
+/// Names of the assistants that can be chosen for the chat.
+pub fn chat_assistants() -> impl Iterator<Item = &'static str> {
+    CHAT_ASSISTANTS.into_iter().map(|assistant| assistant.name)
+}
 
 impl Assistant {
     /// The system prompt.
     pub fn prompt(&self, locale: Locale) -> &'static str {
         (self.prompt)(locale)
+    }
+
+    /// Whether its model may call a tool besides those that the session chooses.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.tools.contains(&name)
     }
 
     /// The descriptions of its tools for the model.
@@ -95,7 +127,7 @@ mod tests {
 
     #[test]
     fn every_tool_of_an_assistant_exists() {
-        for assistant in [&GENERAL, &CODER] {
+        for assistant in [&GENERAL, &ANALYST, &CODER] {
             assert_eq!(assistant.tools().len(), assistant.tools.len(), "{}", assistant.name);
             assert!(!assistant.prompt(Locale::En).is_empty(), "{}", assistant.name);
         }

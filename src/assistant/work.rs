@@ -204,7 +204,8 @@ async fn use_tools<H: Host>(
     Ok(())
 }
 
-fn shortened(mut text: String, longest: usize) -> String {
+/// The beginning of a result, and how much of it is missing. The model can ask for the rest.
+pub fn shortened(mut text: String, longest: usize) -> String {
     if text.len() > longest {
         let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let left_out = text.len() - end;

@@ -2,10 +2,12 @@
 //! sessions.
 
 pub mod aicore;
+pub mod analyst;
 pub mod api;
 pub mod core_ui;
 mod fields;
 mod position;
+mod work;
 
 pub use fields::{BodyError, Fields};
 pub use position::TextPosition;
@@ -71,8 +73,17 @@ pub enum Decoded {
     One(Inbound),
     /// To be carried out in this order.
     Several(Vec<Inbound>),
+    /// The frame names another session than that of its connection: the client goes on there, with these commands.
+    Elsewhere(Elsewhere),
     /// The client wants a sign of life.
     Ping,
+}
+
+/// Another session, as the client has named it, and what it wants to do there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Elsewhere {
+    pub session: String,
+    pub commands: Vec<Inbound>,
 }
 
 impl Decoded {
@@ -87,15 +98,16 @@ impl Decoded {
     pub fn into_one(self) -> Option<Inbound> {
         match self {
             Self::One(inbound) => Some(inbound),
-            Self::Several(_) | Self::Ping => None,
+            Self::Several(_) | Self::Elsewhere(_) | Self::Ping => None,
         }
     }
 
+    /// The commands for the session of the connection.
     pub fn into_commands(self) -> Vec<Inbound> {
         match self {
             Self::One(inbound) => vec![inbound],
             Self::Several(all) => all,
-            Self::Ping => Vec::new(),
+            Self::Elsewhere(_) | Self::Ping => Vec::new(),
         }
     }
 }

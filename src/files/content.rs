@@ -4,6 +4,7 @@
 use super::Files;
 use super::backup::is_backup;
 use super::spelling::{self, Meaning};
+use super::workspaces;
 use crate::message::Principal;
 use crate::workplace::is_dot_git;
 use cap_std::ambient_authority;
@@ -51,11 +52,12 @@ enum Within {
     /// It may hold the data directory, which nobody may read through it.
     Project,
     Temp,
+    Workspace,
     Backup,
 }
 
 impl Files {
-    /// A shown path is `temp/...`, `backup/PROJECT/DAY/TIME/...`, relative to the project, or one of these with its
+    /// A shown path is `temp/...`, `workspace/...`, `backup/PROJECT/DAY/TIME/...`, relative to the project, or one of these with its
     /// directory before it.
     pub fn read(&self, principal: &Principal, shown: &str) -> Result<Content, ContentError> {
         self.read_from(&self.start(principal, shown)?)
@@ -102,6 +104,12 @@ impl Files {
         let in_backup = below(&backup).or_else(|| below(&own_backups).filter(|it| is_backup(it)));
         let start = if let Some(below) = in_temp {
             Start { root: temp, below, within: Within::Temp }
+        } else if let Some(below) = below(Path::new(workspaces::DIRECTORY)) {
+            Start {
+                root: self.workspaces(principal).root().to_owned(),
+                below,
+                within: Within::Workspace,
+            }
         } else if let Some(below) = in_backup {
             if !is_backup(&below) {
                 return Err(ContentError::Invalid);

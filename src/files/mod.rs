@@ -21,6 +21,7 @@ mod thumbnail;
 mod tree;
 mod upload;
 mod watch;
+mod workspaces;
 
 pub use backup::{Backup, BadMoment, Moment, Restored, Snapshot};
 pub use belongings::Belongings;
@@ -29,6 +30,7 @@ pub use clock::shown;
 pub use content::{Content, ContentError};
 pub use error::FileError;
 pub use upload::SavedFile;
+pub use workspaces::{Incoming, Workspaces};
 
 use crate::message::Principal;
 use backup::Backups;
@@ -82,7 +84,7 @@ impl Files {
     /// The project has to exist; the data directory is made, closed to others, and old uploads in it are removed.
     pub fn new(project: &Path, data: &Path, limits: FileLimits) -> io::Result<Self> {
         let files = Self::open(project, data, limits)?;
-        for name in ["temp", "backup"] {
+        for name in ["temp", "backup", "workspace"] {
             rights::tighten(&files.data().join(name));
         }
         files.tidy_all();

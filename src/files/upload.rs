@@ -107,7 +107,7 @@ fn give_name(directory: &Dir, hidden: &str, stamp: &str, name: &str) -> Result<S
 }
 
 /// All at once, and never over another file.
-fn place(directory: &Dir, hidden: &str, name: &str) -> io::Result<()> {
+pub(super) fn place(directory: &Dir, hidden: &str, name: &str) -> io::Result<()> {
     match renameat_with(directory, hidden, directory, name, RenameFlags::NOREPLACE) {
         // Not every file system can do that.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => place_in_two(directory, hidden, name),
@@ -123,13 +123,13 @@ fn place_in_two(directory: &Dir, hidden: &str, name: &str) -> io::Result<()> {
     })
 }
 
-fn create(directory: &Dir, name: &str) -> io::Result<cap_std::fs::File> {
+pub(super) fn create(directory: &Dir, name: &str) -> io::Result<cap_std::fs::File> {
     let mut options = OpenOptions::new();
     directory.open_with(name, options.write(true).create_new(true).mode(rights::FILE))
 }
 
 /// Lists leave out hidden names, so nobody sees a file that is not complete.
-fn hidden_name() -> String {
+pub(super) fn hidden_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let now = clock::stamp(SystemTime::now());

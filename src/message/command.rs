@@ -1,8 +1,8 @@
 //! What a client asks for.
 
 use super::{
-    AgentSet, AgentSlot, Channel, Choice, ConfirmId, Confirmed, KnownList, ListKind, ListScope,
-    PlaybackAck, Recorded, RunId, SettingChange, TalkKey, Typed, WatchTarget, WatchWish,
+    AgentSet, AgentSlot, Channel, Choice, ConfirmId, Confirmed, Dataset, KnownList, ListKind,
+    ListScope, PlaybackAck, Recorded, RunId, SettingChange, TalkKey, Typed, WatchTarget, WatchWish,
 };
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ pub enum Command {
         agents: AgentSet,
         text: String,
     },
+    /// A table was received and described; it belongs to the session now.
+    AddDataset(Box<Dataset>),
     SendFile {
         channel: Channel,
         name: String,

@@ -3,7 +3,7 @@
 use super::{
     AgentSlot, AnswerNote, Channel, Chosen, ConfirmId, Confirmation, Confirmed, DecidedBy,
     EventTime, FileList, FileNote, Interruption, ListKind, Notice, Order, PlanStep, RunId,
-    RunOutcome, RunSummary, Seq, ToolNote,
+    RunOutcome, RunSummary, Seq, ToolNote, Work,
 };
 use std::sync::Arc;
 
@@ -83,6 +83,8 @@ pub enum Event {
     CancelTaken,
     AgentReport(AgentReport),
     Notice(Notice),
+    /// A step of an assistant that analyses data.
+    Work(Work),
     /// A list is state, not history. The store keeps only that a list was shown (`None`), and a replay shows the
     /// current list.
     Files {
@@ -118,6 +120,7 @@ impl Event {
             | Self::Transcript { .. }
             | Self::CancelTaken
             | Self::Notice(_)
+            | Self::Work(_)
             | Self::Files { .. } => false,
         }
     }

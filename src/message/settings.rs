@@ -105,6 +105,8 @@ pub struct AssistantName(String);
 impl AssistantName {
     /// The default assistant.
     pub const GENERAL: &str = "general";
+    /// Answers questions about tables.
+    pub const ANALYST: &str = "analyst";
 
     pub fn new(name: &str) -> Self {
         Self(name.to_owned())

@@ -67,6 +67,7 @@ fn home(entry: &Entry) -> Option<Channel> {
         | Event::CancelTaken
         | Event::AgentReport(_)
         | Event::Notice(_)
+        | Event::Work(_)
         | Event::Files { .. } => None,
     }
 }

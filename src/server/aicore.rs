@@ -159,7 +159,8 @@ fn hello(state: &AppState, connect: &Connect) -> Hello {
         Channel::Input => (limits.input_frame, Devices::None),
         Channel::File | Channel::Chat | Channel::Agent(_) => (limits.other_frame, Devices::None),
     };
-    let cursor = |(epoch, seq): (Epoch, Seq)| Cursor { epoch: Some(epoch), at: Position(seq.0) };
+    let cursor =
+        |(epoch, seq): (Epoch, Seq)| Cursor { epoch: Some(epoch), at: Position(seq.0), again: 0 };
     Hello {
         token: connect.token.clone(),
         session: connect.session.clone().map_or(WantedSession::New, |id| WantedSession::ById {
@@ -170,7 +171,7 @@ fn hello(state: &AppState, connect: &Connect) -> Hello {
         role: if connect.read_only { Role::Viewer } else { Role::Participant },
         devices,
         cursor: connect.cursor.map(cursor),
-        history: connect.history,
+        history: connect.history.into(),
         features: connect.features,
         language: connect.locale,
         frame_limit,

@@ -132,8 +132,12 @@ fn door_hello(state: &AppState, hello: &Hello) -> door::Hello {
         view: View::All,
         role: if hello.read_only { Role::Viewer } else { Role::Participant },
         devices: if hello.rate.is_some() { Devices::Wanted } else { Devices::None },
-        cursor: hello.after.map(|order| Cursor { epoch: hello.epoch, at: Position(order.0) }),
-        history: hello.history,
+        cursor: hello.after.map(|order| Cursor {
+            epoch: hello.epoch,
+            at: Position(order.0),
+            again: 0,
+        }),
+        history: hello.history.into(),
         features: hello.features,
         language: hello.language,
         frame_limit: state.config.limits.input_frame,
@@ -166,7 +170,7 @@ async fn events(
         return refusal(StatusCode::BAD_REQUEST, "bad_field", &text);
     };
     let last = headers.get(LAST_EVENT_ID).and_then(|id| read_id(id.to_str().ok()?));
-    let after = query.after.map(|order| Cursor { epoch: None, at: Position(order) });
+    let after = query.after.map(|order| Cursor { epoch: None, at: Position(order), again: 0 });
     let hello = door::Hello {
         token: None,
         session: WantedSession::ById { id: session, if_unknown: IfUnknown::Refuse },
@@ -174,7 +178,7 @@ async fn events(
         role: Role::Viewer,
         devices: Devices::None,
         cursor: last.or(after),
-        history: query.history,
+        history: query.history.into(),
         features: Features { stream: true, confirm: true, agents: true, playback: false },
         language: None,
         frame_limit: 0,
@@ -189,7 +193,7 @@ async fn events(
 fn read_id(id: &str) -> Option<Cursor> {
     let (epoch, order) = id.split_once('-')?;
     let epoch = Some(Epoch(u64::from_str_radix(epoch, 16).ok()?));
-    Some(Cursor { epoch, at: Position(order.parse().ok()?) })
+    Some(Cursor { epoch, at: Position(order.parse().ok()?), again: 0 })
 }
 
 fn refusal(status: StatusCode, code: &str, text: &str) -> Response {

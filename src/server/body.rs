@@ -2,7 +2,7 @@
 //! JSON objects; errors in them are explained to the user.
 
 use super::AppState;
-use super::{caller, core_ui, language};
+use super::{analyst, caller, core_ui, language};
 use crate::dialect::{BodyError, Fields};
 use crate::locale::Locale;
 use axum::Json;
@@ -28,6 +28,10 @@ pub(super) async fn collect(
     next: Next,
 ) -> Response {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return next.run(request).await;
+    }
+    // Tables are written to the disk as they arrive.
+    if request.uri().path() == analyst::UPLOAD_PATH {
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();

@@ -4,6 +4,7 @@ mod accept;
 mod admission;
 mod agents;
 mod aicore;
+mod analyst;
 mod api;
 mod assets;
 mod attached;
@@ -169,6 +170,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .merge(core_ui::routes())
         .merge(core_api::routes())
         .merge(agents::routes())
+        .merge(analyst::routes())
         .merge(backups::routes())
         .merge(sessions::routes())
         .fallback(async || (StatusCode::NOT_FOUND, language::plain("nothing_here")))

@@ -16,7 +16,7 @@ pub struct Sockets {
 #[derive(Debug)]
 pub(super) struct SocketPlace {
     sockets: Arc<Sockets>,
-    principal: Principal,
+    pub(super) principal: Principal,
     pub(super) connection: ConnectionId,
 }
 

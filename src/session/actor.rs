@@ -132,7 +132,7 @@ impl Session {
                 speaker.clone(),
             ),
             commands: Commands::new(commands, record.controls, record.recent_files),
-            tools: Tools::default(),
+            tools: Tools::new(record.is_locked),
             voice: Voice::new(providers.live, microphone, speaker, hearing),
             approvals: Approvals::new(Arc::clone(&env.rules), &record.last_questions),
             workplaces: Workplaces::new(project, record.summaries),

@@ -23,6 +23,11 @@ impl Session {
             Urgent::Settings { new, reply } => drop(reply.send(self.on_settings(*new))),
             Urgent::Inquiry(inquiry) => self.on_inquiry(*inquiry),
             Urgent::Delete(reply) => self.lifetime.delete(reply),
+            Urgent::DeleteUnused(reply) => {
+                if self.is_unused() {
+                    self.lifetime.delete(reply);
+                }
+            }
         }
     }
 

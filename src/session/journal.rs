@@ -139,6 +139,11 @@ impl Journal {
         self.newest[channel.index()]
     }
 
+    /// Whether nothing has ever happened in the session.
+    pub(super) fn has_no_events(&self) -> bool {
+        self.newest_order == Order(0)
+    }
+
     pub(super) fn record(&mut self, step: Step) {
         for change in &step.changes {
             if let Change::Request(request) = change {

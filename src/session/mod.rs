@@ -2,6 +2,7 @@
 //! Knows neither JSON nor WebSocket.
 
 mod actor;
+mod analysis;
 mod approval;
 mod chat;
 mod command;
@@ -20,6 +21,7 @@ mod voice;
 mod workplace;
 
 pub use crate::files::{Backup, Content, ContentError, FileError, Moment, Restored};
+pub use analysis::{IncomingTable, Table, TableError, WorkspaceFile};
 pub use keeping::archive::Archive;
 pub use keeping::erase::forget_agents;
 pub use keeping::library::{Handout, HandoutError, LibraryError, file_limits};
@@ -32,6 +34,7 @@ pub use workplace::choice::ChoiceError;
 
 pub use crate::store::{Scope, SessionSummary, StoreError};
 
+use self::analysis::Interpreters;
 use self::language::Language;
 use crate::config::Config;
 use crate::files::Files;
@@ -91,6 +94,8 @@ pub(crate) struct Env {
     pub(crate) chat: chat_model::Client,
     /// One client for all live models, so that a vendor that fails is known to all sessions.
     pub(crate) live: live::Client,
+    /// Python for sessions that compute.
+    pub(crate) python: Interpreters,
     /// `None`: no webhook is configured.
     pub(crate) webhook: Option<webhook::Caller>,
     /// The session's own language.
@@ -133,11 +138,28 @@ pub struct Attach {
     pub devices: Devices,
     /// Where the client wants to resume.
     pub cursor: Option<Cursor>,
-    /// How many events to replay if the client cannot resume; `None` is the whole history.
-    pub history: Option<usize>,
+    /// What is replayed if the client cannot resume.
+    pub history: History,
     pub features: Features,
     /// The language that the client asked for. That of a participant becomes the language of the session.
     pub language: Option<Locale>,
+}
+
+/// How much of the history a client is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum History {
+    Whole,
+    /// This many of the newest events.
+    Last(usize),
+    /// The newest run, and what has come since. Only for a view of one channel.
+    LastRun,
+}
+
+impl From<Option<usize>> for History {
+    /// A number of events, or all.
+    fn from(count: Option<usize>) -> Self {
+        count.map_or(Self::Whole, Self::Last)
+    }
 }
 
 /// How far a client has read its view.
@@ -145,7 +167,10 @@ pub struct Attach {
 pub struct Cursor {
     /// `None`: the client did not keep it.
     pub epoch: Option<Epoch>,
+    /// The newest event that the client has.
     pub at: Position,
+    /// How many events up to that one are read again.
+    pub again: u64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -330,6 +355,7 @@ fn payload(command: &Command) -> usize {
         Command::RequestRun { text, .. } => text.len(),
         Command::SendAudio(sound) => sound.pcm.len(),
         Command::ChangeSettings(changes) => changes.iter().map(|change| change.value().len()).sum(),
+        Command::AddDataset(set) => set.head.len(),
         Command::SaveControls(_)
         | Command::StopPlayback
         | Command::AckPlayback(_)
@@ -377,6 +403,8 @@ enum Urgent {
     /// A question or choice about agents' work that came from outside of any socket.
     Inquiry(Box<Inquiry>),
     Delete(DeletionReply),
+    /// Delete the session if it is as it was made; otherwise the reply is dropped.
+    DeleteUnused(DeletionReply),
 }
 
 #[derive(Debug)]

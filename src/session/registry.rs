@@ -1,6 +1,7 @@
 //! Finds sessions and starts their actors: for new sessions, and for those that only the store remembers.
 
 use super::actor::{Ended, Inboxes, Session};
+use super::analysis::{self, Interpreters};
 use super::keeping::erase;
 use super::keeping::idle::IdleSessions;
 use super::keeping::library::{HANDED_OUT, READS, file_limits};
@@ -107,9 +108,17 @@ impl Registry {
         let store = Store::open(&config.data.join(store::FILE), observe)?;
         let files = Files::new(&config.project, &config.data, file_limits(config))?;
         let rules = Rules::load(config.policy.as_deref())?;
+        let stop = CancellationToken::new();
+        let python = Interpreters::new(
+            config.data.clone(),
+            config.supervisor.clone(),
+            analysis::limits(config),
+            stop.child_token(),
+        );
         let client = chat::Client::new();
         let calls = config.webhook.clone();
         let env = Env {
+            python,
             webhook: calls.and_then(|one| webhook::Caller::start(one, client.clone())),
             config: Arc::clone(config),
             store,
@@ -129,7 +138,7 @@ impl Registry {
             sessions: DashMap::new(),
             env,
             tasks,
-            stop: CancellationToken::new(),
+            stop,
             exports: Arc::new(Semaphore::new(EXPORTS)),
             reads: Arc::new(Semaphore::new(READS)),
             handouts: Arc::new(Semaphore::new(HANDED_OUT)),
@@ -267,6 +276,7 @@ impl Registry {
     pub async fn shutdown(&self) {
         self.stop.cancel();
         self.tasks.finish().await;
+        self.env.python.end_all();
         self.env.store.close().await;
     }
 
@@ -352,6 +362,7 @@ impl Registry {
             conversations: Vec::new(),
             summaries: Vec::new(),
             questions: Vec::new(),
+            is_locked: false,
             last_questions: Vec::new(),
         })
     }

@@ -50,6 +50,7 @@ kinds! {
     CancelTaken = "cancel_taken",
     AgentReport = "agent_report",
     Notice = "notice",
+    Work = "work",
     ListBackup = "list_backup",
     ListTemp = "list_temp",
 }

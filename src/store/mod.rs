@@ -1,6 +1,7 @@
 //! SQLite storage: sessions, their switches, the log of every channel, unfinished runs, request numbers.
 //! One thread writes in batches; readers have their own connections. Knows nothing of sockets or actors.
 
+mod assistant_record;
 mod audit;
 mod conversation;
 mod damage;
@@ -195,6 +196,16 @@ impl Store {
         count: usize,
     ) -> Result<Position, StoreError> {
         self.read(move |connection| reader::before_last(connection, key, view, upto, count)).await
+    }
+
+    /// The position right before the newest run of a view up to `upto`, and the text that has started it.
+    pub async fn before_last_run(
+        &self,
+        key: SessionKey,
+        view: View,
+        upto: Position,
+    ) -> Result<Position, StoreError> {
+        self.read(move |connection| reader::before_last_run(connection, key, view, upto)).await
     }
 
     /// Whether this command was carried out before.

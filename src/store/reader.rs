@@ -22,6 +22,8 @@ const PAGE_ROWS: i64 = 256;
 const PAGE_BYTES: usize = 512 * 1024;
 /// Files sent within this time belong to the next text.
 const RECENT_MILLIS: i64 = 60_000;
+/// Events that are looked back at for the newest run.
+const LOOKED_BACK: usize = 4096;
 /// At most this many results of one agent are loaded; older ones are ignored.
 const MOST_SUMMARIES: i64 = 256;
 /// Idle connections kept for the next query.
@@ -54,6 +56,8 @@ pub struct SessionRecord {
     pub summaries: Vec<(AgentSlot, RunSummary)>,
     /// Approval questions without an answer; the runs that asked are gone.
     pub questions: Vec<Confirmation>,
+    /// Too many tool calls have failed, and the user has not reset the chat since.
+    pub is_locked: bool,
     /// The number of the last question on each channel that has asked one.
     pub last_questions: Vec<(Channel, u32)>,
 }
@@ -128,7 +132,7 @@ pub(super) fn load(
     id: &SessionId,
 ) -> Result<Option<SessionRecord>, StoreError> {
     let mut query = connection.prepare_cached(
-        "SELECT key, principal, epoch, controls, last_run, settings FROM sessions WHERE id = ?1",
+        "SELECT key, principal, epoch, controls, last_run, settings, locked FROM sessions WHERE id = ?1",
     )?;
     let found = query.query_row(params![id.as_str()], |row| {
         let principal: String = row.get(1)?;
@@ -150,6 +154,7 @@ pub(super) fn load(
             conversations: Vec::new(),
             summaries: Vec::new(),
             questions: Vec::new(),
+            is_locked: row.get(6)?,
             last_questions: Vec::new(),
         })
     });
@@ -392,6 +397,23 @@ pub(super) fn before_last(
         .query_row(params![key.0, upto.0.cast_signed(), offset], |row| row.get(0))
         .optional()?;
     Ok(Position(found.unwrap_or(0).cast_unsigned()))
+}
+
+/// Only so many of the newest events are looked at; a longer run is told from there on.
+pub(super) fn before_last_run(
+    connection: &Connection,
+    key: SessionKey,
+    view: View,
+    upto: Position,
+) -> Result<Position, StoreError> {
+    let (by, channels) = selection(view);
+    let mut query = connection.prepare_cached(&format!(
+        "SELECT coalesce(max(place) FILTER (WHERE kind = 'run_started') - 2, min(place) - 1, 0) FROM
+         (SELECT {by} AS place, kind FROM events
+          WHERE session = ?1 AND {channels} AND {by} <= ?2 ORDER BY {by} DESC LIMIT {LOOKED_BACK})"
+    ))?;
+    let found: i64 = query.query_row(params![key.0, upto.0.cast_signed()], |row| row.get(0))?;
+    Ok(Position(found.max(0).cast_unsigned()))
 }
 
 pub(super) fn knows_request(

@@ -2,7 +2,7 @@
 //! part of the file format.
 
 use super::kind::EventKind;
-use super::work_record;
+use super::{assistant_record, work_record};
 use crate::message::{
     AgentReport, AgentSlot, AnswerNote, Caller, Channel, ConfirmId, Confirmation, Confirmed,
     ControlValue, Controls, DecidedBy, Event, FileNote, Interruption, ListKind, Notice,
@@ -73,6 +73,11 @@ pub(super) fn event_row(event: &Event) -> EventRow<'_> {
         Event::CancelTaken => plain(EventKind::CancelTaken, Value::Null),
         Event::AgentReport(report) => plain(EventKind::AgentReport, report_body(report)),
         Event::Notice(notice) => plain(EventKind::Notice, notice_body(notice)),
+        Event::Work(work) => EventRow {
+            kind: EventKind::Work,
+            body: assistant_record::body(work).to_string(),
+            blob: assistant_record::thumbnail(work),
+        },
         Event::Files { kind, .. } => plain(list_row_kind(*kind), Value::Null),
     }
 }
@@ -113,6 +118,7 @@ pub(super) fn read_event(kind: &str, body: &str, blob: Option<Vec<u8>>) -> Optio
         EventKind::CancelTaken => Event::CancelTaken,
         EventKind::AgentReport => Event::AgentReport(read_report(body)?),
         EventKind::Notice => Event::Notice(read_notice(body)?),
+        EventKind::Work => Event::Work(assistant_record::read(body, blob)?),
         EventKind::ListBackup => Event::Files { kind: ListKind::Backup, list: None },
         EventKind::ListTemp => Event::Files { kind: ListKind::Temp, list: None },
     })

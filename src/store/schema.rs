@@ -178,6 +178,10 @@ ALTER TABLE audit ADD COLUMN name TEXT NOT NULL DEFAULT '';
 ALTER TABLE audit ADD COLUMN level TEXT NOT NULL DEFAULT '';
 ALTER TABLE audit ADD COLUMN address TEXT NOT NULL DEFAULT '';
 ",
+    "
+-- Too many tool calls have failed; the user has not sent /reset since.
+ALTER TABLE sessions ADD COLUMN locked INTEGER NOT NULL DEFAULT 0;
+",
 ];
 
 /// A database up to this size is checked before it is used, which takes about a second. A larger one is checked in the

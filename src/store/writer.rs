@@ -127,6 +127,8 @@ pub enum Change {
     Conversation(Conversation),
     Run(Run, RunState),
     RunOver(RunId),
+    /// Whether the chat takes no texts until the user resets it.
+    Locked(bool),
     /// The session is in use now.
     Used,
 }
@@ -438,6 +440,11 @@ fn apply(
             let mut update =
                 batch.prepare_cached("UPDATE sessions SET settings = ?2 WHERE key = ?1")?;
             update.execute(params![key.0, setting::body(settings)])?;
+        }
+        Change::Locked(is_locked) => {
+            let mut update =
+                batch.prepare_cached("UPDATE sessions SET locked = ?2 WHERE key = ?1")?;
+            update.execute(params![key.0, is_locked])?;
         }
         Change::Request(request) => {
             let mut insert =

@@ -175,7 +175,7 @@ fn lines(outputs: &[AgentOutput]) -> Vec<&str> {
 }
 
 /// An answer of a model in OpenAI's form: some text, and calls of tools.
-fn reply(text: &str, calls: &[(&str, Value)]) -> Reply {
+pub(crate) fn reply(text: &str, calls: &[(&str, Value)]) -> Reply {
     let end = if calls.is_empty() { "stop" } else { "tool_calls" };
     let calls = calls.iter().enumerate().map(|(at, (name, arguments))| {
         let function = json!({"name": name, "arguments": arguments.to_string()});

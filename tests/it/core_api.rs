@@ -129,7 +129,7 @@ async fn settings_are_shown_checked_and_refused_with_reasons() {
     assert_eq!(change(json!({})).await.refused(), "NO_SETTINGS");
     let refused = change(json!({
         "CODE_PLAN": "auto", "NO_SUCH": "x", "CHAT_AI_NAME": "gemini", "CODE_MAX_TURNS": "many",
-        "CODE_BASE_PATH": "/etc",
+        "CODE_BASE_PATH": "/etc", "CHAT_TOOLS": "file:read,file:burn",
     }))
     .await;
     let message = refused.json()["message"].as_str().unwrap().to_owned();
@@ -139,6 +139,7 @@ async fn settings_are_shown_checked_and_refused_with_reasons() {
         ("CHAT_AI_NAME", "使えるもの: scripted, auto"),
         ("CODE_MAX_TURNS", "整数"),
         ("CODE_BASE_PATH", "[projects]"),
+        ("CHAT_TOOLS", "「file:burn」はありません。使えるもの: file:read, "),
     ] {
         let line = message.lines().find(|line| line.starts_with(name)).unwrap();
         assert!(line.contains(reason), "{line}");
@@ -172,7 +173,7 @@ async fn settings_are_saved_although_a_restart_is_asked_for_and_agents_work() {
     let saved = post(SETTINGS, &body).local().send(gateway.addr).await.json();
     assert_eq!((&saved["status"], &saved["data"]), (&json!("OK"), &json!({"再起動": false})));
     let message = saved["message"].as_str().unwrap();
-    assert!(message.starts_with("32件の設定を更新しました") && message.contains("再起動は"));
+    assert!(message.starts_with("33件の設定を更新しました") && message.contains("再起動は"));
     assert_eq!(current().await, settings);
     // What cannot be is refused as a whole, restart or not.
     let mut wrong = body.clone();

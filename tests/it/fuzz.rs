@@ -1,9 +1,9 @@
 //! Frames that nobody would send on purpose: random, mutated, cut, nested, and full of the wrong types.
 
-use crate::golden_core_ui;
 use crate::process::Process;
 use crate::rawsocket::{attach, packet};
 use crate::support::{BODY, CHANNEL, Client, Home, KIND, REQUEST};
+use crate::{golden_analyst, golden_core_ui};
 use futures_util::{SinkExt, StreamExt};
 use kakehashi::dialect::aicore::{AicoreDialect, client_kinds, read_connect};
 use kakehashi::dialect::api::{ApiDialect, read_hello};
@@ -81,15 +81,20 @@ fn bad_frames_of_the_session_api_are_read_without_a_panic() {
 
 #[test]
 fn bad_frames_of_the_core_ui_interface_are_read_without_a_panic() {
-    throw_at(&golden_core_ui::dialect(), "client_", 5);
-    throw_at(&golden_core_ui::page(), "agent_event_client_", 6);
+    let golden = golden_core_ui::fixtures;
+    throw_at(&golden_core_ui::dialect(), golden(), "client_", 5);
+    throw_at(&golden_core_ui::page(), golden(), "agent_event_client_", 6);
+}
+
+#[test]
+fn bad_frames_of_the_analyst_are_read_without_a_panic() {
+    throw_at(&golden_analyst::dialect(), golden_analyst::fixtures(), "client_", 7);
 }
 
 /// Reads frames that are made of the golden ones whose names begin so. Each is understood or answered by one short
 /// error frame.
-fn throw_at<D: Dialect>(dialect: &D, prefix: &str, seed: u64) {
-    let golden = golden_core_ui::fixtures().into_iter();
-    let golden = golden.filter(|(name, _)| name.starts_with(prefix));
+fn throw_at<D: Dialect>(dialect: &D, golden: Vec<(String, Value)>, prefix: &str, seed: u64) {
+    let golden = golden.into_iter().filter(|(name, _)| name.starts_with(prefix));
     let mut samples: Vec<String> = golden.map(|(_, frame)| frame.to_string()).collect();
     samples.sort();
     let mut mutator = Mutator { state: seed, samples };

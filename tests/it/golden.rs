@@ -2,21 +2,22 @@
 //! `UPDATE_FIXTURES=1 cargo test golden` writes the latter anew; the page's tests read them too.
 
 use crate::samples::{
-    BACKUP, backups, comparison_row, confirmation, diff_note, file_note, logged, run_summary,
-    tool_note, usage, version,
+    ASSUMED, BACKUP, backups, comparison_row, confirmation, decision, diff_note, execution, figure,
+    file_note, logged, run_summary, steps, tool_note, usage, version,
 };
 use bytes::Bytes;
 use kakehashi::dialect::aicore::{AicoreDialect, UNSTATED_RATE};
 use kakehashi::dialect::{Dialect, Encoder, Frame, FrameError, Received};
 use kakehashi::locale::Locale;
 use kakehashi::message::{
-    AgentReport, AgentSet, AgentSlot, AgentState, AnswerNote, AudioChunk, Branch, CancelScope,
-    Channel, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome, Command, ConfirmId, Confirmed,
-    Conflict, DecidedBy, Delivery, Event, Features, FileList, Generation, Inbound, Interruption,
-    KnownList, ListKind, ListRoots, ListScope, ListedFile, Notice, PlanStep, PlanStepState,
-    PlaybackAck, Problem, Recorded, ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome,
-    SecondYes, SessionId, Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolNote,
-    ToolState, TurnTimes, Typed, WatchTarget, WatchWish,
+    AgentReport, AgentSet, AgentSlot, AgentState, AnswerNote, Artifact, ArtifactKind, AudioChunk,
+    Branch, CancelScope, Channel, CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome, Command,
+    ConfirmId, Confirmed, Conflict, DecidedBy, Delivery, Event, Features, FileList, FileNote,
+    Generation, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope, ListedFile,
+    NextAction, Notice, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded, ReportStage,
+    RequestNo, RestorePoint, Route, RunId, RunOutcome, SecondYes, SessionId, Signal, Speaker,
+    StateNote, StopReason, SystemNotice, TalkKey, ToolNote, ToolState, TurnTimes, Typed,
+    WatchTarget, WatchWish, Work,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -536,4 +537,46 @@ fn other_frontends_get_lines_about_agents() {
     let (kind, text) = shown(Event::Chosen(chosen));
     assert_eq!(kind, "output_text");
     assert!(text.contains('2') && text.contains('x'), "{text}");
+}
+
+/// Frontends that know nothing of an analyst show its steps by packets that they have always known. The answer follows
+/// as a text, so a question and a report are not told twice.
+#[test]
+fn every_step_of_an_analyst_is_shown_by_packets_of_old() {
+    let reason = |next, assumption| Work::Decision(decision(next, assumption));
+    let exec = |stdout, error| Work::Execution(execution(stdout, error));
+    let table = Artifact {
+        kind: ArtifactKind::Table,
+        file: FileNote {
+            name: "totals.csv".into(),
+            path: Some("workspace/20261118200000/totals.csv".into()),
+            thumbnail: None,
+        },
+        media_type: "text/csv".into(),
+        ..figure()
+    };
+    let error = Some("KeyError: 'area'");
+    let mut rows: Vec<_> = steps().into_iter().filter(|(name, _)| *name != "report").collect();
+    rows.extend([
+        ("reason_sure", reason(NextAction::Act, None)),
+        ("reason_finalize", reason(NextAction::Finalize, Some(ASSUMED))),
+        ("reason_finalize_sure", reason(NextAction::Finalize, None)),
+        ("exec_failed", exec("East 120\n", error)),
+        ("exec_failed_silent", exec("", error)),
+        ("exec_silent", exec("\n", None)),
+        // A program that prints a mark must not look as if its run had failed.
+        ("exec_mark", exec("!\n", None)),
+        ("artifact_table", Work::Artifact(table)),
+    ]);
+    for (name, step) in rows {
+        let delivery = logged(Channel::Chat, Event::Work(step));
+        check_golden(&format!("work_{name}"), &dialect(Channel::Chat), &delivery);
+    }
+    let report = steps().into_iter().find(|(name, _)| *name == "report").unwrap().1;
+    for told_by_the_answer in [reason(NextAction::Ask, None), report] {
+        let mut frames = Vec::new();
+        let delivery = logged(Channel::Chat, Event::Work(told_by_the_answer));
+        dialect(Channel::Chat).encode(&delivery, &mut frames);
+        assert_eq!(frames, [], "{delivery:?}");
+    }
 }

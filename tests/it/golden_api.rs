@@ -3,8 +3,8 @@
 
 use crate::docs::files_below;
 use crate::samples::{
-    BACKUP, answer_note, backups, comparison_row, confirmation, diff_note, file_note, logged,
-    run_summary, tool_note, usage, version,
+    BACKUP, answer_note, backups, comparison_row, confirmation, dataset, decision, diff_note,
+    execution, file_note, logged, run_summary, steps, tool_note, usage, version,
 };
 use bytes::Bytes;
 use kakehashi::dialect::api::{
@@ -15,13 +15,13 @@ use kakehashi::locale::Locale;
 use kakehashi::message::{
     AgentReport, AgentSet, AgentSlot, AgentState, AudioChunk, Branch, CancelScope, Channel,
     CheckWish, Choice, ChoiceKind, Chosen, ChosenOutcome, Command, ComparisonRow, ConfirmId,
-    Confirmed, Conflict, DecidedBy, Delivery, Epoch, Event, Features, FileList, Generation,
-    Greeting, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope, ListedFile,
-    ModelOffer, Notice, Offered, Order, PlanStep, PlanStepState, PlaybackAck, Problem, Recorded,
-    ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome, SampleRate, SecondYes,
-    SentSessionId, SessionId, Setting, SettingChange, SettingProblem, SettingsNote, Signal,
-    Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolChoice, ToolState, TurnTimes, Typed,
-    View, WatchTarget, WatchWish, WorkplaceChoice,
+    Confirmed, Conflict, Dataset, DecidedBy, Delivery, Epoch, Event, Features, FileList,
+    Generation, Greeting, Inbound, Interruption, KnownList, ListKind, ListRoots, ListScope,
+    ListedFile, ModelOffer, NextAction, Notice, Offered, Order, PlanStep, PlanStepState,
+    PlaybackAck, Problem, Recorded, ReportStage, RequestNo, RestorePoint, Route, RunId, RunOutcome,
+    SampleRate, SecondYes, SentSessionId, SessionId, Setting, SettingChange, SettingProblem,
+    SettingsNote, Signal, Speaker, StateNote, StopReason, SystemNotice, TalkKey, ToolChoice,
+    ToolState, TurnTimes, Typed, View, WatchTarget, WatchWish, Work, WorkplaceChoice,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +69,7 @@ fn events() -> Vec<(&'static str, Channel, Event)> {
         Event::CancelTaken => "cancel_taken", Event::CancelTaken;
         Event::AgentReport(_) => "agent_report", report(ReportStage::Started { request: "fix it".into() });
         Event::Notice(_) => "notice", Event::Notice(Notice::Queued { run: RunId(4), place: 1 });
+        Event::Work(_) => "exec_failed", Event::Work(Work::Execution(execution("", Some("KeyError: 'area'"))));
         Event::Files { .. } => "files_project", project_files();
     });
     let heard = Duration::from_millis(1200);
@@ -86,7 +87,15 @@ fn events() -> Vec<(&'static str, Channel, Event)> {
         ("files_recent", recent_files()),
         ("files_unknown", Event::Files { kind: ListKind::Temp, list: None }),
     ];
-    let rows = rows.into_iter().chain(further);
+    let sampled = Dataset { sampled: Some((5, 7)), warnings: Vec::new(), ..dataset() };
+    let further_steps = vec![
+        ("dataset_info_sampled", Work::Dataset(sampled)),
+        ("reason_ask", Work::Decision(decision(NextAction::Ask, None))),
+        ("reason_finalize", Work::Decision(decision(NextAction::Finalize, None))),
+    ];
+    let all_steps = steps().into_iter().chain(further_steps);
+    let all_steps = all_steps.map(|(name, step)| (name, Event::Work(step)));
+    let rows = rows.into_iter().chain(further).chain(all_steps);
     rows.map(|(name, event)| (name, home(&event), event)).collect()
 }
 
@@ -95,6 +104,7 @@ fn home(event: &Event) -> Channel {
         Event::UserText { .. }
         | Event::UserFile(_)
         | Event::RequestAnswered { .. }
+        | Event::Work(_)
         | Event::Transcript { .. } => Channel::Chat,
         Event::Files { .. } => Channel::File,
         Event::AgentReport(_) => Channel::Input,
@@ -116,7 +126,8 @@ fn home(event: &Event) -> Channel {
     }
 }
 
-fn signals() -> Vec<(&'static str, Signal)> {
+/// Every signal.
+pub(crate) fn signals() -> Vec<(&'static str, Signal)> {
     let known = KnownList { newest: Some("2026/02/26 20:00:00".into()), count: 2 };
     let mut rows = one_each!(Signal {
         Signal::Audio { .. } => "audio", sound();

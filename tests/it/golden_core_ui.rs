@@ -3,7 +3,9 @@
 
 use crate::docs::files_below;
 use crate::golden_api::one_each;
-use crate::samples::{answer_note, confirmation, file_note, logged, run_summary, tool_note};
+use crate::samples::{
+    answer_note, confirmation, decision, file_note, logged, run_summary, steps, tool_note,
+};
 use bytes::Bytes;
 use kakehashi::dialect::core_ui::{
     Additions, AgentEventDialect, CoreUiDialect, CoreUiError, FrameSeq, client_types, refusal,
@@ -13,8 +15,8 @@ use kakehashi::locale::Locale;
 use kakehashi::message::{
     AgentReport, AgentSlot, AnswerNote, CancelScope, Channel, ChoiceKind, Chosen, ChosenOutcome,
     Command, ConfirmId, Confirmed, DecidedBy, Delivery, Epoch, Event, Greeting, Inbound, ListKind,
-    Notice, Problem, ReportStage, RequestNo, Route, RunId, RunOutcome, SecondYes, SessionId,
-    Signal, Speaker, SystemNotice, ToolNote, ToolState, Typed, View,
+    NextAction, Notice, Problem, ReportStage, RequestNo, Route, RunId, RunOutcome, SecondYes,
+    SessionId, Signal, Speaker, SystemNotice, ToolNote, ToolState, Typed, View, Work,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +53,7 @@ fn events() -> Vec<(&'static str, Event)> {
         Event::CancelTaken => "cancel_taken", Event::CancelTaken;
         Event::AgentReport(_) => "agent_report", Event::AgentReport(AgentReport { agent: AGENT, stage: ReportStage::Stopped });
         Event::Notice(_) => "notice", Event::Notice(Notice::NothingToCancel);
+        Event::Work(_) => "reason_ask", Event::Work(Work::Decision(decision(NextAction::Ask, None)));
         Event::Files { .. } => "files", Event::Files { kind: ListKind::Temp, list: None };
     });
     let failed = ToolNote { output: None, error: Some("exit status: 1".into()), ..tool_note(ToolState::Failed) };
@@ -67,6 +70,7 @@ fn events() -> Vec<(&'static str, Event)> {
         ("locked", Event::Notice(Notice::Locked { failures: 8 })),
         ("reset", Event::Notice(Notice::Reset)),
     ]);
+    rows.extend(steps().into_iter().map(|(name, step)| (name, Event::Work(step))));
     rows
 }
 
@@ -89,7 +93,7 @@ fn signals() -> Vec<(&'static str, Signal)> {
 
 /// What each event becomes: the types of its frames in the first form, and its events in the second.
 #[rustfmt::skip]
-const BECOMES: [(&str, &[&str], &[&str]); 31] = [
+const BECOMES: [(&str, &[&str], &[&str]); 38] = [
     ("user_text", &["onUserInput"], &["input:received", "message:user"]),
     ("user_request", &["onUserInput"], &["input:received", "message:user"]),
     ("user_file", &[], &[]),
@@ -121,6 +125,13 @@ const BECOMES: [(&str, &[&str], &[&str]); 31] = [
     ("run_cancelled", &["onNotice", "onAgentStateChange stopped", "onAgentStateChange waiting_for_input"], &["message:system"]),
     ("locked", &["onNotice", "onAgentStateChange locked"], &["safety:lockout"]),
     ("reset", &["onNotice", "onAgentStateChange waiting_for_input"], &["state:reset"]),
+    ("reason_ask", &["onWork"], &[]),
+    ("dataset_info", &["onWork"], &[]),
+    ("reason", &["onWork"], &[]),
+    ("code", &["onWork"], &[]),
+    ("exec", &["onWork"], &[]),
+    ("artifact", &["onWork"], &[]),
+    ("report", &["onWork"], &[]),
 ];
 
 /// All frames that the gateway sends, by the names of their fixtures.
@@ -409,7 +420,7 @@ pub(crate) fn dialect() -> CoreUiDialect {
 /// The second form.
 pub(crate) fn page() -> AgentEventDialect {
     let client = format!("ws-{}", "1".repeat(32));
-    AgentEventDialect { session: session(), locale: Locale::En, lane: LANE, client }
+    AgentEventDialect { session: session(), former: None, locale: Locale::En, lane: LANE, client }
 }
 
 fn settled(confirmed: Confirmed, by: DecidedBy) -> Event {

@@ -11,6 +11,8 @@ use std::sync::{Arc, LazyLock};
 pub(crate) const SESSION_API: &str = "session";
 /// The channel of the core/UI interface in its document.
 pub(crate) const CORE_UI: &str = "lane";
+/// The channel of the data analyst in its document.
+pub(crate) const ANALYST: &str = "analysis";
 
 /// Which way a packet goes, as the gateway sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +63,12 @@ pub(crate) fn api_protocol() -> &'static Protocol {
 /// The core/UI interface in its first form, read and compiled once for all tests.
 pub(crate) fn core_ui_protocol() -> &'static Protocol {
     static PROTOCOL: LazyLock<Protocol> = LazyLock::new(|| Protocol::read("asyncapi-core-ui"));
+    &PROTOCOL
+}
+
+/// The WebSocket of the data analyst, read and compiled once for all tests.
+pub(crate) fn analyst_protocol() -> &'static Protocol {
+    static PROTOCOL: LazyLock<Protocol> = LazyLock::new(|| Protocol::read("asyncapi-analyst"));
     &PROTOCOL
 }
 

@@ -1,11 +1,14 @@
 //! One example of each thing that dialects write, for their golden frames.
 
+use crate::golden_api::one_each;
 use bytes::Bytes;
 use kakehashi::message::{
-    AgentSlot, AnswerNote, BackupList, BackupNote, BackupReason, ChangeStatus, Channel, Check,
-    ComparisonRow, ConfirmId, Confirmation, Cost, Delivery, DiffNote, Entry, Event, EventTime,
-    FileChange, FileNote, Order, Overlap, PlaceKind, RunId, RunOutcome, RunSummary, Seq,
-    SourceNote, ToolNote, ToolState, Usage, WarningLevel, WorkVersion,
+    AgentSlot, AnswerNote, Artifact, ArtifactKind, BackupList, BackupNote, BackupReason,
+    ChangeStatus, Channel, Check, CodeNote, Column, ComparisonRow, ConfirmId, Confirmation, Cost,
+    Dataset, Decision, Delivery, DiffNote, Entry, Event, EventTime, Execution, FileChange,
+    FileNote, NextAction, Order, Output, OutputKind, Overlap, PlaceKind, Report, RunId, RunOutcome,
+    RunSummary, Section, SectionKind, Seq, SourceNote, ToolNote, ToolState, Usage, WarningLevel,
+    Work, WorkVersion,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -142,4 +145,104 @@ pub(crate) fn comparison_row(agent: AgentSlot) -> ComparisonRow {
 pub(crate) fn answer_note() -> AnswerNote {
     let sources = vec![SourceNote { path: "src/main.rs".into(), lines: Some((1, 20)) }];
     AnswerNote { sources, latency: Some(Duration::from_millis(1200)) }
+}
+
+/// Each kind of an assistant's steps, by the name that it has in plain JSON.
+#[rustfmt::skip]
+pub(crate) fn steps() -> Vec<(&'static str, Work)> {
+    one_each!(Work {
+        Work::Dataset(_) => "dataset_info", Work::Dataset(dataset());
+        Work::Decision(_) => "reason", Work::Decision(decision(NextAction::Act, Some(ASSUMED)));
+        Work::Code(_) => "code", Work::Code(CodeNote { run: RunId(3), step: 1, code: CODE.into() });
+        Work::Execution(_) => "exec", Work::Execution(execution("East 120\nWest 80\n", None));
+        Work::Artifact(_) => "artifact", Work::Artifact(figure());
+        Work::Report(_) => "report", Work::Report(report());
+    })
+}
+
+const CODE: &str = "totals = df.groupby(\"region\")[\"売上\"].sum()\nprint(totals)\n";
+pub(crate) const ASSUMED: &str = "売上 is in yen";
+
+pub(crate) fn dataset() -> Dataset {
+    let column = |name: &str, dtype: &str| Column { name: name.into(), dtype: dtype.into() };
+    Dataset {
+        name: "sales.csv".into(),
+        workspace: "20261118200000".into(),
+        rows: 7,
+        columns: vec![column("region", "str"), column("売上", "int64")],
+        head: r#"[{"region":"East","売上":120}]"#.into(),
+        encoding: "cp932".into(),
+        warnings: vec!["line 5 was left out: it has 3 fields".into()],
+        sampled: None,
+    }
+}
+
+pub(crate) fn decision(next: NextAction, assumption: Option<&str>) -> Decision {
+    let (instruction, question) = match next {
+        NextAction::Ask => (None, Some("Which months do you mean?".to_owned())),
+        NextAction::Act => (Some("Add up 売上 by region.".to_owned()), None),
+        NextAction::Finalize => (None, None),
+    };
+    Decision {
+        run: RunId(3),
+        step: 1,
+        next,
+        instruction,
+        question,
+        assumption: assumption.map(str::to_owned),
+        rationale: "the question is about regions".into(),
+    }
+}
+
+pub(crate) fn execution(stdout: &str, error: Option<&str>) -> Execution {
+    let output = |file_name: &str, kind| {
+        let description = "totals by region".into();
+        Output { file_name: file_name.into(), description, kind }
+    };
+    let outputs =
+        [output("totals.png", OutputKind::Figure), output("totals.csv", OutputKind::Table)];
+    let success = error.is_none();
+    Execution {
+        run: RunId(3),
+        step: 1,
+        success,
+        stdout: stdout.into(),
+        error: error.map(str::to_owned),
+        outputs: if success { outputs.into() } else { Vec::new() },
+        took: Duration::from_millis(640),
+    }
+}
+
+pub(crate) fn figure() -> Artifact {
+    Artifact {
+        run: RunId(3),
+        kind: ArtifactKind::Figure,
+        file: FileNote {
+            name: "totals.png".into(),
+            path: Some("workspace/20261118200000/totals.png".into()),
+            thumbnail: Some(Bytes::from_static(b"\x89PNG")),
+        },
+        description: "totals by region".into(),
+        media_type: "image/png".into(),
+        size: 20_480,
+    }
+}
+
+fn report() -> Report {
+    let contents =
+        ["## Conclusion\nEast leads.", "totals.png", r#"[{"region":"East","売上":120}]"#];
+    let section = |(kind, content): (SectionKind, &str)| Section {
+        kind,
+        content: content.into(),
+        description: (kind != SectionKind::Text).then(|| "totals by region".into()),
+    };
+    Report {
+        run: RunId(3),
+        title: "Totals by region".into(),
+        sections: SectionKind::ALL.into_iter().zip(contents).map(section).collect(),
+        suggestions: vec!["Compare the months.".into()],
+        assumptions: vec![ASSUMED.into()],
+        intermediate: false,
+        rule_based: true,
+    }
 }

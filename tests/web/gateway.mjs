@@ -3,13 +3,15 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const BUILT = fileURLToPath(new URL("../../target/debug/kakehashi", import.meta.url));
 const PROGRAM = process.env.KAKEHASHI_PROGRAM ?? BUILT;
+// Packages for analyses that the tests share; `scripts/test` makes them. Without them the first analysis does.
+const PACKAGES = fileURLToPath(new URL("../../target/tmp/python-data/python", import.meta.url));
 
 /** `settings` is its configuration file, `environment` what it has besides the test's own, `files` lie beside the file. */
 export async function startGateway(settings, environment = {}, files = {}) {
@@ -17,6 +19,7 @@ export async function startGateway(settings, environment = {}, files = {}) {
   const [project, data, config] = ["project", "data", "kakehashi.toml"].map((name) => join(folder, name));
   mkdirSync(project);
   mkdirSync(data);
+  if (existsSync(PACKAGES)) symlinkSync(PACKAGES, join(data, "python"));
   writeFileSync(config, settings);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const options = ["serve", "--no-open", "--listen", "127.0.0.1:0", "--project", project, "--data", data, "--config", config];

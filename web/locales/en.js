@@ -12,6 +12,7 @@ export default {
   loginWrongSecret: "This is not the token of this gateway.",
   loginFailed: "The gateway does not answer: {reason}",
   logout: "Log out",
+  analyst: "Data analyst",
   panes: "Panes",
   voice: "Voice",
   sockets: "Connections",

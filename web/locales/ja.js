@@ -11,6 +11,7 @@ export default {
   loginWrongToken: "アドレスのトークンが正しくないか、使用済みです。最後に表示されたアドレスを使ってください。",
   loginWrongSecret: "トークンが違います。",
   loginFailed: "サーバーが応答しません: {reason}",
+  analyst: "データ分析",
   logout: "ログアウト",
   panes: "表示する画面",
   voice: "音声",

@@ -196,7 +196,7 @@ fn kind(risk: Risk) -> ToolKind {
         Risk::Search => ToolKind::Search,
         Risk::Edit => ToolKind::Edit,
         Risk::Execute => ToolKind::Execute,
-        Risk::Request => ToolKind::Other,
+        Risk::Request | Risk::Compute => ToolKind::Other,
     }
 }
 

@@ -5,7 +5,7 @@ use super::wire::{
     self, AckPacket, AskedBody, BackupBody, Body, ChangedBody, ConnectionPacket, HeartbeatBody,
     Packet, Rows, SettledBody, TempBody, TimesBody, UnchangedBody, WarningBody,
 };
-use super::{AicoreDialect, activity, http, phrase, rows};
+use super::{AicoreDialect, activity, http, phrase, rows, work};
 use crate::dialect::Frame;
 use crate::message::{
     AudioChunk, Channel, ChoiceKind, Chosen, Confirmation, Confirmed, Entry, Event, Features,
@@ -23,9 +23,10 @@ pub(super) fn entry(dialect: &AicoreDialect, entry: &Entry, frames: &mut Vec<Fra
     if is_sent_on_another_channel(dialect, entry) {
         return;
     }
-    let mut packet = event(dialect, entry.channel, &entry.event);
-    packet.seq = Some(entry.seq.0);
-    push(frames, &packet);
+    if let Some(mut packet) = event(dialect, entry.channel, &entry.event) {
+        packet.seq = Some(entry.seq.0);
+        push(frames, &packet);
+    }
 }
 
 /// Whether the event is only for clients that need it as text, and this client gets it as a packet on another channel.
@@ -44,10 +45,10 @@ fn is_sent_on_another_channel(dialect: &AicoreDialect, entry: &Entry) -> bool {
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm for each")]
-fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> Packet<'a> {
+fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> Option<Packet<'a>> {
     let locale = dialect.locale;
     let packet = |kind, body| dialect.packet(channel, kind, body);
-    match event {
+    Some(match event {
         Event::UserText { text, attachments } => {
             packet("input_text", Body::Owned(phrase::with_attachments(locale, text, attachments)))
         }
@@ -88,7 +89,7 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
             let approved = *confirmed == Confirmed::Approved;
             if dialect.asks_in_text(channel) {
                 let text = phrase::settled(locale, channel, *asked_on, *number, approved);
-                return packet("output_text", Body::Owned(text));
+                return Some(packet("output_text", Body::Owned(text)));
             }
             let channel = channel_name(*asked_on);
             let body = SettledBody { id: id.as_str(), channel, approved, by: by.name() };
@@ -121,7 +122,8 @@ fn event<'a>(dialect: &'a AicoreDialect, channel: Channel, event: &'a Event) -> 
         Event::Files { kind, list } => {
             without_file(packet(list_kind(*kind), files(*kind, list.as_ref())))
         }
-    }
+        Event::Work(step) => return work::packet(dialect, channel, step),
+    })
 }
 
 /// Clients without the `agents` feature get lines of text instead.
@@ -207,7 +209,7 @@ fn list_kind(kind: ListKind) -> &'static str {
     }
 }
 
-fn file<'a>(packet: Packet<'a>, note: &'a FileNote) -> Packet<'a> {
+pub(super) fn file<'a>(packet: Packet<'a>, note: &'a FileNote) -> Packet<'a> {
     let thumbnail = note.thumbnail.as_ref().map(|png| STANDARD.encode_to_string(png));
     Packet { file_name: Some(note.path.as_deref()), thumbnail: Some(thumbnail), ..packet }
 }

@@ -16,6 +16,7 @@ mod rows;
 pub mod settings;
 mod value;
 mod wire;
+mod work;
 
 pub use connect::{Connect, read_connect};
 pub use decode::client_kinds;

@@ -93,7 +93,7 @@ pub(super) fn offer<'a>(known: &[&'static str], rows: &'a [Offered]) -> OrderedM
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::AgentSlot;
+    use crate::message::{AgentSlot, ToolChoice};
 
     #[test]
     fn every_key_is_written_and_read_back() {
@@ -101,8 +101,9 @@ mod tests {
         settings.agents[AgentSlot::ALL[1]].name = "goose".to_owned();
         settings.live_voices.insert("openai_live".to_owned(), "cedar".to_owned());
         settings.project = Some("/srv/x".to_owned());
+        settings.tools = ToolChoice::new("file:read,file:list");
         let OrderedMap(written) = write(&settings);
-        assert_eq!(written.len(), 32);
+        assert_eq!(written.len(), 33);
         let mut again = SessionSettings::default();
         for (name, value) in &written {
             if let Some(change) = read(name, value).unwrap() {
@@ -119,6 +120,7 @@ mod tests {
             ("NO_SUCH", json!("x"), KeyProblem::Unknown),
             ("CHAT_AI_NAME", json!(7), KeyProblem::NotText),
             ("CODE_PLAN", json!(null), KeyProblem::NotText),
+            ("CHAT_TOOLS", json!(["file:read"]), KeyProblem::NotText),
             ("CODE_MAX_TURNS", json!("999"), KeyProblem::NotNumber),
         ] {
             assert_eq!(read(name, &value), Err(problem), "{name}");

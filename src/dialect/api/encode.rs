@@ -2,8 +2,8 @@
 //! because it is not part of the history.
 
 use super::{ApiEncoder, data, name, push, settings};
-use crate::dialect::Frame;
 use crate::dialect::aicore::phrase;
+use crate::dialect::{Frame, work};
 use crate::locale::Locale;
 use crate::message::{
     Channel, Confirmed, Entry, Event, EventTime, Generation, KnownList, ListKind, Notice,
@@ -64,6 +64,7 @@ fn event(locale: Locale, event: &Event) -> (&'static str, Value) {
         Event::CancelTaken => ("cancel_taken", json!({})),
         Event::AgentReport(report) => ("agent_report", data::report(report)),
         Event::Notice(notice) => ("notice", notice_data(locale, notice)),
+        Event::Work(step) => work::frame(step),
         Event::Files { kind, list } => ("files", data::files(*kind, list.as_deref())),
     }
 }

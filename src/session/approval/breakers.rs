@@ -125,7 +125,8 @@ impl Approvals {
             calls.abandon(&tool);
             let ungated = calls.ungated(&tool).is_some();
             tool.error = Some(shared.env.language.get().say("ungated", why, &[]));
-            runs.tell(shared, step, lane, Event::Tool(activity::note(&tool, ungated)));
+            let note = activity::note(shared, &tool, ungated);
+            runs.tell(shared, step, lane, Event::Tool(note));
             self.audit_ungated(shared, runs, step, lane, run, &tool);
         }
     }

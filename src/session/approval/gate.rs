@@ -342,7 +342,7 @@ impl Open {
 }
 
 /// The beginning of a text, and how many bytes are missing. `unseen` bytes were cut off before.
-pub(super) fn shown(shared: &Shared, text: &str, most: usize, unseen: usize) -> String {
+pub(in crate::session) fn shown(shared: &Shared, text: &str, most: usize, unseen: usize) -> String {
     let shown = shortened(text, most);
     let missing = text.len() - shown.len() + unseen;
     if missing == 0 {

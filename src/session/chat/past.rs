@@ -27,25 +27,42 @@ pub(in crate::session) async fn said(
     }
 }
 
-/// What `wanted` picks from the newest chat events up to `upto`, oldest first.
+/// What `wanted` picks from the newest chat events up to `upto`, oldest first, since the user began anew.
 pub(super) async fn recent<T>(
     store: &Store,
     key: SessionKey,
     upto: Seq,
     wanted: fn(&Event) -> Option<T>,
 ) -> Result<Vec<T>, StoreError> {
+    // `None` stands for a reset.
+    let picked = newest(store, key, upto, LOOKED_BACK, |event| {
+        let is_reset = matches!(event, Event::Notice(Notice::Reset));
+        if is_reset { Some(None) } else { wanted(event).map(Some) }
+    });
+    let mut found = Vec::new();
+    for one in picked.await? {
+        match one {
+            Some(one) => found.push(one),
+            None => found.clear(),
+        }
+    }
+    Ok(found)
+}
+
+/// What `wanted` picks from the newest `most` chat events up to `upto`, oldest first.
+pub(super) async fn newest<T>(
+    store: &Store,
+    key: SessionKey,
+    upto: Seq,
+    most: usize,
+    wanted: impl Fn(&Event) -> Option<T>,
+) -> Result<Vec<T>, StoreError> {
     let (view, upto) = (View::One(Channel::Chat), Position(upto.0));
-    let mut after = store.before_last(key, view, upto, LOOKED_BACK).await?;
+    let mut after = store.before_last(key, view, upto, most).await?;
     let mut found = Vec::new();
     while after < upto {
         let page = store.page(key, view, after, upto).await?;
-        for entry in &page.entries {
-            // The user wants to begin anew.
-            if matches!(entry.event, Event::Notice(Notice::Reset)) {
-                found.clear();
-            }
-            found.extend(wanted(&entry.event));
-        }
+        found.extend(page.entries.iter().filter_map(|entry| wanted(&entry.event)));
         after = page.reached;
     }
     Ok(found)
@@ -75,6 +92,7 @@ pub(super) fn spoken(event: &Event) -> Option<(Speaker, &str)> {
         | Event::CancelTaken
         | Event::AgentReport(_)
         | Event::Notice(_)
+        | Event::Work(_)
         | Event::Files { .. } => None,
     }
 }

@@ -3,8 +3,8 @@
 
 use super::cost::{BYTES_PER_TOKEN, Tally};
 use super::past;
-use crate::assistant::{self, Assistant, Brief, Conversation, End, Halt, Host};
-use crate::message::{Event, Principal, Seq, Speaker};
+use crate::assistant::{self, Assistant, Brief, Conversation, End, Halt, Host, Way};
+use crate::message::{Event, Principal, RunId, Seq, SessionId, Speaker, Work};
 use crate::provider::chat::{
     self, CHAT_OUTPUT_CAPACITY, ChatConfig, ChatError, ChatMessage, ChatOutput, ChatRequest,
     ChatTurn, ToolCall, ToolSpec, Usage,
@@ -29,6 +29,7 @@ const USUAL_ANSWER: u32 = 2048;
 pub(in crate::session) struct Place {
     pub(in crate::session) key: SessionKey,
     pub(in crate::session) principal: Principal,
+    pub(in crate::session) session: SessionId,
     /// The newest event that the model may know of.
     pub(in crate::session) upto: Seq,
 }
@@ -36,6 +37,7 @@ pub(in crate::session) struct Place {
 /// What the user asks, and what the model may use.
 #[derive(Debug)]
 pub(in crate::session) struct Question {
+    pub(in crate::session) run: RunId,
     pub(in crate::session) text: String,
     /// Files the user sent shortly before, where they are stored.
     pub(in crate::session) attachments: Vec<PathBuf>,
@@ -51,6 +53,10 @@ pub(in crate::session) enum TurnOutput {
     Picture(Bytes),
     /// The model calls a tool. The turn waits for the outcome; without one it ends.
     Call(TurnCall),
+    /// A step on the way to the answer.
+    Work(Box<Work>),
+    /// Something that people should know meanwhile.
+    Line(String),
     /// The answer is complete, or as long as the model may write.
     Done {
         cut_off: bool,
@@ -84,6 +90,7 @@ pub(in crate::session) fn begin(
     let turn = Turn {
         purse: Purse { env: env.clone(), principal: place.principal.clone() },
         place,
+        run: question.run,
         assistant,
         config: config.clone(),
         attachments: Vec::new(),
@@ -109,8 +116,8 @@ pub(in crate::session) fn ask_once(
 }
 
 /// The principal who pays for a turn: its daily limit is checked, and its tokens are counted.
-struct Purse {
-    env: Env,
+pub(super) struct Purse {
+    pub(super) env: Env,
     principal: Principal,
 }
 
@@ -185,11 +192,12 @@ fn unavailable(err: StoreError) -> ChatError {
     ChatError::Unavailable(err.to_string())
 }
 
-struct Turn {
-    purse: Purse,
-    place: Place,
+pub(super) struct Turn {
+    pub(super) purse: Purse,
+    pub(super) place: Place,
+    pub(super) run: RunId,
     assistant: &'static Assistant,
-    config: ChatConfig,
+    pub(super) config: ChatConfig,
     /// For a model that is not told about files in words.
     attachments: Vec<PathBuf>,
     /// Tokens of this turn so far.
@@ -214,7 +222,14 @@ impl Turn {
     }
 
     async fn work(&mut self, question: Question) -> Result<End, Halt> {
-        let Question { text, attachments, tools } = question;
+        match self.assistant.way {
+            Way::Conversation => self.converse(question).await,
+            Way::Analysis => self.analyse(question.text).await.map(|_| End::Complete),
+        }
+    }
+
+    async fn converse(&mut self, question: Question) -> Result<End, Halt> {
+        let Question { text, attachments, tools, .. } = question;
         let system = self.assistant.prompt(self.purse.env.language.get()).to_owned();
         let mut conversation = Conversation::new(Path::new(""));
         // Without a model there is nobody who would read the past.
@@ -324,7 +339,7 @@ impl Host for Turn {
 }
 
 impl Turn {
-    async fn tell(&self, output: TurnOutput) -> Result<(), Halt> {
+    pub(super) async fn tell(&self, output: TurnOutput) -> Result<(), Halt> {
         self.output.send(output).await.map_err(|_| Halt::Disconnected)
     }
 }

@@ -3,7 +3,8 @@
 use super::plain_answer::PlainAnswer;
 use super::plain_choice::PlainChoice;
 use crate::message::{
-    CancelScope, Channel, Command, Controls, Event, Inbound, Problem, Recorded, Route, Typed,
+    CancelScope, Channel, Command, Controls, Dataset, Event, Inbound, Problem, Recorded, Route,
+    Typed, Work,
 };
 use crate::session::Submitted;
 use crate::session::actor::Session;
@@ -140,6 +141,12 @@ impl Session {
         repeated.into_iter().for_each(|again| self.commands.put_in_order(again));
     }
 
+    fn add_dataset(&mut self, asker: Asker, set: Dataset) {
+        let mut step = Step::default();
+        self.shared.append(&mut step, Channel::Chat, Event::Work(Work::Dataset(set)));
+        self.shared.record_for(asker, step);
+    }
+
     fn carry_out(&mut self, submitted: Submitted) {
         if stores_file(&submitted.inbound.command) {
             self.commands.block_with(&submitted.inbound.command);
@@ -198,6 +205,7 @@ impl Session {
             }
             Command::ShowSettings => self.show_settings(asker),
             Command::ChangeSettings(changes) => self.change_settings(asker, changes),
+            Command::AddDataset(set) => self.add_dataset(asker, *set),
         }
     }
 

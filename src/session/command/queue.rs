@@ -37,7 +37,7 @@ impl Commands {
     }
 
     /// Takes commands that have arrived already into the backlog.
-    pub(super) fn receive_ready(&mut self) {
+    pub(in crate::session) fn receive_ready(&mut self) {
         while self.has_room()
             && let Ok(earlier) = self.inbox.try_recv()
         {
@@ -191,6 +191,7 @@ fn targets(command: &Command) -> Vec<Channel> {
         | Command::RequestRun { agents, .. } => agents.iter().map(Channel::Agent).collect(),
         Command::SendText { route: Route::Live { .. }, .. }
         | Command::SaveControls(_)
+        | Command::AddDataset(_)
         | Command::SendFile { .. }
         | Command::ShowImage { .. }
         | Command::SendAudio(_)

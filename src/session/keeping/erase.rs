@@ -24,6 +24,13 @@ impl SessionHandle {
         self.inner.urgent.send(Urgent::Delete(reply)).await.ok()?;
         answer.await.ok()
     }
+
+    /// Deletes the session if it is as it was made, and nobody has it open. False: it is kept.
+    pub(super) async fn delete_unused(&self) -> bool {
+        let (reply, answer) = oneshot::channel();
+        let asked = self.inner.urgent.send(Urgent::DeleteUnused(reply)).await;
+        asked.is_ok() && matches!(answer.await, Ok(Ok(())))
+    }
 }
 
 /// Removes files first: if this is cut off in between, the session is still there and can be deleted again.
@@ -34,6 +41,7 @@ pub(super) async fn remove(
     principal: &Principal,
     more: Vec<String>,
 ) -> Result<(), StoreError> {
+    env.python.forget(id);
     let belongings = env.files.belongings(principal);
     let mut paths = env.store.mentioned_only_in(key, move |path| belongings.holds(path)).await?;
     paths.extend(more);
@@ -43,6 +51,9 @@ pub(super) async fn remove(
         site::remove(&config, &id);
         if let Err(err) = forget_agents(&config.data, &id) {
             warn!(%err, session = %id, "what agents of a deleted session remember is left until the next sweep");
+        }
+        if let Err(err) = files.workspaces(&principal).remove(&id) {
+            warn!(%err, session = %id, "analysed data of a deleted session is left behind");
         }
         for path in paths {
             if let Err(err) = files.remove(&principal, &path) {

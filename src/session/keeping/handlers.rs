@@ -64,7 +64,7 @@ impl Session {
         let chat = models::chat(&self.shared.env, &self.shared.settings);
         let assistant = assistant::for_chat(&self.shared.settings.chat_assistant);
         self.runs.choose_chat(assistant, chat);
-        self.voice.choose(models::live(&self.shared.env, &self.shared.settings));
+        self.choose_voice();
         for slot in AgentSlot::ALL {
             self.choose_agent(slot);
             self.warm_up(slot);
@@ -80,7 +80,13 @@ impl Session {
         }
         self.shared.env.language.set(locale);
         if !self.voice.is_open() {
-            self.voice.choose(models::live(&self.shared.env, &self.shared.settings));
+            self.choose_voice();
+        }
+    }
+
+    fn choose_voice(&mut self) {
+        if self.voice.choose(models::live(&self.shared.env, &self.shared.settings)) {
+            self.drop_all_live_calls();
         }
     }
 
@@ -170,6 +176,18 @@ impl Session {
     pub(in crate::session) fn tell_settings(&mut self) {
         let note = SettingsNote { settings: Arc::clone(&self.shared.settings), offer: None };
         self.sockets.signal_view(View::All, &Signal::Settings(Arc::new(note)));
+    }
+
+    /// Whether the session is as it was made, and nobody has it open.
+    pub(in crate::session) fn is_unused(&mut self) -> bool {
+        self.commands.receive_ready();
+        let base = &self.shared.env.config.settings;
+        self.sockets.is_empty()
+            && self.commands.is_empty()
+            && self.commands.controls().is_empty()
+            && self.shared.jobs.is_empty()
+            && self.shared.journal.has_no_events()
+            && self.shared.settings.differences(base).is_empty()
     }
 
     /// When an idle session is unloaded; `None` while it is in use.

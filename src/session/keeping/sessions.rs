@@ -3,7 +3,7 @@
 
 use super::archive::Archive;
 use super::erase;
-use crate::message::SessionId;
+use crate::message::{Principal, SessionId};
 use crate::session::registry::Registry;
 use crate::store::{Scope, SessionSummary, StoreError};
 use std::sync::Arc;
@@ -70,6 +70,16 @@ impl Registry {
             let _ = reply.send(registry.delete_whole(Scope::of(&principal), &id).await);
         });
         answer.await.unwrap_or(Err(KeepingError::Stopping))
+    }
+
+    /// Deletes a session in which nothing has happened, because the client that it was made for went on in another one.
+    /// False: it is used, and kept.
+    pub async fn discard(&self, principal: &Principal, id: &SessionId) -> bool {
+        let handle = self.sessions.get(id).and_then(|slot| slot.get().cloned());
+        match handle.filter(|handle| handle.is_of(principal)) {
+            Some(handle) => handle.delete_unused().await,
+            None => false,
+        }
     }
 
     async fn delete_whole(&self, scope: Scope<'_>, id: &SessionId) -> Result<(), KeepingError> {
@@ -205,7 +215,7 @@ mod tests {
             connection: ConnectionId(connection),
             role: Role::Participant,
             cursor: None,
-            history: None,
+            history: crate::session::History::Whole,
             features: Features::default(),
         }
     }

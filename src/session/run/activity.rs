@@ -84,8 +84,10 @@ impl Runs {
     }
 }
 
-pub(in crate::session) fn note(tool: &Tool, ungated: bool) -> ToolNote {
+pub(in crate::session) fn note(shared: &Shared, tool: &Tool, ungated: bool) -> ToolNote {
     let short = |text: &str| gate::shortened(text, LONGEST_TEXT).to_owned();
+    // A result that was cut says so, because it does not look cut.
+    let result = |text: &str| gate::shown(shared, text, LONGEST_TEXT, 0);
     ToolNote {
         id: tool.id.clone(),
         name: short(gate::title(tool)),
@@ -97,8 +99,8 @@ pub(in crate::session) fn note(tool: &Tool, ungated: bool) -> ToolNote {
             ToolStatus::Failed => ToolState::Failed,
         },
         input: tool.input.as_deref().map(short),
-        output: tool.output.as_deref().map(short),
-        error: tool.error.as_deref().map(short),
+        output: tool.output.as_deref().map(result),
+        error: tool.error.as_deref().map(result),
         paths: tool.locations.iter().map(|location| location.path.clone()).collect(),
         ungated,
     }

@@ -71,10 +71,10 @@ impl Runs {
         lane_id: LaneId,
         text: &str,
     ) {
+        self.take_answer(shared, step, lane_id, text);
         if let Some(current) = &mut self.lanes[lane_id].current {
             current.fresh.push_str(text);
         }
-        self.take_answer(shared, step, lane_id, text);
     }
 
     /// Shows what there is of the answer besides what was shown already.
@@ -91,7 +91,8 @@ impl Runs {
         }
     }
 
-    /// An answer without end is told in parts, so that neither memory nor a packet grows without limit.
+    /// An answer without end is told in parts, so that neither memory nor a packet grows without limit. A part is told
+    /// only when more follows: the last one is told at the end, and says that the answer is complete.
     pub(super) fn take_answer(
         &mut self,
         shared: &mut Shared,
@@ -101,12 +102,14 @@ impl Runs {
     ) {
         let channel = self.lanes[lane_id].channel;
         let Some(current) = &mut self.lanes[lane_id].current else { return };
-        current.answer.push_str(text);
-        if current.answer.len() > LONGEST_ANSWER {
-            current.in_parts = true;
+        let is_too_long = current.answer.len() + text.len() > LONGEST_ANSWER;
+        if is_too_long && !current.answer.is_empty() && !text.is_empty() {
             let (text, run) = (std::mem::take(&mut current.answer), Some(current.run.id));
             self.pass_on(step, lane_id, Rest::Kept);
             shared.append(step, channel, Event::Text { text, run, note: AnswerNote::default() });
+        }
+        if let Some(current) = &mut self.lanes[lane_id].current {
+            current.answer.push_str(text);
         }
     }
 }

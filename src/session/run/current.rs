@@ -36,8 +36,6 @@ pub(super) struct Current {
     pub(super) order: u64,
     pub(super) phase: Phase,
     pub(super) answer: String,
-    /// A part of the answer is already stored.
-    pub(super) in_parts: bool,
     /// The answer stopped at the model's output limit.
     pub(super) cut_off: bool,
     /// The part of the answer that has not been sent to sockets yet.
@@ -113,7 +111,14 @@ pub(in crate::session) enum Ending {
     Finished,
     Cancelled,
     Failed(String),
+    /// This many of its tool calls have failed, and that has locked the chat.
+    Locked {
+        failures: usize,
+    },
 }
+
+/// Why a run has failed that has locked the chat.
+pub(super) const TOO_MANY_FAILURES: &str = "too many tool calls failed";
 
 impl Ending {
     /// The answer of the run for whoever waits for it, or why there is none.
@@ -121,6 +126,7 @@ impl Ending {
         match self {
             Self::Finished => Ok(text.to_owned()),
             Self::Failed(reason) => Err(reason.clone()),
+            Self::Locked { .. } => Err(TOO_MANY_FAILURES.to_owned()),
             Self::Cancelled => Err("the work was cancelled".to_owned()),
         }
     }
@@ -129,7 +135,7 @@ impl Ending {
         match self {
             Self::Finished => RunOutcome::Finished,
             Self::Cancelled => RunOutcome::Cancelled,
-            Self::Failed(_) => RunOutcome::Failed,
+            Self::Failed(_) | Self::Locked { .. } => RunOutcome::Failed,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is told at the end of a run: its answer, how it ended, and which files it changed and made.
 
-use super::current::{Current, Ending};
+use super::current::{Current, Ending, TOO_MANY_FAILURES};
 use super::inspection::tell_file;
 use super::report::answer_request;
 use crate::message::{AnswerNote, Channel, Event, Notice, PlaceKind, Run, RunOrigin};
@@ -21,19 +21,24 @@ pub(super) fn tell_end(
 ) {
     let run = done.run;
     // A stopped chat has said something too: the partial answer is shown before the notice.
-    let silent = done.answer.is_empty() && (done.in_parts || !matches!(ending, Ending::Finished));
+    let silent = done.answer.is_empty() && !matches!(ending, Ending::Finished);
     if !silent {
         let note = AnswerNote { sources: done.sources, latency: Some(done.asked.elapsed()) };
         let text = done.answer.clone();
         shared.append(step, run.channel, Event::Text { text, run: Some(run.id), note });
     }
-    let notice = match &ending {
-        Ending::Finished if done.cut_off => Some(Notice::AnswerCut { run: run.id }),
-        Ending::Finished => None,
-        Ending::Cancelled => Some(Notice::RunCancelled { run: run.id }),
-        Ending::Failed(reason) => Some(Notice::RunFailed { run: run.id, reason: reason.clone() }),
+    let failed = |reason: &str| Notice::RunFailed { run: run.id, reason: reason.to_owned() };
+    let notices = match &ending {
+        Ending::Finished if done.cut_off => vec![Notice::AnswerCut { run: run.id }],
+        Ending::Finished => Vec::new(),
+        Ending::Cancelled => vec![Notice::RunCancelled { run: run.id }],
+        Ending::Failed(reason) => vec![failed(reason)],
+        // The lock comes first: a client that is told of the failure must know that nothing can be sent.
+        Ending::Locked { failures } => {
+            vec![Notice::Locked { failures: *failures }, failed(TOO_MANY_FAILURES)]
+        }
     };
-    if let Some(notice) = notice {
+    for notice in notices {
         shared.append(step, run.channel, Event::Notice(notice));
     }
     if run.origin == RunOrigin::Request {

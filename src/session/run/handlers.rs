@@ -80,6 +80,7 @@ impl Session {
             }
             Slash::Reset => {
                 self.tools.unlock();
+                step.changes.push(Change::Locked(false));
                 self.shared.append(&mut step, Channel::Chat, Event::Notice(Notice::Reset));
                 return self.shared.record_for(asker, step);
             }
@@ -244,8 +245,8 @@ impl Session {
             .filter_map(|path| self.shared.env.files.stored(&self.shared.principal, path))
             .collect();
         let upto = self.sockets.published(Channel::Chat);
-        let place =
-            turn::Place { key: self.shared.key, principal: self.shared.principal.clone(), upto };
+        let (key, principal) = (self.shared.key, self.shared.principal.clone());
+        let place = turn::Place { key, principal, session: self.shared.id.clone(), upto };
         let env = &self.shared.env;
         let ask = |assistant: &'static _, config: &_, question| {
             turn::begin(env, place, assistant, config, question)
@@ -283,6 +284,12 @@ impl Session {
                 self.runs.keep_picture(&mut self.shared, lane_id, bytes)
             }
             LaneOutput::Chat(TurnOutput::Call(call)) => self.on_turn_call(step, call),
+            LaneOutput::Chat(TurnOutput::Work(work)) => {
+                self.runs.tell(&mut self.shared, step, lane_id, Event::Work(*work));
+            }
+            LaneOutput::Chat(TurnOutput::Line(line)) => {
+                self.runs.tell_line(&mut self.shared, step, lane_id, line);
+            }
             LaneOutput::Chat(TurnOutput::Done { cut_off }) => {
                 if let Some(current) = &mut self.runs.lanes[lane_id].current {
                     current.cut_off = cut_off;
@@ -318,7 +325,8 @@ impl Session {
             AgentOutput::Tool(tool) => {
                 self.runs.end_thought(&mut self.shared, step, lane_id);
                 self.runs.pass_on(step, lane_id, Rest::Told);
-                let note = activity::note(&tool, self.approvals.is_ungated(lane_id, &tool));
+                let note =
+                    activity::note(&self.shared, &tool, self.approvals.is_ungated(lane_id, &tool));
                 self.runs.tell_tool(&mut self.shared, step, lane_id, note);
                 if self.approvals.on_tool(&mut self.shared, &mut self.runs, step, lane_id, &tool) {
                     self.stop_lane(step, lane_id);

@@ -128,7 +128,6 @@ impl Lane {
             order,
             phase: Phase::Starting,
             answer: String::new(),
-            in_parts: false,
             cut_off: false,
             fresh: String::new(),
             line: String::new(),
@@ -282,7 +281,7 @@ impl Lane {
         let text = current.run.text.clone();
         match &mut self.worker {
             Worker::Chat { assistant, config, turn } => {
-                let question = Question { text, attachments, tools };
+                let question = Question { run, text, attachments, tools };
                 *turn = Some(ask(assistant, config, question));
                 true
             }

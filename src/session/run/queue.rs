@@ -28,7 +28,7 @@ impl Runs {
     }
 
     /// Takes cancelled requests out of the queue and returns how many.
-    pub(super) fn drop_waiting(
+    pub(in crate::session) fn drop_waiting(
         &mut self,
         shared: &mut Shared,
         step: &mut Step,

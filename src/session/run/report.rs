@@ -3,7 +3,7 @@
 use crate::message::{AgentReport, AgentSlot, Channel, Event, ReportStage, Run};
 use crate::provider::live::LiveInput;
 use crate::session::journal::{Effect, Step};
-use crate::session::run::current::Ending;
+use crate::session::run::current::{Ending, TOO_MANY_FAILURES};
 use crate::session::shared::Shared;
 use crate::session::voice::Voice;
 
@@ -37,6 +37,7 @@ pub(super) fn answer_request(
     let answer = match ending {
         Ending::Finished => answer,
         Ending::Failed(reason) => format!("! {reason}"),
+        Ending::Locked { .. } => format!("! {TOO_MANY_FAILURES}"),
         Ending::Cancelled => return report(shared, voice, step, agent, ReportStage::Stopped),
     };
     let answered = Event::RequestAnswered { text: answer.clone(), by: Some(agent) };

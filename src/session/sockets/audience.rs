@@ -409,6 +409,7 @@ pub(in crate::session) fn weight(event: &Event) -> usize {
         Event::Plan(steps) => steps.iter().map(|step| step.text.len()).sum(),
         Event::RunSummed(summary) => summary.files.len() * 64,
         Event::Chosen(_) => 64,
+        Event::Work(work) => work.weight(),
         Event::Text { text, .. } | Event::Transcript { text, .. } => text.len(),
         Event::UserFile(note) | Event::FileMade(note) => {
             note.thumbnail.as_ref().map_or(0, Bytes::len)

@@ -1,7 +1,7 @@
 //! A socket attaches or leaves: what the other rooms have to do with it.
 
 use super::reader::Start;
-use crate::message::{Channel, Greeting, View};
+use crate::message::{Channel, Greeting, Position, View};
 use crate::session::actor::Session;
 use crate::session::{Attach, AttachError, Attached, Cursor, Role};
 use std::sync::Arc;
@@ -20,10 +20,9 @@ impl Session {
         }
         let published = self.sockets.published_in(attach.view);
         let resume = attach.cursor.filter(|cursor| self.trusts(*cursor) && cursor.at <= published);
-        let start = match (resume, attach.history) {
-            (Some(cursor), _) => Start::Resume(cursor.at),
-            (None, Some(count)) => Start::Last(count),
-            (None, None) => Start::Whole,
+        let start = match resume {
+            Some(Cursor { at, again, .. }) => Start::Resume(Position(at.0.saturating_sub(again))),
+            None => Start::With(attach.history),
         };
         let greeting = Greeting {
             session: self.shared.id.clone(),

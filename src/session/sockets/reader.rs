@@ -8,8 +8,8 @@ use crate::message::{
     Signal, View,
 };
 use crate::provider::live::{Listener, Sound};
-use crate::session::SessionHandle;
 use crate::session::job;
+use crate::session::{History, SessionHandle};
 use crate::store::{Page, SessionKey, Store, StoreError};
 use std::collections::VecDeque;
 use std::fmt;
@@ -43,10 +43,7 @@ pub enum ReaderEnd {
 pub(in crate::session) enum Start {
     /// After this position.
     Resume(Position),
-    /// With the whole history.
-    Whole,
-    /// With this many of the newest events.
-    Last(usize),
+    With(History),
 }
 
 type Loading = Pin<Box<dyn Future<Output = Result<(Position, Page), StoreError>> + Send>>;
@@ -57,8 +54,8 @@ pub struct Reader {
     connection: ConnectionId,
     /// Everything up to here has been delivered.
     cursor: Position,
-    /// How many events to replay; set until the first page is loaded.
-    last: Option<usize>,
+    /// Where the replay begins; set until the first page is loaded.
+    opening: Option<History>,
     /// News ([`Event::is_news`]) up to here is out of date and not delivered.
     old_news: Position,
     page: VecDeque<Arc<Entry>>,
@@ -90,17 +87,16 @@ impl Reader {
         start: Start,
         queues: SocketQueues,
     ) -> Self {
-        let (cursor, last, old_news) = match start {
+        let (cursor, opening, old_news) = match start {
             Start::Resume(seq) => (seq, None, Position(0)),
-            Start::Whole => (Position(0), None, queues.log.top),
-            Start::Last(count) => (Position(0), Some(count), queues.log.top),
+            Start::With(history) => (Position(0), Some(history), queues.log.top),
         };
         Self {
             source,
             session,
             connection,
             cursor,
-            last,
+            opening,
             old_news,
             page: VecDeque::new(),
             paged_to: cursor,
@@ -131,7 +127,7 @@ impl Reader {
             }
             if !self.caught_up {
                 self.caught_up = true;
-                self.last = None;
+                self.opening = None;
                 return Ok(Step::CaughtUp);
             }
             tokio::select! {
@@ -204,16 +200,17 @@ impl Reader {
 
     /// Fetches the next page of the history, unless a signal comes first.
     async fn load_or_signal(&mut self) -> Result<Option<Step>, ReaderEnd> {
-        let (source, after, upto, last) = (&self.source, self.cursor, self.log.top, self.last);
+        let (source, after, upto) = (&self.source, self.cursor, self.log.top);
+        let opening = self.opening;
         let loading =
-            self.loading.get_or_insert_with(|| Box::pin(source.clone().load(after, upto, last)));
+            self.loading.get_or_insert_with(|| Box::pin(source.clone().load(after, upto, opening)));
         tokio::select! {
             biased;
             signal = self.signals.recv() => return self.pass(signal).map(Some),
             sound = next_sound(&mut self.sound) => return Ok(Some(play(sound))),
             loaded = loading => {
                 self.loading = None;
-                self.last = None;
+                self.opening = None;
                 let (from, page) = loaded?;
                 // Never backwards: a page that begins earlier has been delivered in part.
                 self.cursor = self.cursor.max(from);
@@ -276,11 +273,14 @@ impl Source {
         self,
         after: Position,
         upto: Position,
-        last: Option<usize>,
+        opening: Option<History>,
     ) -> Result<(Position, Page), StoreError> {
-        let after = match last {
-            Some(count) => self.store.before_last(self.key, self.view, upto, count).await?,
-            None => after,
+        let after = match opening {
+            Some(History::Last(count)) => {
+                self.store.before_last(self.key, self.view, upto, count).await?
+            }
+            Some(History::LastRun) => self.store.before_last_run(self.key, self.view, upto).await?,
+            Some(History::Whole) | None => after,
         };
         let mut page = self.store.page(self.key, self.view, after, upto).await?;
         let mut shown = Vec::with_capacity(page.entries.len());

@@ -89,6 +89,7 @@ impl Session {
     fn on_live_down(&mut self, reason: String) {
         info!(session = %self.shared.id, reason, "the live model is gone");
         self.store_text();
+        self.drop_all_live_calls();
         if self.voice.on_failure(&reason) {
             self.say_in_chat(Event::Notice(Notice::LiveDown { reason }));
         }

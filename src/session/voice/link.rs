@@ -61,13 +61,17 @@ pub(in crate::session) enum LinkReady {
 
 impl Voice {
     /// Uses another model, or the same one with other settings. The change is immediate: the current reply is cut off.
-    pub(in crate::session) fn choose(&mut self, config: LiveConfig) {
-        if self.config != config {
-            self.microphone.listener_is(config.name());
-            self.config = config;
-            (self.rest_until, self.failed, self.failures) = (None, None, 0);
-            self.leave();
+    /// Returns whether an open model has left.
+    pub(in crate::session) fn choose(&mut self, config: LiveConfig) -> bool {
+        if self.config == config {
+            return false;
         }
+        let was_open = self.is_open();
+        self.microphone.listener_is(config.name());
+        self.config = config;
+        (self.rest_until, self.failed, self.failures) = (None, None, 0);
+        self.leave();
+        was_open
     }
 
     /// Stops playback and closes the model. Its last outputs are still read.

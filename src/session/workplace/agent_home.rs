@@ -180,6 +180,7 @@ impl AgentPlaces {
             means,
             limits: config.box_rules.limits,
             closed_ports: vec![config.listen.port()],
+            closed: None,
         }
     }
 }

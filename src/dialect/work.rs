@@ -1,0 +1,72 @@
+//! Steps of an assistant as JSON, in the words of the data analyst's document. Dialects in plain JSON share it.
+
+use crate::message::{
+    Artifact, CodeNote, Dataset, Decision, Execution, Output, Report, Section, Work,
+};
+use serde_json::{Map, Value, json};
+
+/// The name of the step and its fields.
+pub(super) fn frame(work: &Work) -> (&'static str, Value) {
+    match work {
+        Work::Dataset(set) => ("dataset_info", dataset(set)),
+        Work::Decision(decision) => ("reason", reason(decision)),
+        Work::Code(note) => ("code", code(note)),
+        Work::Execution(done) => ("exec", execution(done)),
+        Work::Artifact(made) => ("artifact", artifact(made)),
+        Work::Report(written) => ("report", report(written)),
+    }
+}
+
+/// The description of a table, also as the answer to its upload.
+pub(super) fn dataset(set: &Dataset) -> Value {
+    let names: Vec<_> = set.columns.iter().map(|column| &column.name).collect();
+    let dtypes = set.columns.iter().map(|column| (column.name.clone(), json!(column.dtype)));
+    let sampled = set.sampled.map(|(read, total)| json!({"rows_read": read, "rows_total": total}));
+    // What was stored as JSON can be read as JSON.
+    let head: Value = serde_json::from_str(&set.head).unwrap_or_default();
+    json!({
+        "name": set.name, "shape": [set.rows, set.columns.len()], "columns": names,
+        "dtypes": dtypes.collect::<Map<_, _>>(), "head": head, "encoding": set.encoding,
+        "warnings": set.warnings, "sampled": sampled,
+    })
+}
+
+fn reason(decision: &Decision) -> Value {
+    json!({
+        "run": decision.run.0, "loop": decision.step, "next_action": decision.next.name(),
+        "instruction": decision.instruction, "question": decision.question,
+        "assumption": decision.assumption, "rationale": decision.rationale,
+    })
+}
+
+fn code(note: &CodeNote) -> Value {
+    json!({"run": note.run.0, "loop": note.step, "language": "python", "code": note.code})
+}
+
+fn execution(done: &Execution) -> Value {
+    let output = |one: &Output| json!({"file_name": one.file_name, "description": one.description, "output_type": one.kind.name()});
+    let millis = u64::try_from(done.took.as_millis()).unwrap_or(u64::MAX);
+    json!({
+        "run": done.run.0, "loop": done.step, "success": done.success, "stdout": done.stdout,
+        "error": done.error, "outputs": done.outputs.iter().map(output).collect::<Vec<_>>(),
+        "elapsed_ms": millis,
+    })
+}
+
+/// `path` is the one by which other clients of the session ask for the file.
+fn artifact(made: &Artifact) -> Value {
+    json!({
+        "run": made.run.0, "kind": made.kind.name(), "file_name": made.file.name, "path": made.file.path,
+        "description": made.description, "media_type": made.media_type, "size": made.size,
+    })
+}
+
+fn report(report: &Report) -> Value {
+    let section = |one: &Section| json!({"section_type": one.kind.name(), "content": one.content, "description": one.description});
+    json!({
+        "run": report.run.0, "title": report.title,
+        "sections": report.sections.iter().map(section).collect::<Vec<_>>(),
+        "suggestions": report.suggestions, "assumptions": report.assumptions,
+        "intermediate": report.intermediate, "rule_based": report.rule_based,
+    })
+}

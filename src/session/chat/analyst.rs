@@ -1,0 +1,363 @@
+//! The data analyst as a turn of the chat: what it knows of the session comes from the store, its code runs as a tool
+//! call, and its steps are told to the session.
+
+use super::past;
+use super::turn::{Turn, TurnOutput};
+use crate::assistant::analyst::planner::{By, Said};
+use crate::assistant::analyst::schema::{
+    DataFrameInfo, ExecutionResult, ExpectedOutput, OutputType,
+};
+use crate::assistant::analyst::{self, Abilities, Answered, Figure, Mind, Program, Request};
+use crate::assistant::{Halt, Host};
+use crate::files::Workspaces;
+use crate::locale::Locale;
+use crate::message::{
+    Artifact, ArtifactKind, Dataset, Event, Execution, Notice, Output, OutputKind, Report, Section,
+    SectionKind, Speaker, Work,
+};
+use crate::provider::chat::{self, ChatConfig, ChatRequest, ChatTurn, ToolCall, Usage};
+use crate::python::Step;
+use crate::store::StoreError;
+use crate::tool::{Computed, interpreter_arguments};
+use std::path::Path;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// How many of the newest events of the chat an analysis can build on.
+const LOOKED_BACK: usize = 5_000;
+/// The tool that runs the code.
+const INTERPRETER: &str = "python_interpreter";
+/// Steps of a setup that wait to be told. Full: the step is not told.
+const STEP_CAPACITY: usize = 64;
+const MARKDOWN: &str = "text/markdown";
+const HTML: &str = "text/html";
+
+/// What the store tells about earlier requests.
+#[derive(Debug, Default)]
+struct Known {
+    said: Vec<Said>,
+    tables: Vec<Dataset>,
+    results: Vec<ExecutionResult>,
+    assumptions: Vec<String>,
+    /// Code whose execution has not been seen yet.
+    code: Option<String>,
+}
+
+impl Turn {
+    /// Answers one request of the user.
+    pub(super) async fn analyse(&mut self, question: String) -> Result<Answered, Halt> {
+        let known = self.known(&question).await.map_err(failed)?;
+        let locale = Locale::of_text(&question).unwrap_or(self.purse.env.language.get());
+        let mind = match &self.config {
+            ChatConfig::Scripted => Mind::Rules,
+            ChatConfig::Remote { .. } => {
+                Mind::Model(Abilities { tools: chat::capabilities(&self.config).tools })
+            }
+        };
+        let place = |table: &Dataset| (table.workspace.clone(), table.name.clone());
+        let places = known.tables.iter().map(place).collect();
+        self.purse.env.python.set_tables(&self.place.session, places);
+        let table = known.tables.last();
+        let remarks = table.and_then(|table| part_read(table, locale));
+        let request = Request {
+            run: self.run,
+            question,
+            said: known.said,
+            info: table.map(info),
+            remarks: remarks.into_iter().collect(),
+            earlier: known.results.len(),
+            results: known.results,
+            assumptions: known.assumptions,
+            locale,
+        };
+        analyst::analyse(self, &mind, request).await
+    }
+
+    async fn known(&self, question: &str) -> Result<Known, StoreError> {
+        let (key, upto) = (self.place.key, self.place.upto);
+        let store = &self.purse.env.store;
+        let events =
+            past::newest(store, key, upto, LOOKED_BACK, |event| Some(event.clone())).await?;
+        let mut known = Known::default();
+        events.into_iter().for_each(|event| known.take(event));
+        // The request itself, and texts queued behind it, are not answered yet.
+        while known.said.last().is_some_and(|said| said.by == By::User) {
+            let said = known.said.pop();
+            if said.is_some_and(|said| said.text == question) {
+                break;
+            }
+        }
+        Ok(known)
+    }
+
+    fn workspaces(&self) -> Workspaces {
+        self.purse.env.files.workspaces(&self.place.principal)
+    }
+
+    /// Stores a file in the session's workspace, and shows it.
+    async fn keep(
+        &mut self,
+        kind: ArtifactKind,
+        name: &str,
+        media_type: &str,
+        description: &str,
+        bytes: Vec<u8>,
+    ) -> Result<String, Halt> {
+        let (workspaces, session) = (self.workspaces(), self.place.session.clone());
+        let (wanted, size) = (name.to_owned(), bytes.len() as u64);
+        let saved = tokio::task::spawn_blocking(move || {
+            let workspace = workspaces.of(&session)?;
+            workspaces.save(&workspace, &wanted, &bytes)
+        });
+        let saved = saved.await.map_err(|_| Halt::Disconnected)?;
+        let file = saved.map_err(|err| Halt::Failed(err.to_string()))?;
+        let name = file.name.clone();
+        let (description, media_type) = (description.to_owned(), media_type.to_owned());
+        let made = Artifact { run: self.run, kind, file, description, media_type, size };
+        analyst::Host::tell(self, Work::Artifact(made)).await?;
+        Ok(name)
+    }
+
+    /// Describes the files that an execution has saved. What was promised and is not there is told as missing.
+    async fn outputs(&self, program: &Program, done: &Computed) -> (Vec<Artifact>, Vec<String>) {
+        let (workspaces, session) = (self.workspaces(), self.place.session.clone());
+        let (files, expected, run) = (done.files.clone(), program.expected.clone(), self.run);
+        let missing = expected.iter().map(|one| one.file_name.clone());
+        let missing =
+            missing.filter(|name| files.iter().all(|file| file.saved_as != *name)).collect();
+        let described = tokio::task::spawn_blocking(move || {
+            let Ok(workspace) = workspaces.of(&session) else { return Vec::new() };
+            let artifact = |file: &crate::tool::ComputedFile| {
+                let promised = expected.iter().find(|one| one.file_name == file.saved_as);
+                let kind = kind_of(&file.file_name, promised)?;
+                let (note, size) = workspaces.describe(&workspace, &file.file_name).ok()?;
+                let description = promised.map_or_else(String::new, |one| one.description.clone());
+                let media_type = media_type(&file.file_name).to_owned();
+                Some(Artifact { run, kind: kind.into(), file: note, description, media_type, size })
+            };
+            files.iter().filter_map(artifact).collect()
+        });
+        (described.await.unwrap_or_default(), missing)
+    }
+}
+
+impl analyst::Host for Turn {
+    fn ask(&self, request: ChatRequest) -> ChatTurn {
+        Host::ask(self, request)
+    }
+
+    async fn cancelled(&self) {
+        Host::cancelled(self).await;
+    }
+
+    async fn count(&mut self, usage: Usage) -> Result<(), Halt> {
+        Host::count(self, usage).await
+    }
+
+    async fn tell(&mut self, work: Work) -> Result<(), Halt> {
+        Turn::tell(self, TurnOutput::Work(Box::new(work))).await
+    }
+
+    async fn say(&mut self, text: &str) -> Result<(), Halt> {
+        Host::say(self, text).await
+    }
+
+    async fn execute(&mut self, step: u32, program: &Program) -> Result<ExecutionResult, Halt> {
+        self.prepare_python().await?;
+        let started = Instant::now();
+        let arguments = interpreter_arguments(&program.code);
+        let (id, name) = (format!("{}-{step}", self.run.0), INTERPRETER.to_owned());
+        let call = ToolCall { id, name, arguments, signature: None };
+        let done = Computed::read(Host::call(self, &call).await?);
+        let (artifacts, missing) = self.outputs(program, &done).await;
+        let mut stdout = done.stdout;
+        if done.success && !missing.is_empty() {
+            let locale = self.purse.env.language.get();
+            let names = missing.join(", ");
+            stdout.push_str(&locale.say("analysis", "not_saved", &[("names", &names)]));
+            stdout.push('\n');
+        }
+        let told = Execution {
+            run: self.run,
+            step,
+            success: done.success,
+            stdout: stdout.clone(),
+            error: done.error.clone(),
+            outputs: artifacts.iter().filter_map(output).collect(),
+            took: started.elapsed(),
+        };
+        let result = result(&program.code, &told);
+        analyst::Host::tell(self, Work::Execution(told)).await?;
+        for made in artifacts {
+            analyst::Host::tell(self, Work::Artifact(made)).await?;
+        }
+        Ok(result)
+    }
+
+    async fn report(&mut self, report: Report, markdown: &str) -> Result<(), Halt> {
+        let figures = self.figures(&report).await;
+        let locale = self.purse.env.language.get();
+        let page = analyst::page(&report, &figures, locale);
+        let title = report.title.clone();
+        analyst::Host::tell(self, Work::Report(report)).await?;
+        let kind = ArtifactKind::Report;
+        self.keep(kind, "report.md", MARKDOWN, &title, markdown.as_bytes().to_vec()).await?;
+        self.keep(kind, "report.html", HTML, &title, page.into_bytes()).await?;
+        Ok(())
+    }
+}
+
+impl Turn {
+    /// Makes the packages with the first use, and tells how far that is.
+    async fn prepare_python(&self) -> Result<(), Halt> {
+        let (told, mut steps) = mpsc::channel(STEP_CAPACITY);
+        let (python, stop) = (self.purse.env.python.clone(), CancellationToken::new());
+        let _stops = stop.clone().drop_guard();
+        let preparing = python.prepare(&stop, move |step| {
+            // Full: the next step says more.
+            let _ = told.try_send(step);
+        });
+        tokio::pin!(preparing);
+        loop {
+            tokio::select! {
+                biased;
+                () = Host::cancelled(self) => return Err(Halt::Cancelled),
+                Some(step) = steps.recv() => self.tell_setup(&step).await?,
+                made = &mut preparing => {
+                    let locale = self.purse.env.language.get();
+                    return made.map_err(|err| Halt::Failed(locale.word(&err.to_string())));
+                }
+            }
+        }
+    }
+
+    async fn tell_setup(&self, step: &Step) -> Result<(), Halt> {
+        let locale = self.purse.env.language.get();
+        match step {
+            // There is nothing to wait for.
+            Step::LookingForPython | Step::Ready => Ok(()),
+            Step::Waiting | Step::Creating { .. } | Step::Installing { .. } | Step::Compiling => {
+                let line = locale.word(&step.to_string());
+                Turn::tell(self, TurnOutput::Line(line)).await
+            }
+        }
+    }
+
+    /// The figures of a report, for its page. One that cannot be read is left out.
+    async fn figures(&self, report: &Report) -> Vec<Figure> {
+        let (workspaces, session) = (self.workspaces(), self.place.session.clone());
+        let is_image = |section: &&Section| section.kind == SectionKind::Image;
+        let images = report.sections.iter().filter(is_image);
+        let names: Vec<_> = images.map(|section| section.content.clone()).collect();
+        let read = tokio::task::spawn_blocking(move || {
+            let Ok(workspace) = workspaces.of(&session) else { return Vec::new() };
+            let figure = |name: String| {
+                let bytes = workspaces.read(&workspace, &name).ok()?;
+                let media_type = media_type(&name).to_owned();
+                Some(Figure { name, media_type, bytes })
+            };
+            names.into_iter().filter_map(figure).collect()
+        });
+        read.await.unwrap_or_default()
+    }
+}
+
+impl Known {
+    fn take(&mut self, event: Event) {
+        if matches!(event, Event::Notice(Notice::Reset)) {
+            let tables = std::mem::take(&mut self.tables);
+            *self = Self { tables, ..Self::default() };
+            return;
+        }
+        if let Some((speaker, text)) = past::spoken(&event) {
+            let by = match speaker {
+                Speaker::User => By::User,
+                Speaker::Model => By::Analyst,
+            };
+            return self.said.push(Said { by, text: text.to_owned() });
+        }
+        let Event::Work(work) = event else { return };
+        match work {
+            Work::Dataset(table) => self.tables.push(table),
+            Work::Code(note) => self.code = Some(note.code),
+            Work::Execution(done) => {
+                let code = self.code.take().unwrap_or_default();
+                self.results.push(result(&code, &done));
+            }
+            Work::Decision(decision) => {
+                let assumed = decision.assumption.unwrap_or_default();
+                self.assumptions.extend(assumed.lines().map(str::to_owned));
+            }
+            Work::Artifact(_) | Work::Report(_) => {}
+        }
+    }
+}
+
+fn result(code: &str, done: &Execution) -> ExecutionResult {
+    let expected = |output: &Output| ExpectedOutput {
+        file_name: output.file_name.clone(),
+        description: output.description.clone(),
+        output_type: match output.kind {
+            OutputKind::Figure => OutputType::Figure,
+            OutputKind::Table => OutputType::Table,
+        },
+    };
+    ExecutionResult {
+        success: done.success,
+        code: code.to_owned(),
+        stdout: Some(done.stdout.clone()),
+        error: done.error.clone(),
+        outputs: done.outputs.iter().map(expected).collect(),
+    }
+}
+
+fn output(made: &Artifact) -> Option<Output> {
+    let kind = match made.kind {
+        ArtifactKind::Figure => OutputKind::Figure,
+        ArtifactKind::Table => OutputKind::Table,
+        ArtifactKind::Report => return None,
+    };
+    let (file_name, description) = (made.file.name.clone(), made.description.clone());
+    Some(Output { file_name, description, kind })
+}
+
+/// What a file is: by its ending, or else as it was promised. `None`: neither says that people could look at it.
+fn kind_of(name: &str, promised: Option<&ExpectedOutput>) -> Option<OutputKind> {
+    match media_type(name) {
+        "image/png" | "image/jpeg" | "image/webp" | "image/gif" => Some(OutputKind::Figure),
+        "text/csv" | "application/json" => Some(OutputKind::Table),
+        _ => promised.filter(|one| one.output_type == OutputType::Table).map(|_| OutputKind::Table),
+    }
+}
+
+/// By the ending of the name. Pictures that could run code, such as SVG, are files to download.
+pub(in crate::session) fn media_type(name: &str) -> &'static str {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    match ending.to_ascii_lowercase().as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "webp" => "image/webp",
+        "gif" => "image/gif",
+        "csv" | "tsv" => "text/csv",
+        "json" => "application/json",
+        "md" => MARKDOWN,
+        "html" => HTML,
+        _ => "application/octet-stream",
+    }
+}
+
+fn info(table: &Dataset) -> DataFrameInfo {
+    let columns = table.columns.iter().map(|one| (one.name.clone(), one.dtype.clone()));
+    DataFrameInfo::new(table.rows, columns.collect(), &table.head)
+}
+
+fn part_read(table: &Dataset, locale: Locale) -> Option<String> {
+    let (read, total) = table.sampled?;
+    let (read, total) = (read.to_string(), total.to_string());
+    Some(locale.say("analysis", "loaded_part", &[("read", &read), ("total", &total)]))
+}
+
+fn failed(err: StoreError) -> Halt {
+    Halt::Failed(err.to_string())
+}
