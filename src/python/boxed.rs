@@ -4,7 +4,7 @@ use super::environment::Environment;
 use super::error::PythonError;
 use super::output::is_plain;
 use crate::process::{self, Launcher};
-use crate::sandbox::{self, ClosedView, Confinement, Link, Means, Scratch, Shown, Way, Wish};
+use crate::sandbox::{self, ClosedView, Confinement, Means, Scratch, Shown, Way, Wish};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,6 @@ pub(super) const WORKSPACE: &str = "/workspace";
 const OWN: &str = "/python";
 /// Where the loader looks besides; it needs not be there.
 const LOADER_CACHE: &str = "/etc/ld.so.cache";
-/// Some systems have links here that programs and the loader go through.
-const OLDER_PLACES: [&str; 4] = ["/lib", "/lib64", "/bin", "/usr/lib64"];
 /// One thread is enough for a part of a machine, and more of them hang where memory is short.
 const VARIABLES: [(&str, &str); 13] = [
     ("HOME", WORKSPACE),
@@ -158,13 +156,12 @@ pub(super) fn confinement(
 ) -> Result<Confinement, PythonError> {
     workspace.check()?;
     let layout = &environment.layout;
-    let libraries: BTreeSet<_> = layout.libraries.iter().cloned().chain(our_own()).collect();
     let mut shown = vec![
         at(environment.packages(), "packages")?,
         at(environment.fonts(), "fonts")?,
         at(environment.program.clone(), "program")?,
     ];
-    let same = layout.standard.iter().chain([&layout.executable]).chain(&libraries);
+    let same = layout.standard.iter().chain([&layout.executable]).chain(&layout.libraries);
     for path in same {
         shown.push(Shown { outside: real(path)?, inside: real(path)? });
     }
@@ -178,16 +175,10 @@ pub(super) fn confinement(
         }
         shown.push(Shown { outside, inside: Path::new(WORKSPACE).join(name) });
     }
-    let is_loader = |path: &&PathBuf| {
-        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("ld-"))
-    };
-    let loaders = libraries.iter().filter(is_loader).map(|path| real(path));
-    let executable = loaders.chain([real(&layout.executable)]).collect::<Result<_, _>>()?;
     let view = ClosedView {
         shown,
-        links: links(&libraries),
         scratch: Scratch { place: WORKSPACE.into(), bytes: limits.disk, files: limits.files },
-        executable,
+        executable: vec![real(&layout.executable)?],
         variables: VARIABLES.map(|(name, value)| (name.into(), value.into())).into(),
         memory: limits.memory,
     };
@@ -213,50 +204,6 @@ fn at(outside: PathBuf, name: &str) -> Result<Shown, PythonError> {
 
 fn real(path: &Path) -> Result<PathBuf, PythonError> {
     path.canonicalize().map_err(|err| PythonError::File(path.display().to_string(), err))
-}
-
-/// Our own binary is started in the view, too, and needs what it has loaded now.
-fn our_own() -> BTreeSet<PathBuf> {
-    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let mapped = maps.lines().filter_map(|line| line.split_once('/'));
-    let paths = mapped.map(|(_, path)| PathBuf::from(format!("/{path}")));
-    let is_library = |path: &PathBuf| {
-        path.is_file()
-            && path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
-    };
-    paths.filter(is_library).collect()
-}
-
-/// Other names of the libraries, under which they are looked for.
-fn links(libraries: &BTreeSet<PathBuf>) -> Vec<Link> {
-    let older = OLDER_PLACES.iter().map(PathBuf::from).filter(|place| place.is_symlink());
-    let beside = libraries.iter().filter_map(|path| path.parent()).collect::<BTreeSet<_>>();
-    // The loader itself is often named by a link elsewhere.
-    let places = beside.into_iter().map(Path::to_owned).chain(OLDER_PLACES.map(PathBuf::from));
-    let names = places
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .flat_map(|place| other_names(&place, libraries));
-    let older: Vec<_> = older.collect();
-    let is_below_older = |path: &Path| older.iter().any(|place| path.starts_with(place));
-    let mut links: Vec<_> = names.filter(|link| !is_below_older(&link.place)).collect();
-    links.extend(older.iter().filter_map(|place| {
-        Some(Link { place: place.clone(), target: fs::read_link(place).ok()? })
-    }));
-    links
-}
-
-fn other_names(place: &Path, libraries: &BTreeSet<PathBuf>) -> Vec<Link> {
-    let entries = fs::read_dir(place).into_iter().flatten().filter_map(Result::ok);
-    let links = entries.filter(|entry| {
-        entry.file_name().to_string_lossy().contains(".so")
-            && entry.file_type().is_ok_and(|kind| kind.is_symlink())
-    });
-    let found = links.filter_map(|entry| {
-        let target = entry.path().canonicalize().ok()?;
-        libraries.contains(&target).then(|| Link { place: entry.path(), target })
-    });
-    found.collect()
 }
 
 #[cfg(test)]

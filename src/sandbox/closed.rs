@@ -8,8 +8,6 @@ use std::path::PathBuf;
 pub struct ClosedView {
     /// Files and directories from outside. Those within the scratch place come after it.
     pub shown: Vec<Shown>,
-    /// Symbolic links, for programs that look for something under another name.
-    pub links: Vec<Link>,
     pub scratch: Scratch,
     /// The programs that may be started, among what is shown, by their paths inside.
     pub executable: Vec<PathBuf>,
@@ -24,12 +22,6 @@ pub struct Shown {
     /// A path without links in it.
     pub outside: PathBuf,
     pub inside: PathBuf,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Link {
-    pub place: PathBuf,
-    pub target: PathBuf,
 }
 
 /// The only place that can be written, in memory. It is gone with the last process inside.

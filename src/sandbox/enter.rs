@@ -7,7 +7,7 @@ use super::namespace::Pids;
 use super::plan::Plan;
 use super::view::Processes;
 use super::{
-    ClosedView, Confinement, allowed, bwrap, filter, limit, namespace, root, ruleset, view,
+    ClosedView, Confinement, allowed, bwrap, filter, library, limit, namespace, root, ruleset, view,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -77,22 +77,25 @@ fn enter_closed(
     confinement: &Confinement,
     command: &[OsString],
 ) -> Result<Next, BoxError> {
-    let goes_on = |way: fn(Vec<Seen>) -> Way| {
+    let goes_on = |way: fn(Vec<Seen>) -> Way, view: &ClosedView| {
         let mut inner = confinement.clone();
         inner.means.way = way(Vec::new());
+        inner.closed = Some(Box::new(view.clone()));
         own_binary(&inner, command)
     };
     match &confinement.means.way {
         Way::Own => {
             namespace::enter(confinement.network, Pids::Own)?;
-            root::arrange(view)?;
+            // Only this process knows what it has loaded; whoever asked for the view may be another program.
+            let view = library::with_own(view)?;
+            root::arrange(&view)?;
             namespace::pass_on_rights()?;
-            return goes_on(Way::First).map(Next::Hold);
+            return goes_on(Way::First, &view).map(Next::Hold);
         }
         Way::First(_) => {
             view::renew_proc(Processes::Only)?;
             namespace::give_up_rights()?;
-            return goes_on(Way::Made).map(Next::Lead);
+            return goes_on(Way::Made, view).map(Next::Lead);
         }
         // Nothing here is found by a path that somebody else could have changed.
         Way::Made(_) => (),

@@ -17,6 +17,8 @@ mod fresh;
 mod init;
 #[cfg(target_os = "linux")]
 mod inner;
+#[cfg(target_os = "linux")]
+mod library;
 mod limit;
 mod means;
 #[cfg(target_os = "linux")]
@@ -34,7 +36,7 @@ mod view;
 
 #[cfg(target_os = "linux")]
 pub use allowed::filter_for_children;
-pub use closed::{ClosedView, Link, Scratch, Shown};
+pub use closed::{ClosedView, Scratch, Shown};
 pub use confinement::{Confinement, Network, StandIn};
 #[cfg(target_os = "linux")]
 pub use enter::{Next, enter};

@@ -2,6 +2,7 @@
 
 use super::closed::{ClosedView, Scratch};
 use super::error::BoxError;
+use super::library::{self, Link};
 use super::view::{attach, clone, close, failed, make_mount_point};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
@@ -31,26 +32,32 @@ pub(super) fn arrange(view: &ClosedView) -> Result<(), BoxError> {
     let devices = DEVICES.iter().map(|path| Ok((PathBuf::from(path), clone(Path::new(path))?)));
     let shown = view.shown.iter().map(|one| Ok((one.inside.clone(), clone(&one.outside)?)));
     let trees = devices.chain(shown).collect::<Result<Vec<_>, BoxError>>()?;
+    let links = library::links(view);
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("tmpfs", BASE, "tmpfs", flags, OF_ROOT)
         .map_err(|err| failed(Path::new(BASE), err.into()))?;
-    fill(view, proc, trees)?;
+    fill(&view.scratch, proc, trees, links)?;
     leave_old_root().map_err(|reason| failed(Path::new("/"), reason))?;
     close(Path::new("/")).map_err(|reason| failed(Path::new("/"), reason))
 }
 
-fn fill(view: &ClosedView, proc: OwnedFd, trees: Vec<(PathBuf, OwnedFd)>) -> Result<(), BoxError> {
+fn fill(
+    scratch: &Scratch,
+    proc: OwnedFd,
+    trees: Vec<(PathBuf, OwnedFd)>,
+    links: Vec<Link>,
+) -> Result<(), BoxError> {
     let proc_place = below_base(Path::new(PROC));
     fs::create_dir(&proc_place).map_err(|reason| failed(&proc_place, reason))?;
     attach(&proc, &proc_place)?;
-    make_scratch(&view.scratch)?;
+    make_scratch(scratch)?;
     for (inside, tree) in trees {
         let place = below_base(&inside);
         make_mount_point(&place, &tree).map_err(|reason| failed(&place, reason))?;
         attach(&tree, &place)?;
         close(&place).map_err(|reason| failed(&place, reason))?;
     }
-    for link in &view.links {
+    for link in links {
         let place = below_base(&link.place);
         // What is shown there already is what the link would lead to.
         if place.symlink_metadata().is_ok() {
