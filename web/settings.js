@@ -11,6 +11,7 @@ const LABEL_TEXTS = { chat: "chatModel", live: "liveModel", agent: "agent", plac
 const OPTION_TEXTS = {
   scripted: "modelScripted",
   builtin: "agentBuiltin",
+  analyst: "agentAnalyst",
   auto: "placeAuto",
   worktree: "placeWorktree",
   shared: "placeShared",

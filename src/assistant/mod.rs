@@ -87,6 +87,20 @@ pub fn chat_assistants() -> impl Iterator<Item = &'static str> {
     CHAT_ASSISTANTS.into_iter().map(|assistant| assistant.name)
 }
 
+/// Assistants that can work in the slot of an agent, with their names for people.
+const SLOT_ASSISTANTS: [(&Assistant, &str); 1] = [(&ANALYST, "Data analyst")];
+
+/// The assistant that is chosen for the slot of an agent; `None`: the name is that of an agent.
+pub fn for_slot(name: &str) -> Option<&'static Assistant> {
+    let mut all = SLOT_ASSISTANTS.into_iter().map(|(assistant, _)| assistant);
+    all.find(|assistant| assistant.name == name)
+}
+
+/// Names of the assistants that can be chosen for the slot of an agent, also as people know them.
+pub fn for_slots() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SLOT_ASSISTANTS.into_iter().map(|(assistant, label)| (assistant.name, label))
+}
+
 impl Assistant {
     /// The system prompt.
     pub fn prompt(&self, locale: Locale) -> &'static str {

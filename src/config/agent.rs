@@ -5,7 +5,7 @@ use crate::provider::row::{AgentKind, AgentRow, CommandFormat, JsonMapping};
 use serde::Deserialize;
 
 /// What every session has without any row, and what stands for one of them.
-const TAKEN: [&str; 3] = ["builtin", "scripted", "auto"];
+const TAKEN: [&str; 4] = ["builtin", "scripted", "auto", "analyst"];
 const PLACE: &str = "{prompt}";
 const FILE_PLACE: &str = "{prompt_file}";
 

@@ -114,8 +114,8 @@ fn other_model(is_row: bool, asked: Option<&str>) -> Result<(), SettingProblem> 
 
 fn agent(config: &Config, asked: &str) -> Result<String, SettingProblem> {
     let own = match config.models {
-        Models::Auto => &[BUILT_IN_NAME, SCRIPTED_NAME][..],
-        Models::Scripted => &[SCRIPTED_NAME],
+        Models::Auto => &[BUILT_IN_NAME, AssistantName::ANALYST, SCRIPTED_NAME][..],
+        Models::Scripted => &[SCRIPTED_NAME, AssistantName::ANALYST],
     };
     if asked == AUTO {
         let first = agents(config).iter().find(|row| takes_over(row));

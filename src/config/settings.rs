@@ -22,7 +22,7 @@ const fn row(name: &'static str) -> Cow<'static, str> {
 }
 
 /// In the order of `config/kakehashi.toml`.
-static KINDS: [(&str, Kind); 33] = [
+static KINDS: [(&str, Kind); 34] = [
     ("CHAT_AI_NAME", Kind::Setting(Setting::Chat)),
     ("CHAT_GEMINI_MODEL", Kind::Setting(Setting::ChatModel(row("gemini")))),
     ("CHAT_FREEAI_MODEL", Kind::Setting(Setting::ChatModel(row("freeai")))),
@@ -56,10 +56,11 @@ static KINDS: [(&str, Kind); 33] = [
     ("CODE_AI3_PLACE", Kind::Setting(Setting::Workplace(SLOTS[2]))),
     ("CODE_AI4_PLACE", Kind::Setting(Setting::Workplace(SLOTS[3]))),
     ("CHAT_TOOLS", Kind::Setting(Setting::Tools)),
+    ("CHAT_ASSISTANT", Kind::Setting(Setting::ChatAssistant)),
 ];
 
-static NAMES: [&str; 33] = {
-    let mut names = [""; 33];
+static NAMES: [&str; 34] = {
+    let mut names = [""; 34];
     let mut at = 0;
     while at < names.len() {
         names[at] = KINDS[at].0;

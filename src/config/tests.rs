@@ -64,7 +64,7 @@ fn agents_are_known_by_name() {
     let chosen = "[settings]\nCODE_AI2_NAME = \"goose\"\n";
     assert_eq!(load(&format!("{row}{chosen}")).unwrap().agents[0].label, "goose");
     let own = "[settings] CODE_AI2_NAME: there is no `goose`; there are";
-    check_refused(chosen, &format!("{own} builtin, scripted"));
+    check_refused(chosen, &format!("{own} builtin, analyst, scripted"));
     let scripted = format!("models = \"scripted\"\n{row}");
     check_refused(&format!("{scripted}{chosen}"), &format!("{own} scripted"));
     for (file, expected) in [("", "builtin"), (&*scripted, "scripted")] {

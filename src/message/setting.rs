@@ -49,7 +49,9 @@ impl Setting {
             Self::ChatModel(row) => {
                 SettingChange::ChatModel { row: row.to_string(), model: chosen }
             }
-            Self::ChatAssistant => SettingChange::ChatAssistant(AssistantName::new(value)),
+            Self::ChatAssistant => SettingChange::ChatAssistant(
+                chosen.as_deref().map_or_else(AssistantName::default, AssistantName::new),
+            ),
             Self::Tools => SettingChange::Tools(ToolChoice::new(value)),
             Self::Live => SettingChange::Live(text),
             Self::LiveModel(row) => {

@@ -114,7 +114,7 @@ impl Session {
         let providers = Providers::of(&env, &settled.settings);
         let chat_assistant = assistant::for_chat(&settled.settings.chat_assistant);
         let agent = |slot| {
-            let chosen = models::agent(&env, &settled.settings, &id, &record.principal, slot);
+            let chosen = models::worker(&env, &settled.settings, &id, &record.principal, slot);
             Lane::agent(slot, chosen, Place::open(env.files.project()))
         };
         let mut session = Self {

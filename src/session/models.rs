@@ -2,6 +2,7 @@
 
 use super::chat::turn;
 use super::language::Language;
+use super::run::lane::Chosen;
 use super::tools;
 use super::{Env, Registry};
 use crate::assistant::{self, Asking, Coder, Said, Texts};
@@ -43,6 +44,7 @@ pub(super) fn offer(config: &Config) -> ModelOffer {
     let built_in = (config.models == Models::Auto)
         .then(|| offered(config::BUILT_IN_NAME, &[(AUTO, "Built-in agent")]));
     let models = live.iter().map(|row| offered(&row.name, &[(&row.model, &row.label)]));
+    let assistants = assistant::for_slots().map(|(name, label)| offered(name, &[(AUTO, label)]));
     ModelOffer {
         chat: chat.chain([scripted()]).collect(),
         live: models.chain([scripted()]).collect(),
@@ -50,6 +52,7 @@ pub(super) fn offer(config: &Config) -> ModelOffer {
         code: built_in
             .into_iter()
             .chain(agents.iter().map(offered_agent))
+            .chain(assistants)
             .chain([scripted()])
             .collect(),
         projects: std::iter::once((String::new(), own)).chain(others).collect(),
@@ -119,8 +122,22 @@ fn live_tools(settings: &SessionSettings) -> Vec<ToolSpec> {
     assistant::tools(&names)
 }
 
-/// The agent that the settings choose for a slot; the built-in agent if that one does not exist any more.
-pub(super) fn agent(
+/// Who works in a slot, as the settings choose it: an assistant, or an agent. The built-in agent if the chosen one does
+/// not exist any more.
+pub(super) fn worker(
+    env: &Env,
+    settings: &SessionSettings,
+    session: &SessionId,
+    principal: &Principal,
+    slot: AgentSlot,
+) -> Chosen {
+    match assistant::for_slot(&settings.agents[slot].name) {
+        Some(assistant) => Chosen::Assistant(assistant, chat(env, settings)),
+        None => Chosen::Agent(agent(env, settings, session, principal, slot)),
+    }
+}
+
+fn agent(
     env: &Env,
     settings: &SessionSettings,
     session: &SessionId,

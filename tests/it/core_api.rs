@@ -173,7 +173,7 @@ async fn settings_are_saved_although_a_restart_is_asked_for_and_agents_work() {
     let saved = post(SETTINGS, &body).local().send(gateway.addr).await.json();
     assert_eq!((&saved["status"], &saved["data"]), (&json!("OK"), &json!({"再起動": false})));
     let message = saved["message"].as_str().unwrap();
-    assert!(message.starts_with("33件の設定を更新しました") && message.contains("再起動は"));
+    assert!(message.starts_with("34件の設定を更新しました") && message.contains("再起動は"));
     assert_eq!(current().await, settings);
     // What cannot be is refused as a whole, restart or not.
     let mut wrong = body.clone();

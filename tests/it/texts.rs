@@ -89,6 +89,7 @@ const AS_IT_IS: &[(&str, &str, &str)] = &[
     ("picture.rs", "{} bytes", "for the log"),
     ("provider/agent/acp/content.rs", "a picture", "stands within the agent's own text"),
     ("assistant/coder/mod.rs", "Built-in agent", "a name"),
+    ("assistant/mod.rs", "Data analyst", "a name"),
     ("assistant/analyst/html.rs", "<!DOCTYPE", "HTML"),
     ("assistant/analyst/html.rs", "<div class", "HTML"),
     ("assistant/analyst/model.rs", "no execution has", "said to models"),

@@ -264,6 +264,7 @@ export default {
   placeShared: "the project itself, at your risk",
   modelScripted: "Scripted",
   agentBuiltin: "Built-in agent",
+  agentAnalyst: "Data analyst",
   modelGone: "{name} (not there)",
   settingSending: "sending…",
   settingChanged: "Changed, from the next request on",

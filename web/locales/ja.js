@@ -264,6 +264,7 @@ export default {
   placeShared: "プロジェクト自体（自己責任）",
   modelScripted: "試験用",
   agentBuiltin: "内蔵エージェント",
+  agentAnalyst: "データ分析",
   modelGone: "{name}（今はありません）",
   settingSending: "送信中…",
   settingChanged: "変更しました。次の依頼から有効です",

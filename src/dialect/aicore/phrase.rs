@@ -6,8 +6,8 @@ use super::wire::SCRIPTED;
 use crate::dialect::FrameError;
 use crate::locale::Locale;
 use crate::message::{
-    AUTO, Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice, Problem,
-    SettingProblem, SetupHint, StopReason, SystemNotice, View, WorkplaceChoice,
+    AUTO, AssistantName, Channel, Chosen, ChosenOutcome, Confirmation, FileNote, Greeting, Notice,
+    Problem, SettingProblem, SetupHint, StopReason, SystemNotice, View, WorkplaceChoice,
 };
 
 /// Longest input shown together with a diff, in bytes.
@@ -251,7 +251,10 @@ pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String
         Channel::Chat => {
             let (chat, live) = (settings.chat.as_str(), settings.live.as_str());
             let values = [("chat", chat), ("live", live), ("voice", settings::voice(settings))];
-            let info = locale.say("welcome", "chat_info", &values);
+            let info = match settings.chat_assistant.as_str() {
+                AssistantName::ANALYST => analyst_info(locale, greeting),
+                _ => locale.say("welcome", "chat_info", &values),
+            };
             let hints = greeting.setup.as_ref().map(|setup| {
                 let of_chat = ["chat_scripted", "chat_offered"];
                 let of_live = ["live_scripted", "live_offered"];
@@ -259,6 +262,9 @@ pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String
                     + &model_hint(locale, setup, live, of_live, &setup.live_row)
             });
             Some(info + &hints.unwrap_or_default())
+        }
+        Channel::Agent(slot) if settings.agents[slot].name == AssistantName::ANALYST => {
+            Some(analyst_info(locale, greeting))
         }
         Channel::Agent(slot) => {
             let (agent, chosen) = (slot.number().to_string(), &settings.agents[slot]);
@@ -271,6 +277,12 @@ pub(super) fn welcome_info(locale: Locale, greeting: &Greeting) -> Option<String
         }
         Channel::Audio | Channel::File => None,
     }
+}
+
+fn analyst_info(locale: Locale, greeting: &Greeting) -> String {
+    let values =
+        [("chat", greeting.settings.chat.as_str()), ("session", greeting.session.as_str())];
+    locale.say("welcome", "analyst_info", &values)
 }
 
 /// Explains why the scripted or an automatically found model answers, and how to configure another one.

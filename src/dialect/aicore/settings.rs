@@ -93,7 +93,7 @@ pub(super) fn offer<'a>(known: &[&'static str], rows: &'a [Offered]) -> OrderedM
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{AgentSlot, ToolChoice};
+    use crate::message::{AgentSlot, AssistantName, ToolChoice};
 
     #[test]
     fn every_key_is_written_and_read_back() {
@@ -102,8 +102,9 @@ mod tests {
         settings.live_voices.insert("openai_live".to_owned(), "cedar".to_owned());
         settings.project = Some("/srv/x".to_owned());
         settings.tools = ToolChoice::new("file:read,file:list");
+        settings.chat_assistant = AssistantName::new(AssistantName::ANALYST);
         let OrderedMap(written) = write(&settings);
-        assert_eq!(written.len(), 33);
+        assert_eq!(written.len(), 34);
         let mut again = SessionSettings::default();
         for (name, value) in &written {
             if let Some(change) = read(name, value).unwrap() {

@@ -14,8 +14,17 @@ use std::borrow::Cow;
 /// Most changes in one frame.
 const MOST_CHANGES: usize = 64;
 const TEXT: &str = "a text or null";
-const KEYS: [&str; 8] =
-    ["chat", "chat_models", "tools", "live", "live_models", "voices", "agents", "project"];
+const KEYS: [&str; 9] = [
+    "chat",
+    "chat_models",
+    "assistant",
+    "tools",
+    "live",
+    "live_models",
+    "voices",
+    "agents",
+    "project",
+];
 const AGENT_KEYS: [&str; 3] = ["name", "model", "workplace"];
 
 /// Reads a `set` frame. Unknown keys are refused, so that a typing error does not go unnoticed.
@@ -23,6 +32,7 @@ pub(super) fn read(fields: &mut Fields) -> Result<Command, ApiError> {
     let mut changes = Vec::new();
     read_setting(fields, "chat", &Setting::Chat, &mut changes)?;
     read_rows(fields, "chat_models", Setting::ChatModel, &mut changes)?;
+    read_setting(fields, "assistant", &Setting::ChatAssistant, &mut changes)?;
     read_tools(fields, &mut changes)?;
     read_setting(fields, "live", &Setting::Live, &mut changes)?;
     read_rows(fields, "live_models", Setting::LiveModel, &mut changes)?;
@@ -134,7 +144,8 @@ fn values(settings: &SessionSettings) -> Value {
         .map(|slot| (name::agent(slot).to_owned(), agent(&settings.agents[slot])))
         .collect();
     json!({
-        "chat": settings.chat, "chat_models": settings.chat_models, "tools": settings.tools.listed(), "live": settings.live,
+        "chat": settings.chat, "chat_models": settings.chat_models,
+        "assistant": settings.chat_assistant.as_str(), "tools": settings.tools.listed(), "live": settings.live,
         "live_models": settings.live_models, "voices": settings.live_voices, "agents": agents,
         "project": settings.project,
     })
@@ -181,7 +192,7 @@ pub(super) fn refused(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::WorkplaceChoice;
+    use crate::message::{AssistantName, WorkplaceChoice};
     use std::sync::Arc;
 
     fn read_text(text: &str) -> Result<Command, ApiError> {
@@ -197,6 +208,7 @@ mod tests {
         settings.agents[AgentSlot::ALL[1]].workplace = WorkplaceChoice::Shared;
         settings.agents[AgentSlot::ALL[2]].model = Some("m".to_owned());
         settings.project = Some("/srv/x".to_owned());
+        settings.chat_assistant = AssistantName::new(AssistantName::ANALYST);
         let shown = data(&SettingsNote { settings: Arc::new(settings.clone()), offer: None });
         let Ok(Command::ChangeSettings(changes)) = read_text(&shown.to_string()) else {
             panic!("{shown}")
@@ -208,10 +220,11 @@ mod tests {
 
     #[test]
     fn null_means_no_choice() {
-        let frame = r#"{"chat":null,"voices":{"a":null},"agents":{"agent1":{"model":null}},"project":null}"#;
+        let frame = r#"{"chat":null,"assistant":null,"voices":{"a":null},"agents":{"agent1":{"model":null}},"project":null}"#;
         let slot = AgentSlot::ALL[0];
         let expected = vec![
             SettingChange::Chat(AUTO.to_owned()),
+            SettingChange::ChatAssistant(AssistantName::default()),
             SettingChange::LiveVoice { row: "a".to_owned(), voice: None },
             SettingChange::AgentModel { slot, model: None },
             SettingChange::Project(None),

@@ -377,11 +377,7 @@ pub(in crate::session) fn audit(
     by: DecidedBy,
     reason: &str,
 ) {
-    let lane = match caller {
-        Caller::Chat => Some(LaneId::Chat),
-        Caller::Agent(slot) => Some(LaneId::Agent(slot)),
-        Caller::Live | Caller::Client => None,
-    };
+    let lane = LaneId::of_caller(caller);
     step.changes.push(Change::Audit(AuditEntry {
         caller,
         run,

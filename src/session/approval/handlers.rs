@@ -93,7 +93,7 @@ impl Session {
             open.lane == lane_id
                 && match &open.answer_to {
                     AnswerTo::Worker(_) => true,
-                    AnswerTo::Call(id) => tools.is_of_chat(*id),
+                    AnswerTo::Call(id) => tools.is_of_run(*id),
                     AnswerTo::Live(_) => false,
                 }
         };
@@ -111,8 +111,8 @@ impl Session {
         }
         for lane_id in LaneId::ALL {
             self.approvals.close_tools(&mut self.shared, &mut self.runs, &mut step, lane_id);
+            self.drop_calls_of_run(&mut step, lane_id);
         }
-        self.drop_chat_calls(&mut step);
         self.shared.record_changes(step);
     }
 

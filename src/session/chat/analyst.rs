@@ -2,7 +2,7 @@
 //! call, and its steps are told to the session.
 
 use super::past;
-use super::turn::{Turn, TurnOutput};
+use super::turn::{Place, Turn, TurnOutput};
 use crate::assistant::analyst::planner::{By, Said};
 use crate::assistant::analyst::schema::{
     DataFrameInfo, ExecutionResult, ExpectedOutput, OutputType,
@@ -12,8 +12,8 @@ use crate::assistant::{Halt, Host};
 use crate::files::Workspaces;
 use crate::locale::Locale;
 use crate::message::{
-    Artifact, ArtifactKind, Dataset, Event, Execution, Notice, Output, OutputKind, Report, Section,
-    SectionKind, Speaker, Work,
+    Artifact, ArtifactKind, Channel, Dataset, Event, Execution, Notice, Output, OutputKind, Report,
+    Section, SectionKind, Speaker, Work,
 };
 use crate::provider::chat::{self, ChatConfig, ChatRequest, ChatTurn, ToolCall, Usage};
 use crate::python::Step;
@@ -75,11 +75,19 @@ impl Turn {
     }
 
     async fn known(&self, question: &str) -> Result<Known, StoreError> {
-        let (key, upto) = (self.place.key, self.place.upto);
+        let Place { key, channel, upto, upto_in_chat, .. } = self.place;
         let store = &self.purse.env.store;
-        let events =
-            past::newest(store, key, upto, LOOKED_BACK, |event| Some(event.clone())).await?;
+        let every = |event: &Event| Some(event.clone());
         let mut known = Known::default();
+        // Tables are sent to the session, and told in its chat.
+        if channel != Channel::Chat {
+            let is_table = |event: &Event| matches!(event, Event::Work(Work::Dataset(_)));
+            let table = |event: &Event| is_table(event).then(|| event.clone());
+            let chat = Channel::Chat;
+            let tables = past::newest(store, key, chat, upto_in_chat, LOOKED_BACK, table).await?;
+            tables.into_iter().for_each(|event| known.take(event));
+        }
+        let events = past::newest(store, key, channel, upto, LOOKED_BACK, every).await?;
         events.into_iter().for_each(|event| known.take(event));
         // The request itself, and texts queued behind it, are not answered yet.
         while known.said.last().is_some_and(|said| said.by == By::User) {

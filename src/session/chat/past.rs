@@ -18,7 +18,7 @@ pub(in crate::session) async fn said(
     upto: Seq,
     asked: Vec<String>,
 ) -> Vec<Said> {
-    match recent(&store, key, upto, words).await {
+    match recent(&store, key, Channel::Chat, upto, words).await {
         Ok(said) => without(said, &asked),
         Err(err) => {
             warn!(%err, "a live model is not told what was said before");
@@ -27,15 +27,16 @@ pub(in crate::session) async fn said(
     }
 }
 
-/// What `wanted` picks from the newest chat events up to `upto`, oldest first, since the user began anew.
+/// What `wanted` picks from the newest events of a channel up to `upto`, oldest first, since the user began anew.
 pub(super) async fn recent<T>(
     store: &Store,
     key: SessionKey,
+    channel: Channel,
     upto: Seq,
     wanted: fn(&Event) -> Option<T>,
 ) -> Result<Vec<T>, StoreError> {
     // `None` stands for a reset.
-    let picked = newest(store, key, upto, LOOKED_BACK, |event| {
+    let picked = newest(store, key, channel, upto, LOOKED_BACK, |event| {
         let is_reset = matches!(event, Event::Notice(Notice::Reset));
         if is_reset { Some(None) } else { wanted(event).map(Some) }
     });
@@ -49,15 +50,16 @@ pub(super) async fn recent<T>(
     Ok(found)
 }
 
-/// What `wanted` picks from the newest `most` chat events up to `upto`, oldest first.
+/// What `wanted` picks from the newest `most` events of a channel up to `upto`, oldest first.
 pub(super) async fn newest<T>(
     store: &Store,
     key: SessionKey,
+    channel: Channel,
     upto: Seq,
     most: usize,
     wanted: impl Fn(&Event) -> Option<T>,
 ) -> Result<Vec<T>, StoreError> {
-    let (view, upto) = (View::One(Channel::Chat), Position(upto.0));
+    let (view, upto) = (View::One(channel), Position(upto.0));
     let mut after = store.before_last(key, view, upto, most).await?;
     let mut found = Vec::new();
     while after < upto {
@@ -71,13 +73,15 @@ pub(super) async fn newest<T>(
 /// Who said what, typed or spoken, to any model.
 pub(super) fn spoken(event: &Event) -> Option<(Speaker, &str)> {
     match event {
-        Event::UserText { text, .. } => Some((Speaker::User, text)),
+        // A request is what the user has typed elsewhere for this channel.
+        Event::UserText { text, .. } | Event::UserRequest { text, .. } => {
+            Some((Speaker::User, text))
+        }
         Event::Transcript { speaker, text, .. } => Some((*speaker, text)),
         Event::Text { text, .. } | Event::RequestAnswered { text, .. } => {
             Some((Speaker::Model, text))
         }
-        Event::UserRequest { .. }
-        | Event::UserFile(_)
+        Event::UserFile(_)
         | Event::RunStarted(_)
         | Event::RunLine(_)
         | Event::Tool(_)

@@ -4,7 +4,7 @@
 use super::cost::{BYTES_PER_TOKEN, Tally};
 use super::past;
 use crate::assistant::{self, Assistant, Brief, Conversation, End, Halt, Host, Way};
-use crate::message::{Event, Principal, RunId, Seq, SessionId, Speaker, Work};
+use crate::message::{Channel, Event, Principal, RunId, Seq, SessionId, Speaker, Work};
 use crate::provider::chat::{
     self, CHAT_OUTPUT_CAPACITY, ChatConfig, ChatError, ChatMessage, ChatOutput, ChatRequest,
     ChatTurn, ToolCall, ToolSpec, Usage,
@@ -30,8 +30,12 @@ pub(in crate::session) struct Place {
     pub(in crate::session) key: SessionKey,
     pub(in crate::session) principal: Principal,
     pub(in crate::session) session: SessionId,
-    /// The newest event that the model may know of.
+    /// Where the assistant answers.
+    pub(in crate::session) channel: Channel,
+    /// The newest event of that channel that the model may know of.
     pub(in crate::session) upto: Seq,
+    /// The newest event of the chat, which has the tables of the session.
+    pub(in crate::session) upto_in_chat: Seq,
 }
 
 /// What the user asks, and what the model may use.
@@ -284,8 +288,8 @@ impl Turn {
 
     /// What the user and the models have said, oldest first.
     async fn said(&self) -> Result<Vec<ChatMessage>, StoreError> {
-        let Place { key, upto, .. } = self.place;
-        past::recent(&self.purse.env.store, key, upto, message).await
+        let Place { key, channel, upto, .. } = self.place;
+        past::recent(&self.purse.env.store, key, channel, upto, message).await
     }
 }
 

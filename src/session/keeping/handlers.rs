@@ -93,7 +93,7 @@ impl Session {
     /// Applies the chosen agent. A running agent finishes first; its successor is chosen when the lane is free.
     pub(in crate::session) fn choose_agent(&mut self, slot: AgentSlot) {
         let Shared { env, settings, id, principal, .. } = &self.shared;
-        self.runs.choose_agent(slot, || models::agent(env, settings, id, principal, slot));
+        self.runs.choose_agent(slot, || models::worker(env, settings, id, principal, slot));
         self.approvals.recall(slot, &self.runs);
     }
 

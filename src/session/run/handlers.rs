@@ -244,9 +244,11 @@ impl Session {
             .iter()
             .filter_map(|path| self.shared.env.files.stored(&self.shared.principal, path))
             .collect();
-        let upto = self.sockets.published(Channel::Chat);
+        let upto = self.sockets.published(channel);
+        let upto_in_chat = self.sockets.published(Channel::Chat);
         let (key, principal) = (self.shared.key, self.shared.principal.clone());
-        let place = turn::Place { key, principal, session: self.shared.id.clone(), upto };
+        let session = self.shared.id.clone();
+        let place = turn::Place { key, principal, session, channel, upto, upto_in_chat };
         let env = &self.shared.env;
         let ask = |assistant: &'static _, config: &_, question| {
             turn::begin(env, place, assistant, config, question)
@@ -277,26 +279,26 @@ impl Session {
 
     fn absorb(&mut self, step: &mut Step, lane_id: LaneId, output: LaneOutput) {
         match output {
-            LaneOutput::Chat(TurnOutput::Piece(text)) => {
+            LaneOutput::Turn(TurnOutput::Piece(text)) => {
                 self.runs.lengthen_answer(&mut self.shared, step, lane_id, &text)
             }
-            LaneOutput::Chat(TurnOutput::Picture(bytes)) => {
+            LaneOutput::Turn(TurnOutput::Picture(bytes)) => {
                 self.runs.keep_picture(&mut self.shared, lane_id, bytes)
             }
-            LaneOutput::Chat(TurnOutput::Call(call)) => self.on_turn_call(step, call),
-            LaneOutput::Chat(TurnOutput::Work(work)) => {
+            LaneOutput::Turn(TurnOutput::Call(call)) => self.on_turn_call(step, lane_id, call),
+            LaneOutput::Turn(TurnOutput::Work(work)) => {
                 self.runs.tell(&mut self.shared, step, lane_id, Event::Work(*work));
             }
-            LaneOutput::Chat(TurnOutput::Line(line)) => {
+            LaneOutput::Turn(TurnOutput::Line(line)) => {
                 self.runs.tell_line(&mut self.shared, step, lane_id, line);
             }
-            LaneOutput::Chat(TurnOutput::Done { cut_off }) => {
+            LaneOutput::Turn(TurnOutput::Done { cut_off }) => {
                 if let Some(current) = &mut self.runs.lanes[lane_id].current {
                     current.cut_off = cut_off;
                 }
                 self.end_run(step, lane_id, Ending::Finished);
             }
-            LaneOutput::Chat(TurnOutput::Failed(reason)) => {
+            LaneOutput::Turn(TurnOutput::Failed(reason)) => {
                 self.end_run(step, lane_id, Ending::Failed(reason));
             }
             LaneOutput::Agent(output) => self.absorb_agent(step, lane_id, output),
@@ -398,9 +400,7 @@ impl Session {
         let ending = self.approvals.why_ended(&self.shared, lane_id, ending);
         self.void_confirmations(step, lane_id);
         self.approvals.close_tools(&mut self.shared, &mut self.runs, step, lane_id);
-        if lane_id == LaneId::Chat {
-            self.drop_chat_calls(step);
-        }
+        self.drop_calls_of_run(step, lane_id);
         run_backup::conclude(&mut self.shared, &mut self.runs, lane_id);
         if let Some(current) = &mut self.runs.lanes[lane_id].current
             && current.looking > 0

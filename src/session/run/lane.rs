@@ -28,6 +28,8 @@ pub(in crate::session) struct Lane {
     pub(super) current: Option<Current>,
     pub(super) queue: VecDeque<Waiting>,
     worker: Worker,
+    /// Where its agent works; assistants know no place.
+    place: Place,
     /// Since when the worker has been idle.
     free_since: Instant,
     /// Something else uses the agent's workplace; no run starts.
@@ -39,7 +41,7 @@ pub(in crate::session) struct Lane {
 
 #[derive(Debug)]
 enum Worker {
-    Chat {
+    Assistant {
         assistant: &'static Assistant,
         config: ChatConfig,
         turn: Option<TurnLink>,
@@ -47,15 +49,32 @@ enum Worker {
     /// The link is kept between runs.
     Agent {
         config: AgentConfig,
-        place: Place,
         link: Option<AgentLink>,
     },
+}
+
+/// Who works on a lane, as the settings choose it.
+#[derive(Debug)]
+pub(in crate::session) enum Chosen {
+    Assistant(&'static Assistant, ChatConfig),
+    Agent(AgentConfig),
+}
+
+impl From<Chosen> for Worker {
+    fn from(chosen: Chosen) -> Self {
+        match chosen {
+            Chosen::Assistant(assistant, config) => {
+                Self::Assistant { assistant, config, turn: None }
+            }
+            Chosen::Agent(config) => Self::Agent { config, link: None },
+        }
+    }
 }
 
 /// Output of a worker.
 #[derive(Debug)]
 pub(in crate::session) enum LaneOutput {
-    Chat(TurnOutput),
+    Turn(TurnOutput),
     Agent(AgentOutput),
     /// The link closed without a report of the end.
     Lost,
@@ -72,20 +91,22 @@ pub(super) enum Stop {
 
 impl Lane {
     pub(in crate::session) fn chat(assistant: &'static Assistant, config: ChatConfig) -> Self {
-        Self::new(Channel::Chat, Worker::Chat { assistant, config, turn: None })
+        let place = Place::open(Path::new(""));
+        Self::new(Channel::Chat, Chosen::Assistant(assistant, config), place)
     }
 
-    pub(in crate::session) fn agent(slot: AgentSlot, config: AgentConfig, place: Place) -> Self {
-        Self::new(Channel::Agent(slot), Worker::Agent { config, place, link: None })
+    pub(in crate::session) fn agent(slot: AgentSlot, chosen: Chosen, place: Place) -> Self {
+        Self::new(Channel::Agent(slot), chosen, place)
     }
 
-    fn new(channel: Channel, worker: Worker) -> Self {
+    fn new(channel: Channel, chosen: Chosen, place: Place) -> Self {
         let free_since = Instant::now();
         Self {
             channel,
             current: None,
             queue: VecDeque::new(),
-            worker,
+            worker: chosen.into(),
+            place,
             free_since,
             held: false,
             stray_cancels: 0,
@@ -152,17 +173,15 @@ impl Lane {
 
     /// Sets the workplace of the next run. A process left by the last run ends.
     pub(super) fn move_to(&mut self, new: Place) {
-        if let Worker::Agent { place, link, .. } = &mut self.worker {
+        if let Worker::Agent { link, .. } = &mut self.worker {
             *link = None;
-            *place = new;
         }
+        self.place = new;
     }
 
     /// Sets the workplace of the current run. An agent that is warm elsewhere ends.
     pub(super) fn work_at(&mut self, new: Place) {
-        if let Worker::Agent { place, .. } = &self.worker
-            && *place != new
-        {
+        if self.place != new {
             self.move_to(new);
         }
     }
@@ -174,14 +193,16 @@ impl Lane {
             Worker::Agent { config: AgentConfig::Inside(agent), .. } => {
                 Some(&agent.0.program().row)
             }
-            Worker::Agent { config: AgentConfig::Scripted(_), .. } | Worker::Chat { .. } => None,
+            Worker::Agent { config: AgentConfig::Scripted(_), .. } | Worker::Assistant { .. } => {
+                None
+            }
         }
     }
 
     /// Whether the worker needs a workplace, and backups around its runs.
     pub(super) fn works_on_project(&self) -> bool {
         match &self.worker {
-            Worker::Chat { assistant, .. } => assistant.works_on_project,
+            Worker::Assistant { assistant, .. } => assistant.works_on_project,
             Worker::Agent { config, .. } => config.works_on_project(),
         }
     }
@@ -189,7 +210,7 @@ impl Lane {
     /// Whether the agent asks for approval before it acts.
     pub(super) fn has_approvals(&self) -> bool {
         match &self.worker {
-            Worker::Chat { .. } => true,
+            Worker::Assistant { .. } => true,
             Worker::Agent { config, .. } => config.has_approvals(),
         }
     }
@@ -197,8 +218,8 @@ impl Lane {
     /// Where the agent works.
     pub(super) fn directory(&self) -> Option<&Path> {
         match &self.worker {
-            Worker::Chat { .. } => None,
-            Worker::Agent { place, .. } => Some(&place.directory),
+            Worker::Assistant { .. } => None,
+            Worker::Agent { .. } => Some(&self.place.directory),
         }
     }
 
@@ -208,22 +229,27 @@ impl Lane {
         self.directory().map(|directory| (name, directory.to_owned()))
     }
 
-    /// The next question goes to this assistant and its chat model.
-    pub(super) fn choose_chat(&mut self, chosen: &'static Assistant, chat: ChatConfig) {
-        if let Worker::Chat { assistant, config, .. } = &mut self.worker {
-            *assistant = chosen;
-            *config = chat;
+    /// The next run is done by this worker; the process of another agent that waited for work ends. An answer that an
+    /// assistant is giving is not touched.
+    pub(super) fn give_to(&mut self, chosen: Chosen) {
+        match (&mut self.worker, chosen) {
+            (Worker::Assistant { assistant, config, .. }, Chosen::Assistant(other, chat)) => {
+                *assistant = other;
+                *config = chat;
+            }
+            (Worker::Agent { config, .. }, Chosen::Agent(same)) if *config == same => {}
+            (worker, chosen) => {
+                *worker = chosen.into();
+                self.stray_cancels = 0;
+            }
         }
     }
 
-    /// The next run is done by this agent; the process of another one that waited for work ends.
-    pub(super) fn give_to(&mut self, chosen: AgentConfig) {
-        if let Worker::Agent { config, link, .. } = &mut self.worker
-            && *config != chosen
-        {
-            *link = None;
-            *config = chosen;
-            self.stray_cancels = 0;
+    /// The assistant that works here; `None`: an agent.
+    pub(super) fn assistant(&self) -> Option<&'static Assistant> {
+        match &self.worker {
+            Worker::Assistant { assistant, .. } => Some(assistant),
+            Worker::Agent { .. } => None,
         }
     }
 
@@ -231,18 +257,18 @@ impl Lane {
     /// agents whose conversations we do not have to name.
     pub(super) fn program(&self) -> Option<(&str, &Path)> {
         match &self.worker {
-            Worker::Agent { config: AgentConfig::Program(program), place, .. } => {
-                Some((&program.row.name, &place.directory))
+            Worker::Agent { config: AgentConfig::Program(program), .. } => {
+                Some((&program.row.name, &self.place.directory))
             }
             Worker::Agent { config: AgentConfig::Scripted(_) | AgentConfig::Inside(_), .. }
-            | Worker::Chat { .. } => None,
+            | Worker::Assistant { .. } => None,
         }
     }
 
     /// Whether the agent could be started ahead of a request.
     pub(super) fn could_be_warm(&self) -> bool {
         match &self.worker {
-            Worker::Chat { .. } => false,
+            Worker::Assistant { .. } => false,
             Worker::Agent { config, link, .. } => {
                 link.is_none() && self.is_idle() && config.can_be_warm()
             }
@@ -251,8 +277,8 @@ impl Lane {
 
     /// Starts the agent ahead of a request. If none comes, it ends by the idle timeout, like any other agent.
     pub(super) fn warm(&mut self, resume: Option<String>) {
-        if let Worker::Agent { config, place, link: link @ None } = &mut self.worker {
-            let fresh = agent::start(&config.resuming(resume), place);
+        if let Worker::Agent { config, link: link @ None } = &mut self.worker {
+            let fresh = agent::start(&config.resuming(resume), &self.place);
             // If the link does not take this, the first prompt starts the agent.
             let _ = fresh.input.try_send(AgentInput::Warm);
             *link = Some(fresh);
@@ -280,14 +306,14 @@ impl Lane {
         current.phase = Phase::Running;
         let text = current.run.text.clone();
         match &mut self.worker {
-            Worker::Chat { assistant, config, turn } => {
+            Worker::Assistant { assistant, config, turn } => {
                 let question = Question { run, text, attachments, tools };
                 *turn = Some(ask(assistant, config, question));
                 true
             }
-            Worker::Agent { config, place, link } => {
+            Worker::Agent { config, link } => {
                 let prompt = AgentInput::Prompt(AgentPrompt { text, attachments });
-                let start = || agent::start(&config.resuming(resume.clone()), place);
+                let start = || agent::start(&config.resuming(resume.clone()), &self.place);
                 let open = link.get_or_insert_with(start);
                 if let Err(refused) = open.input.try_send(prompt) {
                     // The agent died while it was idle: a new one takes the prompt.
@@ -310,7 +336,7 @@ impl Lane {
         }
         match (&mut self.worker, current.phase) {
             (_, Phase::Starting) => Stop::Done,
-            (Worker::Chat { turn, .. }, Phase::Running | Phase::Stopping { .. }) => {
+            (Worker::Assistant { turn, .. }, Phase::Running | Phase::Stopping { .. }) => {
                 *turn = None;
                 Stop::Done
             }
@@ -353,13 +379,13 @@ impl Lane {
     pub(super) fn unused_since(&self) -> Option<Instant> {
         match &self.worker {
             Worker::Agent { link: Some(_), .. } if self.is_idle() => Some(self.free_since),
-            Worker::Agent { .. } | Worker::Chat { .. } => None,
+            Worker::Agent { .. } | Worker::Assistant { .. } => None,
         }
     }
 
     /// Takes the current run off the lane.
     pub(super) fn release(&mut self) -> Option<Current> {
-        if let Worker::Chat { turn, .. } = &mut self.worker {
+        if let Worker::Assistant { turn, .. } = &mut self.worker {
             *turn = None;
         }
         self.free_since = Instant::now();
@@ -397,7 +423,7 @@ impl Lane {
     /// Ends the worker. The future completes when every process that it started is gone.
     pub(super) fn end_worker(&mut self) -> impl Future<Output = ()> + Send + use<> {
         let link = match &mut self.worker {
-            Worker::Chat { turn, .. } => {
+            Worker::Assistant { turn, .. } => {
                 *turn = None;
                 None
             }
@@ -414,7 +440,7 @@ impl Lane {
     pub(super) fn cut(&mut self) {
         self.stray_cancels = 0;
         match &mut self.worker {
-            Worker::Chat { turn, .. } => *turn = None,
+            Worker::Assistant { turn, .. } => *turn = None,
             Worker::Agent { link, .. } => *link = None,
         }
     }
@@ -422,23 +448,25 @@ impl Lane {
     /// Takes output that is ready, if any.
     pub(super) fn poll_output(&mut self, context: &mut Context<'_>) -> Poll<LaneOutput> {
         match &mut self.worker {
-            Worker::Chat { turn: Some(turn), .. } => turn
+            Worker::Assistant { turn: Some(turn), .. } => turn
                 .output
                 .poll_recv(context)
-                .map(|output| output.map_or(LaneOutput::Lost, LaneOutput::Chat)),
+                .map(|output| output.map_or(LaneOutput::Lost, LaneOutput::Turn)),
             Worker::Agent { link: Some(link), .. } => link
                 .output
                 .poll_recv(context)
                 .map(|output| output.map_or(LaneOutput::Lost, LaneOutput::Agent)),
-            Worker::Chat { turn: None, .. } | Worker::Agent { link: None, .. } => Poll::Pending,
+            Worker::Assistant { turn: None, .. } | Worker::Agent { link: None, .. } => {
+                Poll::Pending
+            }
         }
     }
 
     /// Takes further output that is ready right now, so that it shares one write.
     pub(super) fn more_output(&mut self) -> Option<LaneOutput> {
         match &mut self.worker {
-            Worker::Chat { turn, .. } => {
-                turn.as_mut()?.output.try_recv().ok().map(LaneOutput::Chat)
+            Worker::Assistant { turn, .. } => {
+                turn.as_mut()?.output.try_recv().ok().map(LaneOutput::Turn)
             }
             Worker::Agent { link, .. } => {
                 link.as_mut()?.output.try_recv().ok().map(LaneOutput::Agent)

@@ -40,6 +40,15 @@ impl LaneId {
         }
     }
 
+    /// The lane in whose runs this caller calls tools; `None`: in none.
+    pub(in crate::session) fn of_caller(caller: Caller) -> Option<Self> {
+        match caller {
+            Caller::Chat => Some(Self::Chat),
+            Caller::Agent(slot) => Some(Self::Agent(slot)),
+            Caller::Live | Caller::Client => None,
+        }
+    }
+
     /// Who calls tools in the runs of this lane.
     pub(in crate::session) fn caller(self) -> Caller {
         match self {

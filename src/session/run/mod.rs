@@ -20,12 +20,12 @@ mod restart;
 pub(super) mod spent;
 
 use self::conversations::Conversations;
-use self::lane::{Lane, LaneOutput};
+use self::lane::{Chosen, Lane, LaneOutput};
 use self::lanes::{LaneId, Lanes};
 use crate::assistant::Assistant;
 use crate::message::{AgentSlot, RunId, RunOrigin, SourceNote};
 use crate::process::Place;
-use crate::provider::agent::{AgentConfig, AskId, Decision};
+use crate::provider::agent::{AskId, Decision};
 use crate::provider::chat::ChatConfig;
 use crate::provider::row::AgentRow;
 use crate::store::Conversation;
@@ -140,11 +140,16 @@ impl Runs {
 
     /// The next question of the chat goes to this assistant and its model; one that is being answered is not touched.
     pub(super) fn choose_chat(&mut self, assistant: &'static Assistant, config: ChatConfig) {
-        self.lanes[LaneId::Chat].choose_chat(assistant, config);
+        self.lanes[LaneId::Chat].give_to(Chosen::Assistant(assistant, config));
+    }
+
+    /// The assistant that works on a lane; `None`: an agent.
+    pub(super) fn assistant(&self, lane: LaneId) -> Option<&'static Assistant> {
+        self.lanes[lane].assistant()
     }
 
     /// Applies the chosen agent. A running agent finishes first; its successor is chosen when the lane is free.
-    pub(super) fn choose_agent(&mut self, slot: AgentSlot, chosen: impl FnOnce() -> AgentConfig) {
+    pub(super) fn choose_agent(&mut self, slot: AgentSlot, chosen: impl FnOnce() -> Chosen) {
         let lane = &mut self.lanes[slot];
         if lane.current.is_none() {
             lane.give_to(chosen());

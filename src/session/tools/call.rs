@@ -14,8 +14,8 @@ pub(in crate::session) struct CallId(pub(super) u64);
 /// Who waits for the outcome.
 #[derive(Debug)]
 pub(in crate::session) enum ReplyTo {
-    /// A turn of the chat.
-    Chat(oneshot::Sender<Outcome>),
+    /// A turn of an assistant.
+    Turn(oneshot::Sender<Outcome>),
     /// The live model, by its own id for the call.
     Live(String),
 }

@@ -34,11 +34,16 @@ const LOCKED: &str =
 const CROWDED: &str = "too many calls are under way; wait for their results";
 
 impl Session {
-    /// The chat's model calls a tool.
-    pub(in crate::session) fn on_turn_call(&mut self, step: &mut Step, call: TurnCall) {
-        let Some(run) = self.runs.current(LaneId::Chat) else { return };
-        let reply = ReplyTo::Chat(call.reply);
-        self.start_call(step, Caller::Chat, run, &call.name, call.arguments, reply);
+    /// The assistant of a lane calls a tool.
+    pub(in crate::session) fn on_turn_call(
+        &mut self,
+        step: &mut Step,
+        lane: LaneId,
+        call: TurnCall,
+    ) {
+        let Some(run) = self.runs.current(lane) else { return };
+        let reply = ReplyTo::Turn(call.reply);
+        self.start_call(step, lane.caller(), run, &call.name, call.arguments, reply);
     }
 
     pub(in crate::session) fn start_call(
@@ -51,9 +56,11 @@ impl Session {
         reply: ReplyTo,
     ) {
         let settings = &self.shared.settings;
-        let assistant = assistant::for_chat(&settings.chat_assistant);
+        let lane = LaneId::of_caller(caller).unwrap_or(LaneId::Chat);
+        let of_chat = || assistant::for_chat(&settings.chat_assistant);
+        let assistant = self.runs.assistant(lane).unwrap_or_else(of_chat);
         let tool = match offered(&settings.tools, assistant, name) {
-            _ if self.tools.is_locked() => Err(LOCKED.to_owned()),
+            _ if lane == LaneId::Chat && self.tools.is_locked() => Err(LOCKED.to_owned()),
             _ if !self.tools.has_room() => Err(CROWDED.to_owned()),
             found => found,
         };
@@ -62,7 +69,7 @@ impl Session {
             Ok(tool) => tool,
             Err(why) => {
                 let key = format!("{name}\0{arguments}");
-                return self.answer_call(step, key, reply, Err(why));
+                return self.answer_call(step, lane, key, reply, Err(why));
             }
         };
         let (rules, remembered) = self.approvals.judging_rules(caller);
@@ -73,7 +80,7 @@ impl Session {
         self.tools.open.push(OpenCall {
             id,
             caller,
-            lane: LaneId::Chat,
+            lane,
             run,
             tool,
             arguments,
@@ -129,7 +136,7 @@ impl Session {
             let answer_to = AnswerTo::Call(id);
             let question = Question { caller, lane, answer_to, call: policy, diff, level, reason };
             self.approvals.ask_user(&mut self.shared, &self.runs, step, question);
-            return self.tell_chat_state(caller, AgentState::WaitingForConfirmation);
+            return self.tell_state(caller, AgentState::WaitingForConfirmation);
         };
         let (shared, by) = (&self.shared, DecidedBy::Rule);
         audit(shared, step, caller, run, &policy, Some(level), confirmed, by, &reason);
@@ -153,7 +160,7 @@ impl Session {
                 }
                 let caller = self.tools.get(id).map(|open| open.caller);
                 caller.into_iter().for_each(|caller| {
-                    self.tell_chat_state(caller, AgentState::ExecutingTool);
+                    self.tell_state(caller, AgentState::ExecutingTool);
                 });
             }
             Confirmed::Refused => {
@@ -247,7 +254,7 @@ impl Session {
         let status = if outcome.is_ok() { ToolStatus::Completed } else { ToolStatus::Failed };
         self.tell_call(step, id, status, Some(&outcome));
         let Some(open) = self.tools.take(id) else { return };
-        if outcome.is_ok() && open.caller == Caller::Chat {
+        if outcome.is_ok() && open.caller != Caller::Live {
             self.note_source(&open);
         }
         if outcome.is_ok() && open.tool.risk == Risk::Edit {
@@ -255,14 +262,23 @@ impl Session {
             let changed = Event::FilesChanged { paths, by: None, copy_of: None };
             self.shared.append(step, open.lane.channel(), changed);
         }
-        self.tell_chat_state(open.caller, AgentState::Thinking);
+        self.tell_state(open.caller, AgentState::Thinking);
         let key = format!("{}\0{}", open.tool.name, open.arguments);
-        self.answer_call(step, key, open.reply, outcome);
+        self.answer_call(step, open.lane, key, open.reply, outcome);
     }
 
-    /// Counts the outcome and passes it on. `key` is the tool with its arguments.
-    fn answer_call(&mut self, step: &mut Step, key: String, reply: ReplyTo, mut outcome: Outcome) {
+    /// Counts the outcome and passes it on. `key` is the tool with its arguments. Failures on the lane of an agent do not
+    /// lock the chat.
+    fn answer_call(
+        &mut self,
+        step: &mut Step,
+        lane: LaneId,
+        key: String,
+        reply: ReplyTo,
+        mut outcome: Outcome,
+    ) {
         let alert = match &mut outcome {
+            _ if lane != LaneId::Chat => Alert::None,
             Ok(_) => {
                 self.tools.safety.succeeded();
                 Alert::None
@@ -277,7 +293,7 @@ impl Session {
         }
         match reply {
             // A turn that has ended needs no outcome.
-            ReplyTo::Chat(reply) => drop(reply.send(outcome)),
+            ReplyTo::Turn(reply) => drop(reply.send(outcome)),
             ReplyTo::Live(id) => {
                 let short = |text| assistant::shortened(text, LONGEST_FOR_LIVE);
                 let outcome = outcome.map(short).map_err(short);
@@ -301,9 +317,9 @@ impl Session {
         self.shared.append(step, Channel::Chat, Event::Notice(Notice::Locked { failures }));
     }
 
-    /// Ends the calls of the chat's run. Questions about them have been answered with no before.
-    pub(in crate::session) fn drop_chat_calls(&mut self, step: &mut Step) {
-        let calls = self.tools.open.iter().filter(|call| call.caller == Caller::Chat);
+    /// Ends the calls of the lane's run. Questions about them have been answered with no before.
+    pub(in crate::session) fn drop_calls_of_run(&mut self, step: &mut Step, lane: LaneId) {
+        let calls = self.tools.open.iter().filter(|call| call.caller == lane.caller());
         let ids: Vec<_> = calls.map(|call| call.id).collect();
         ids.into_iter().for_each(|id| self.end_open_call(step, id, "the run has ended"));
     }
@@ -364,9 +380,11 @@ impl Session {
     }
 
     /// Calls of the live model do not change what the chat is doing.
-    fn tell_chat_state(&mut self, caller: Caller, state: AgentState) {
-        if caller == Caller::Chat && self.runs.unstopped(LaneId::Chat).is_some() {
-            self.on_state(LaneId::Chat, state);
+    fn tell_state(&mut self, caller: Caller, state: AgentState) {
+        if let Some(lane) = LaneId::of_caller(caller)
+            && self.runs.unstopped(lane).is_some()
+        {
+            self.on_state(lane, state);
         }
     }
 

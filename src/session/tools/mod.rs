@@ -9,7 +9,7 @@ mod safety;
 pub(in crate::session) use call::{CallId, ReplyTo};
 
 use crate::assistant::Assistant;
-use crate::message::{Caller, EventTime, ToolChoice};
+use crate::message::{EventTime, ToolChoice};
 use crate::tool::{self, Risk, Tool};
 use call::OpenCall;
 use safety::Safety;
@@ -56,9 +56,9 @@ impl Tools {
         self.open.drain(..).for_each(|call| call.stop.cancel());
     }
 
-    /// Whether the call is one of the chat's current run.
-    pub(in crate::session) fn is_of_chat(&self, id: CallId) -> bool {
-        self.open.iter().any(|call| call.id == id && call.caller == Caller::Chat)
+    /// Whether the call is one of the current run of its lane.
+    pub(in crate::session) fn is_of_run(&self, id: CallId) -> bool {
+        self.open.iter().any(|call| call.id == id && call.caller == call.lane.caller())
     }
 
     /// Whether this call is open and one of those that are meant.

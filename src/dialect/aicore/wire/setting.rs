@@ -19,7 +19,7 @@ const fn row(name: &'static str) -> Cow<'static, str> {
     Cow::Borrowed(name)
 }
 
-pub(crate) static KEYS: [(&str, Key); 33] = [
+pub(crate) static KEYS: [(&str, Key); 34] = [
     ("CHAT_AI_NAME", Key::Setting(Setting::Chat)),
     ("CHAT_GEMINI_MODEL", Key::Setting(Setting::ChatModel(row("gemini")))),
     ("CHAT_FREEAI_MODEL", Key::Setting(Setting::ChatModel(row("freeai")))),
@@ -52,8 +52,9 @@ pub(crate) static KEYS: [(&str, Key); 33] = [
     ("CODE_AI2_PLACE", Key::Setting(Setting::Workplace(SLOTS[1]))),
     ("CODE_AI3_PLACE", Key::Setting(Setting::Workplace(SLOTS[2]))),
     ("CODE_AI4_PLACE", Key::Setting(Setting::Workplace(SLOTS[3]))),
-    // Not a key of the original; behind its keys.
+    // Not keys of the original; behind its keys.
     ("CHAT_TOOLS", Key::Setting(Setting::Tools)),
+    ("CHAT_ASSISTANT", Key::Setting(Setting::ChatAssistant)),
 ];
 
 /// Providers that frontends ask for by name. An entry without models cannot be chosen.
