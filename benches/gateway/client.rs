@@ -73,6 +73,28 @@ impl Client {
         client
     }
 
+    /// A client of the data analyst, with a session that has this table.
+    pub(crate) async fn analyst(server: &Server, table: &str) -> Self {
+        let mut stream = TcpStream::connect(server.addr).await.unwrap();
+        let token = server.token().unwrap_or_default();
+        let request = format!(
+            "POST /analyst/upload?name=sales.csv HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{table}",
+            server.addr,
+            table.len()
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let at = answer.find("\"session\":\"").unwrap_or_else(|| panic!("{answer}"));
+        let session: String = answer[at + 11..].chars().take_while(|c| *c != '"').collect();
+        let stream = TcpStream::connect(server.addr).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut client = Self { stream, inbox: Inbox::new() };
+        client.upgrade(server, &format!("/analyst/ws?session={session}")).await;
+        client.receive_text_with("dataset_info").await;
+        client
+    }
+
     async fn upgrade(&mut self, server: &Server, path: &str) {
         let token = server
             .token()

@@ -9,6 +9,7 @@
 
 mod agent;
 mod agents;
+mod analyst;
 mod beside;
 mod client;
 mod cores;
@@ -141,6 +142,7 @@ enum Part {
     Audio,
     Agents,
     Tools,
+    Analyst,
     Voice,
     Soak,
 }
@@ -151,6 +153,7 @@ impl Part {
             ("--audio", Self::Audio),
             ("--agents", Self::Agents),
             ("--tools", Self::Tools),
+            ("--analyst", Self::Analyst),
             ("voice", Self::Voice),
             ("soak", Self::Soak),
         ];
@@ -168,10 +171,12 @@ async fn measure(plan: &Plan, part: Part) {
             rest(plan, &mut report).await;
             agents(plan, &mut report).await;
             tools(plan, &mut report).await;
+            bounded!(report, analyst::all(plan, report));
         }
         Part::Audio => audio(plan, &mut report).await,
         Part::Agents => agents(plan, &mut report).await,
         Part::Tools => tools(plan, &mut report).await,
+        Part::Analyst => bounded!(report, analyst::all(plan, report)),
         Part::Voice => voice(plan, &mut report).await,
         Part::Soak => voice::soak(plan.soak_minutes, &mut report).await,
     }
