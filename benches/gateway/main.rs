@@ -171,12 +171,12 @@ async fn measure(plan: &Plan, part: Part) {
             rest(plan, &mut report).await;
             agents(plan, &mut report).await;
             tools(plan, &mut report).await;
-            bounded!(report, analyst::all(plan, report));
+            analyst(plan, &mut report).await;
         }
         Part::Audio => audio(plan, &mut report).await,
         Part::Agents => agents(plan, &mut report).await,
         Part::Tools => tools(plan, &mut report).await,
-        Part::Analyst => bounded!(report, analyst::all(plan, report)),
+        Part::Analyst => analyst(plan, &mut report).await,
         Part::Voice => voice(plan, &mut report).await,
         Part::Soak => voice::soak(plan.soak_minutes, &mut report).await,
     }
@@ -213,6 +213,10 @@ async fn agents(plan: &Plan, report: &mut Report) {
 async fn tools(plan: &Plan, report: &mut Report) {
     bounded!(report, tools::gated_call(plan, report));
     bounded!(report, tools::streams(plan, report));
+}
+
+async fn analyst(plan: &Plan, report: &mut Report) {
+    bounded!(report, analyst::all(plan, report));
 }
 
 async fn voice(plan: &Plan, report: &mut Report) {

@@ -53,6 +53,34 @@ fn execution(done: &Execution) -> Value {
     })
 }
 
+/// What code printed, for people. Lines that it marks for the report are JSON, of which titles, facts and the names of
+/// tables are left; their rows are in the report.
+pub(super) fn readable(printed: &str) -> String {
+    let lines: Vec<_> = printed.lines().filter_map(readable_line).collect();
+    lines.join("\n")
+}
+
+fn readable_line(line: &str) -> Option<String> {
+    let Some((mark, json)) = line.strip_prefix('@').and_then(|rest| rest.split_once(' ')) else {
+        return Some(line.to_owned());
+    };
+    let Ok(Value::Object(marked)) = serde_json::from_str(json) else {
+        return Some(line.to_owned());
+    };
+    let text = |key: &str| match marked.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    match mark {
+        "title" => Some(text("text")),
+        "fact" => Some(format!("{}: {}", text("label"), text("value"))),
+        "table" => Some(text("label")),
+        "note" => None,
+        _ => Some(line.to_owned()),
+    }
+}
+
 /// `path` is the one by which other clients of the session ask for the file.
 fn artifact(made: &Artifact) -> Value {
     json!({
@@ -69,4 +97,16 @@ fn report(report: &Report) -> Value {
         "suggestions": report.suggestions, "assumptions": report.assumptions,
         "intermediate": report.intermediate, "rule_based": report.rule_based,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marked_lines_are_told_in_words() {
+        let printed = "@title {\"text\": \"Sum\"}\n@fact {\"name\": \"first\", \"label\": \"East\", \"value\": 7}\n\
+                       @table {\"label\": \"By region\", \"rows\": [[1]]}\n@note {\"a\": 1}\nplain\n@fact broken\n@other {}";
+        assert_eq!(readable(printed), "Sum\nEast: 7\nBy region\nplain\n@fact broken\n@other {}");
+    }
 }

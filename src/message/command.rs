@@ -23,6 +23,10 @@ pub enum Command {
     },
     /// A table was received and described; it belongs to the session now.
     AddDataset(Box<Dataset>),
+    /// Analyse this table of the session from now on.
+    ChooseDataset {
+        name: String,
+    },
     SendFile {
         channel: Channel,
         name: String,

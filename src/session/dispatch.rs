@@ -38,6 +38,7 @@ impl Session {
                 self.commands.unblock();
                 self.on_stored(asker, channel, picture, saved);
             }
+            JobDone::DatasetFound { asker, found } => self.on_dataset_found(asker, found),
             JobDone::ImageStored { asker, image, saved } => {
                 self.commands.unblock();
                 self.on_image_stored(asker, image, saved);

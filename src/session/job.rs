@@ -2,6 +2,7 @@
 //! Everything here may take as long as the disk does; the actor goes on meanwhile.
 
 use super::approval::judging::Case;
+use super::chat::analyst;
 use super::keeping::projects::Projects;
 use super::models;
 use super::tools::CallId;
@@ -14,11 +15,11 @@ use super::workplace::site::{Before, Site};
 use super::{Env, Submitted};
 use crate::files::{FileError, Files, Listed, SavedFile};
 use crate::message::{
-    AgentSlot, BackupList, Channel, ChoiceKind, Chosen, ComparisonRow, ConnectionId, DiffNote,
-    FileList, FileNote, ListKind, ListScope, ModelOffer, Principal, RequestNo, RunId,
-    SettingChange,
+    AgentSlot, BackupList, Channel, ChoiceKind, Chosen, ComparisonRow, ConnectionId, Dataset,
+    DiffNote, FileList, FileNote, ListKind, ListScope, ModelOffer, Principal, RequestNo, RunId,
+    Seq, SettingChange,
 };
-use crate::store::{SessionKey, StoreError};
+use crate::store::{SessionKey, Store, StoreError};
 use crate::tool::Outcome;
 use crate::workplace::SetAside;
 use bytes::Bytes;
@@ -101,6 +102,11 @@ pub(super) enum JobDone {
         /// The picture to show to the live model, if the file is one for it.
         picture: Option<Bytes>,
         saved: Result<SavedFile, FileError>,
+    },
+    /// The newest table of this name in the session.
+    DatasetFound {
+        asker: Asker,
+        found: Result<Option<Dataset>, StoreError>,
     },
     ImageStored {
         asker: Asker,
@@ -217,6 +223,18 @@ pub(super) async fn look_up(
 ) -> JobDone {
     let known = env.store.knows_request(key, request).await;
     JobDone::LookedUp { submitted, known, way }
+}
+
+pub(super) async fn find_dataset(
+    store: Store,
+    key: SessionKey,
+    upto: Seq,
+    asker: Asker,
+    name: String,
+) -> JobDone {
+    let tables = analyst::tables(&store, key, upto).await;
+    let found = tables.map(|tables| tables.into_iter().rev().find(|table| table.name == name));
+    JobDone::DatasetFound { asker, found }
 }
 
 pub(super) async fn store_file(

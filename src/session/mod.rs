@@ -356,6 +356,7 @@ fn payload(command: &Command) -> usize {
         Command::SendAudio(sound) => sound.pcm.len(),
         Command::ChangeSettings(changes) => changes.iter().map(|change| change.value().len()).sum(),
         Command::AddDataset(set) => set.head.len(),
+        Command::ChooseDataset { name } => name.len(),
         Command::SaveControls(_)
         | Command::StopPlayback
         | Command::AckPlayback(_)

@@ -14,6 +14,7 @@ fn keys() -> impl Strategy<Value = Map<String, Value>> {
     frame(vec![
         ("id", json!(["a-1", "c0ffee", "", "x".repeat(128), "x".repeat(129), 7])),
         ("text", json!(["how many rows?", " ", "\n", "\u{3000}", "あ"])),
+        ("name", json!(["sales.csv", "", " ", "x".repeat(513), 7])),
         ("approved", json!([true, false, "true", 1])),
         ("unknown", json!([1, null])),
     ])

@@ -39,7 +39,12 @@ async fn home() -> Option<Arc<Home>> {
     Some(Arc::new(home))
 }
 
-async fn upload(gateway: &Gateway, name: &str, session: Option<&str>, body: &[u8]) -> Reply {
+pub(crate) async fn upload(
+    gateway: &Gateway,
+    name: &str,
+    session: Option<&str>,
+    body: &[u8],
+) -> Reply {
     let session = session.map_or_else(String::new, |id| format!("&session={id}"));
     let path = format!("/analyst/upload?name={name}{session}");
     announced(&path, "text/csv").local().bytes(body).send(gateway.addr).await
@@ -79,7 +84,7 @@ impl Analyst {
         analyst
     }
 
-    async fn raw(&mut self, text: &str) {
+    pub(crate) async fn raw(&mut self, text: &str) {
         self.ws.send(Message::text(text)).await.unwrap();
     }
 
@@ -120,7 +125,7 @@ impl Analyst {
         }
     }
 
-    async fn one(&mut self, kind: &str) -> Value {
+    pub(crate) async fn one(&mut self, kind: &str) -> Value {
         self.until(kind).await.pop().unwrap()
     }
 }

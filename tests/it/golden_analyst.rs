@@ -299,6 +299,7 @@ fn commands() -> Vec<(&'static str, Inbound)> {
         ("client_ask_id", with_id(ask())),
         ("client_cancel", plain(cancel())),
         ("client_cancel_id", with_id(cancel())),
+        ("client_choose", plain(Command::ChooseDataset { name: "sales.csv".to_owned() })),
         ("client_answer", plain(answer(Confirmed::Approved))),
         ("client_answer_no", plain(answer(Confirmed::Refused))),
     ]

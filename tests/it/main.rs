@@ -15,6 +15,7 @@ mod agreement_core_ui;
 mod analyst;
 mod analyst_docs;
 mod analyst_questions;
+mod analyst_reports;
 mod analyst_slots;
 mod api;
 mod api_docs;

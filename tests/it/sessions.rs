@@ -24,7 +24,7 @@ use tokio::time::timeout;
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// Status and body of one request.
-async fn ask(addr: SocketAddr, method: &str, path: &str) -> (u16, Vec<u8>) {
+pub(crate) async fn ask(addr: SocketAddr, method: &str, path: &str) -> (u16, Vec<u8>) {
     let mut stream = send(addr, method, path).await;
     let mut response = Vec::new();
     timeout(PATIENCE * 3, stream.read_to_end(&mut response)).await.unwrap().unwrap();
@@ -69,7 +69,7 @@ async fn ask_json(addr: SocketAddr, method: &str, path: &str) -> (u16, Value) {
 }
 
 /// The content of an archive by its paths.
-fn unpacked(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn unpacked(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in tar::Archive::new(bytes).entries().unwrap() {
         let mut entry = entry.unwrap();

@@ -31,7 +31,7 @@ document.title = `${text("analyst")} - Kakehashi`;
 const lightbox = createLightbox(find("#lightbox"));
 const context = { ask, open: lightbox.open, artifact: (name) => artifactsOf(state).get(name) };
 const conversation = createConversation({ turns: find("#turns"), latest: find("#latest"), scrollers: [find("#conversation .scroller"), find("main")] }, context);
-const datasets = createDatasets(find("#datasets"));
+const datasets = createDatasets(find("#datasets"), (name) => line.choose(name));
 const askBox = createAskBox(find("#dock"), { ask, cancel: () => line.cancel() });
 const confirms = createConfirms(find("#confirms"), (id, approved) => line.answer(id, approved));
 const announcer = createAnnouncer(find("#said"));

@@ -1,9 +1,10 @@
 // The files of a session: what they are, their first rows, and what was repaired when they were read.
 
-import { box, element, worded } from "../element.js";
+import { box, button, element, worded } from "../element.js";
 import { label, name as nameElement } from "../language.js";
 
-export function createDatasets(list) {
+/** `choose(name)` makes another file `df`. */
+export function createDatasets(list, choose) {
   let shown = [];
 
   return {
@@ -11,13 +12,13 @@ export function createDatasets(list) {
     update(datasets) {
       if (datasets === shown) return;
       shown = datasets;
-      const rows = datasets.map((dataset, place) => createCard(dataset, place === datasets.length - 1));
+      const rows = datasets.map((dataset, place) => createCard(dataset, place === datasets.length - 1, choose));
       list.replaceChildren(...rows.reverse());
     },
   };
 }
 
-function createCard(dataset, isChosen) {
+function createCard(dataset, isChosen, choose) {
   const { name, shape, warnings = [], sampled = null } = dataset;
   const [rows, columns] = shape.map((count) => count.toLocaleString("en"));
   const summary = box("summary", "", element("span", "dataset-name", name), variable(name, isChosen), worded("span", "shape", "shape", { rows, columns }));
@@ -25,6 +26,7 @@ function createCard(dataset, isChosen) {
     "details",
     "dataset",
     summary,
+    isChosen ? null : chooseButton(name, choose),
     sampled === null ? null : worded("p", "note-line", "sampled", countsOf(sampled)),
     warnings.length === 0 ? null : createWarnings(warnings),
     createPreview(dataset),
@@ -32,6 +34,10 @@ function createCard(dataset, isChosen) {
   );
   details.open = isChosen;
   return box("li", isChosen ? "chosen" : "", details);
+}
+
+function chooseButton(name, choose) {
+  return nameElement(button("quiet choose", "chooseTable", () => choose(name)), "chooseTableLabel", { name });
 }
 
 /** How code names the file. */

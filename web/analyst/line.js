@@ -97,6 +97,8 @@ export function createLine(origin, language, listeners) {
       dial();
       return command.id;
     },
+    /** Another file becomes `df`. */
+    choose: (name) => tell({ type: "choose", name }),
     /** What needs a permission goes on or not. */
     answer: (id, approved) => tell({ type: "answer", id, approved }),
     cancel() {

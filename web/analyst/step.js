@@ -56,9 +56,31 @@ function drawExec({ success, stdout, error, elapsed_ms: elapsed = 0 }) {
   const key = success ? "succeeded" : "failedAfter";
   return [
     worded("p", success ? "verdict good" : "verdict bad", key, { time: durationOf(elapsed) }),
-    stdout ? printed("stdout", stdout) : null,
+    readable(stdout ?? "") ? printed("stdout", readable(stdout)) : null,
     error ? printed("stderr", error) : null,
   ].filter((part) => part !== null);
+}
+
+/** Lines that the code marks for the report are JSON: of them people see titles, facts and the names of tables. */
+export function readable(stdout) {
+  return stdout.split("\n").map(readableLine).filter((line) => line !== null).join("\n").trimEnd();
+}
+
+const MARKED = {
+  title: ({ text }) => text,
+  fact: ({ label, value }) => `${label}: ${value}`,
+  table: ({ label }) => label,
+  note: () => null,
+};
+
+function readableLine(line) {
+  const [, mark, json] = /^@(title|fact|table|note) (\{.*)$/.exec(line) ?? [];
+  if (mark === undefined) return line;
+  try {
+    return MARKED[mark](JSON.parse(json));
+  } catch {
+    return line;
+  }
 }
 
 function printed(className, words) {

@@ -45,6 +45,10 @@ pub async fn analyse<H: Host>(
     mind: &Mind,
     mut request: Request,
 ) -> Result<Answered, Halt> {
+    // Rules build on earlier analyses by naming them; a model builds on whatever it was told.
+    if mind.is_rule_based() {
+        request.assumptions.clear();
+    }
     for finished in 0..=MOST_ACTIONS {
         let decided = match &request.info {
             Some(info) => mind.reason(host, &request, info, finished).await?,
@@ -53,7 +57,11 @@ pub async fn analyse<H: Host>(
         // After the last action nothing more is run, whatever was decided.
         let is_over = finished == MOST_ACTIONS && matches!(decided.next, Next::Act(_));
         host.tell(Work::Decision(told(&request, finished, &decided, is_over))).await?;
-        request.assumptions.extend(decided.assumptions);
+        for assumption in decided.assumptions {
+            if !request.assumptions.contains(&assumption) {
+                request.assumptions.push(assumption);
+            }
+        }
         match decided.next {
             Next::Ask(question) => {
                 host.say(&question).await?;
@@ -114,6 +122,6 @@ async fn report<H: Host>(
     let written = mind.report(host, request, intermediate).await?;
     let report = report::completed(written, request, intermediate, mind.is_rule_based());
     let text = report::markdown(&report, request.locale);
-    host.report(report, &text).await?;
+    host.report(report, &text, request.locale).await?;
     host.say(&text).await
 }

@@ -18,6 +18,7 @@ pub use model::Abilities;
 pub use report::markdown;
 
 use super::Halt;
+use crate::locale::Locale;
 use crate::message::{Report, Work};
 use crate::provider::chat::{ChatRequest, ChatTurn, Usage};
 use schema::ExecutionResult;
@@ -43,6 +44,7 @@ pub trait Host: Send {
         &mut self,
         report: Report,
         markdown: &str,
+        locale: Locale,
     ) -> impl Future<Output = Result<(), Halt>> + Send;
 }
 

@@ -47,9 +47,10 @@ pub(super) fn completed(
         sections.push(listed(&say("remarks"), &request.remarks));
     }
     let is_told = |assumption: &&String| {
-        sections
-            .iter()
-            .any(|one| one.kind == SectionKind::Text && one.content.contains(*assumption))
+        sections.iter().any(|one| {
+            let said = |text: &str| one.content.contains(text);
+            one.kind == SectionKind::Text && (said(assumption) || said(&literal(assumption)))
+        })
     };
     if !request.assumptions.iter().all(|one| is_told(&one)) {
         sections.push(listed(&say("assumptions"), &request.assumptions));
@@ -72,7 +73,10 @@ fn with_headings(mut sections: Vec<Section>, request: &Request) -> Vec<Section> 
     let printed = |result: &ExecutionResult| {
         result.stdout.as_deref().filter(|out| result.success && !out.trim().is_empty()).map(fenced)
     };
-    let evidence = request.results.iter().rev().find_map(printed).unwrap_or(none);
+    let (earlier, own) = request.results.split_at(request.earlier.min(request.results.len()));
+    // A request that has run nothing is answered by what is known already.
+    let results = if own.is_empty() { earlier } else { own };
+    let evidence = results.iter().rev().find_map(printed).unwrap_or(none);
     let evidence = text(heading("evidence") + &evidence);
     match sections.iter_mut().find(|one| one.kind == SectionKind::Text) {
         Some(first) => first.content.insert_str(0, &heading("conclusion")),
@@ -87,7 +91,7 @@ fn with_headings(mut sections: Vec<Section>, request: &Request) -> Vec<Section> 
 
 /// The whole report as one Markdown text. Figures are linked by their names, which are beside it.
 pub fn markdown(report: &Report, locale: Locale) -> String {
-    let mut parts = vec![format!("# {}", one_line(&report.title))];
+    let mut parts = vec![format!("# {}", literal(&one_line(&report.title)))];
     if report.rule_based {
         parts.push(format!("> {}", locale.say("analysis", "rule_based", &[])));
     }
@@ -101,12 +105,10 @@ pub fn markdown(report: &Report, locale: Locale) -> String {
 
 fn section_markdown(section: &Section) -> String {
     let caption = section.description.as_deref().map(one_line).unwrap_or_default();
+    let caption = literal(&caption);
     match section.kind {
         SectionKind::Text => section.content.trim().to_owned(),
-        SectionKind::Image => {
-            let alt = caption.replace(['[', ']'], "");
-            format!("![{alt}](<{}>)", section.content)
-        }
+        SectionKind::Image => format!("![{caption}](<{}>)", section.content),
         SectionKind::Table => {
             let table =
                 table_markdown(&section.content).unwrap_or_else(|| fenced(&section.content));
@@ -162,7 +164,22 @@ fn shown(value: &Value) -> String {
 }
 
 fn cell(text: &str) -> String {
-    one_line(text).replace('|', "\\|")
+    literal(&one_line(text))
+}
+
+/// A text that means nothing but itself in Markdown.
+pub(super) fn literal(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len());
+    for one in text.chars() {
+        match one {
+            _ if one.is_control() => literal.push(' '),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' => {
+                literal.extend(['\\', one]);
+            }
+            _ => literal.push(one),
+        }
+    }
+    literal
 }
 
 fn one_line(text: &str) -> String {
@@ -190,6 +207,7 @@ fn text(content: String) -> Section {
 }
 
 fn listed(heading: &str, items: &[String]) -> Section {
-    let items: Vec<_> = items.iter().map(|item| format!("- {}", one_line(item))).collect();
+    let items: Vec<_> =
+        items.iter().map(|item| format!("- {}", literal(&one_line(item)))).collect();
     text(format!("## {heading}\n\n{}", items.join("\n")))
 }

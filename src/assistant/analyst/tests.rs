@@ -90,7 +90,7 @@ impl Host for Fake {
         Ok(ExecutionResult { code: program.code.clone(), ..result })
     }
 
-    async fn report(&mut self, report: Report, markdown: &str) -> Result<(), Halt> {
+    async fn report(&mut self, report: Report, markdown: &str, _: Locale) -> Result<(), Halt> {
         self.reports.push((report, markdown.to_owned()));
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 use super::wire::{Body, Packet};
 use super::{AicoreDialect, encode, phrase};
+use crate::dialect::work;
 use crate::locale::Locale;
 use crate::message::{Channel, Dataset, Decision, Execution, NextAction, Work};
 
@@ -59,7 +60,8 @@ fn reason(locale: Locale, decision: &Decision) -> Option<String> {
 
 /// What code prints never stands alone: it could be a mark of the stream, such as the one of a failed run.
 fn execution(locale: Locale, done: &Execution) -> String {
-    let printed = done.stdout.trim_end();
+    let readable = work::readable(&done.stdout);
+    let printed = readable.trim_end();
     let output = || locale.say("work", "output", &[("output", printed)]);
     match &done.error {
         Some(error) => {

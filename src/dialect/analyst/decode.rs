@@ -11,9 +11,11 @@ use serde_json::Value;
 pub(super) const ASK: &str = "ask";
 pub(super) const CANCEL: &str = "cancel";
 pub(super) const ANSWER: &str = "answer";
+pub(super) const CHOOSE: &str = "choose";
 
 const LONGEST_TEXT: usize = 256 * 1024;
 const LONGEST_ID: usize = 128;
+const LONGEST_NAME: usize = 512;
 
 pub(super) fn read(frame: &str) -> Result<Inbound, Refusal<AnalystError>> {
     let mut fields = Fields::read(frame.as_bytes()).map_err(AnalystError::from)?;
@@ -43,6 +45,7 @@ fn command(kind: &str, fields: &mut Fields) -> Result<Command, AnalystError> {
         ASK => ask(fields.text("text")?),
         CANCEL => Ok(Command::CancelRun { channel: Channel::Chat, scope: CancelScope::Current }),
         ANSWER => answer(fields),
+        CHOOSE => choose(fields.text("name")?),
         unknown => Err(AnalystError::UnknownType(unknown.chars().take(64).collect())),
     }
 }
@@ -56,6 +59,14 @@ fn ask(text: String) -> Result<Command, AnalystError> {
         return Err(expected("at most 256 KiB; upload data as files"));
     }
     Ok(Command::SendText { route: Route::Chat, text: Typed::on_socket(text) })
+}
+
+fn choose(name: String) -> Result<Command, AnalystError> {
+    if name.trim().is_empty() || name.len() > LONGEST_NAME {
+        let expected = "the name of a table of this session";
+        return Err(AnalystError::BadField { field: "name", expected });
+    }
+    Ok(Command::ChooseDataset { name })
 }
 
 /// Only `true` approves.
@@ -99,6 +110,8 @@ mod tests {
             (r#"{"type":"ask","text":" "}"#, "bad_field"),
             (r#"{"type":"ask","text":["a"]}"#, "bad_field"),
             (r#"{"type":"ask","text":"a","id":5}"#, "bad_field"),
+            (r#"{"type":"choose"}"#, "bad_field"),
+            (r#"{"type":"choose","name":" "}"#, "bad_field"),
             (r#"{"type":"answer","id":"q","approved":"true"}"#, "bad_field"),
             (r#"{"type":"answer","approved":true}"#, "bad_field"),
             (&long, "bad_field"),

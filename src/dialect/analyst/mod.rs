@@ -24,8 +24,8 @@ pub struct AnalystDialect {
 }
 
 /// The types of frames that clients send.
-pub fn client_types() -> [&'static str; 3] {
-    [decode::ASK, decode::CANCEL, decode::ANSWER]
+pub fn client_types() -> [&'static str; 4] {
+    [decode::ASK, decode::CANCEL, decode::CHOOSE, decode::ANSWER]
 }
 
 /// The answer to an upload.

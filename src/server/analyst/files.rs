@@ -21,6 +21,14 @@ pub(super) struct ReportQuery {
     format: Option<String>,
 }
 
+/// How a report is handed out.
+enum Form {
+    /// By the ending of its name.
+    File(&'static str),
+    /// With its figures.
+    Archive,
+}
+
 pub(super) async fn file(
     State(state): State<AppState>,
     Visitor(visitor): Visitor,
@@ -45,21 +53,26 @@ pub(super) async fn report(
 ) -> Response {
     let Ok(grant) = visitor else { return refuse_entry(&Refused::Unauthorized) };
     let Ok(Path(session)) = path else { return missing() };
-    let ending = match query.ok().and_then(|Parameters(query)| query.format).as_deref() {
-        None | Some("md" | "markdown") => "md",
-        Some("html") => "html",
+    let form = match query.ok().and_then(|Parameters(query)| query.format).as_deref() {
+        None | Some("md" | "markdown") => Form::File("md"),
+        Some("html") => Form::File("html"),
+        Some("tar") => Form::Archive,
         Some(_) => {
             let locale = language::of_request();
-            let values = [("field", "format"), ("expected", &locale.word("md or html"))];
+            let values = [("field", "format"), ("expected", &locale.word("md, html or tar"))];
             let text = locale.say("api", "bad_field", &values);
             return refuse(StatusCode::BAD_REQUEST, "bad_field", &text);
         }
     };
     match find(&state, &grant.principal, session).await {
-        Some(id) => match state.registry.newest_report(&grant.principal, &id, ending).await {
-            Some(found) => answer(found),
-            None => missing(),
-        },
+        Some(id) => {
+            let (registry, principal) = (&state.registry, &grant.principal);
+            let found = match form {
+                Form::File(ending) => registry.newest_report(principal, &id, ending).await,
+                Form::Archive => registry.newest_report_archive(principal, &id).await,
+            };
+            found.map_or_else(missing, answer)
+        }
         None => refuse_entry(&Refused::Session),
     }
 }

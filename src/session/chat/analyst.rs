@@ -13,11 +13,11 @@ use crate::files::Workspaces;
 use crate::locale::Locale;
 use crate::message::{
     Artifact, ArtifactKind, Channel, Dataset, Event, Execution, Notice, Output, OutputKind, Report,
-    Section, SectionKind, Speaker, Work,
+    Section, SectionKind, Seq, Speaker, Work,
 };
 use crate::provider::chat::{self, ChatConfig, ChatRequest, ChatTurn, ToolCall, Usage};
 use crate::python::Step;
-use crate::store::StoreError;
+use crate::store::{SessionKey, Store, StoreError};
 use crate::tool::{Computed, interpreter_arguments};
 use std::path::Path;
 use tokio::sync::mpsc;
@@ -81,11 +81,7 @@ impl Turn {
         let mut known = Known::default();
         // Tables are sent to the session, and told in its chat.
         if channel != Channel::Chat {
-            let is_table = |event: &Event| matches!(event, Event::Work(Work::Dataset(_)));
-            let table = |event: &Event| is_table(event).then(|| event.clone());
-            let chat = Channel::Chat;
-            let tables = past::newest(store, key, chat, upto_in_chat, LOOKED_BACK, table).await?;
-            tables.into_iter().for_each(|event| known.take(event));
+            known.tables = tables(store, key, upto_in_chat).await?;
         }
         let events = past::newest(store, key, channel, upto, LOOKED_BACK, every).await?;
         events.into_iter().for_each(|event| known.take(event));
@@ -203,9 +199,8 @@ impl analyst::Host for Turn {
         Ok(result)
     }
 
-    async fn report(&mut self, report: Report, markdown: &str) -> Result<(), Halt> {
+    async fn report(&mut self, report: Report, markdown: &str, locale: Locale) -> Result<(), Halt> {
         let figures = self.figures(&report).await;
-        let locale = self.purse.env.language.get();
         let page = analyst::page(&report, &figures, locale);
         let title = report.title.clone();
         analyst::Host::tell(self, Work::Report(report)).await?;
@@ -271,6 +266,29 @@ impl Turn {
     }
 }
 
+/// The tables of a session, oldest first: those of the newest events of its chat.
+pub(in crate::session) async fn tables(
+    store: &Store,
+    key: SessionKey,
+    upto: Seq,
+) -> Result<Vec<Dataset>, StoreError> {
+    let table = |event: &Event| {
+        let Event::Work(Work::Dataset(table)) = event else { return None };
+        Some(table.clone())
+    };
+    let mut tables = Vec::new();
+    let told = past::newest(store, key, Channel::Chat, upto, LOOKED_BACK, table).await?;
+    told.into_iter().for_each(|table| push_table(&mut tables, table));
+    Ok(tables)
+}
+
+/// A table that is told again was chosen: it is the newest now.
+fn push_table(tables: &mut Vec<Dataset>, table: Dataset) {
+    let same = |one: &Dataset| (&one.workspace, &one.name) == (&table.workspace, &table.name);
+    tables.retain(|one| !same(one));
+    tables.push(table);
+}
+
 impl Known {
     fn take(&mut self, event: Event) {
         if matches!(event, Event::Notice(Notice::Reset)) {
@@ -287,7 +305,7 @@ impl Known {
         }
         let Event::Work(work) = event else { return };
         match work {
-            Work::Dataset(table) => self.tables.push(table),
+            Work::Dataset(table) => push_table(&mut self.tables, table),
             Work::Code(note) => self.code = Some(note.code),
             Work::Execution(done) => {
                 let code = self.code.take().unwrap_or_default();

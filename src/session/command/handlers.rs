@@ -147,8 +147,27 @@ impl Session {
         self.shared.record_for(asker, step);
     }
 
+    /// The table is told once more, so that it is the newest one.
+    pub(in crate::session) fn on_dataset_found(
+        &mut self,
+        asker: Asker,
+        found: Result<Option<Dataset>, StoreError>,
+    ) {
+        self.commands.unblock();
+        match found {
+            Ok(Some(set)) => self.add_dataset(asker, set),
+            Ok(None) => {
+                let reason = "this session has no such table".to_owned();
+                self.refuse(asker, Problem::NotCarriedOut { reason });
+            }
+            Err(err) => {
+                self.refuse(asker, Problem::NotCarriedOut { reason: err.to_string() });
+            }
+        }
+    }
+
     fn carry_out(&mut self, submitted: Submitted) {
-        if stores_file(&submitted.inbound.command) {
+        if leaves_actor(&submitted.inbound.command) {
             self.commands.block_with(&submitted.inbound.command);
         }
         let Submitted { connection, inbound: Inbound { request, command }, order, held } =
@@ -206,6 +225,12 @@ impl Session {
             Command::ShowSettings => self.show_settings(asker),
             Command::ChangeSettings(changes) => self.change_settings(asker, changes),
             Command::AddDataset(set) => self.add_dataset(asker, *set),
+            Command::ChooseDataset { name } => {
+                let store = self.shared.env.store.clone();
+                let upto = self.sockets.published(Channel::Chat);
+                let job = job::find_dataset(store, self.shared.key, upto, asker, name);
+                self.shared.jobs.spawn(job);
+            }
         }
     }
 
@@ -272,6 +297,9 @@ impl Session {
 }
 
 /// Whether later commands have to wait for the disk.
-fn stores_file(command: &Command) -> bool {
-    matches!(command, Command::SendFile { .. } | Command::ShowImage { .. })
+fn leaves_actor(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::SendFile { .. } | Command::ShowImage { .. } | Command::ChooseDataset { .. }
+    )
 }

@@ -192,6 +192,7 @@ fn targets(command: &Command) -> Vec<Channel> {
         Command::SendText { route: Route::Live { .. }, .. }
         | Command::SaveControls(_)
         | Command::AddDataset(_)
+        | Command::ChooseDataset { .. }
         | Command::SendFile { .. }
         | Command::ShowImage { .. }
         | Command::SendAudio(_)

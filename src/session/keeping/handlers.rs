@@ -250,6 +250,7 @@ impl Session {
                 }
                 Ok(
                     JobDone::LookedUp { .. }
+                    | JobDone::DatasetFound { .. }
                     | JobDone::Listed { .. }
                     | JobDone::Followed { .. }
                     | JobDone::Placed { .. }

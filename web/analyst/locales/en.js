@@ -110,6 +110,9 @@ export default {
   suggestions: "Further analyses",
   asMarkdown: "Markdown",
   asHtml: "HTML",
+  asArchive: "Markdown + images (tar)",
+  chooseTable: "Use as df",
+  chooseTableLabel: "Use {name} as df",
   downloadReport: "Download",
   reportReady: "Report: {title}",
 

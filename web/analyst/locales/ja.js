@@ -110,6 +110,9 @@ export default {
   suggestions: "追加の分析案",
   asMarkdown: "Markdown",
   asHtml: "HTML",
+  asArchive: "Markdown と画像 (tar)",
+  chooseTable: "df にする",
+  chooseTableLabel: "{name} を df にする",
   downloadReport: "ダウンロード",
   reportReady: "レポート: {title}",
 
