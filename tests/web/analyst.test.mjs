@@ -100,7 +100,7 @@ async function checkSorting(page) {
 }
 
 async function checkDownload(page) {
-  for (const [place, mark] of [[0, "# "], [1, "<html"]]) {
+  for (const [place, mark] of [[0, "# "], [1, "<html"], [2, ".png"]]) {
     const [download] = await Promise.all([page.waitForEvent("download"), page.locator(".downloads a").nth(place).click()]);
     const text = readFileSync(await download.path(), "utf8");
     assert.ok(text.includes(mark) && text.includes("East"), text.slice(0, 200));
@@ -161,9 +161,17 @@ test("what is not understood is asked, and a yes goes on", () =>
 test("a cancelled analysis says so, and the next question is answered", () =>
   onPage("en", async (page) => {
     await upload(page, "sales.csv", SALES);
-    await ask(page, "give me an overview");
+    const endless = 'use python_interpreter {"code": "while True: pass"}';
+    // Before the server has taken the question, and while its code runs.
+    await ask(page, endless);
     await page.keyboard.press("Escape");
     await page.locator(".end.cancelled").waitFor();
+    const blocks = page.locator(".code-block");
+    const before = await blocks.count();
+    await ask(page, endless);
+    await blocks.nth(before).waitFor({ state: "attached" });
+    await page.keyboard.press("Escape");
+    await page.locator(".end.cancelled").nth(1).waitFor();
     await ask(page, "total amount by region as a bar chart");
     await page.locator(".report").waitFor();
   }));

@@ -14,7 +14,7 @@ import { createLightbox } from "./lightbox.js";
 import { createLine } from "./line.js";
 import en from "./locales/en.js";
 import ja from "./locales/ja.js";
-import { EMPTY, activeTurn, apply, artifactsOf, isBusy } from "./state.js";
+import { EMPTY, apply, artifactsOf, isBusy } from "./state.js";
 import { createUploads } from "./uploads.js";
 
 const find = (selector) => document.querySelector(selector);
@@ -118,7 +118,7 @@ function wireHeader() {
   document.addEventListener("visibilitychange", () => !document.hidden && line.hurry());
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || find("dialog[open]") !== null) return;
-    if (activeTurn(state) !== null) askBox.stop();
+    if (isBusy(state)) askBox.stop();
   });
 }
 

@@ -37,8 +37,8 @@ function badges({ intermediate, rule_based: ruleBased }) {
 function downloads({ url, html_url: html }) {
   const links = [
     url ? downloadLink(url, "asMarkdown") : null,
-    url ? downloadLink(`${url}?format=tar`, "asArchive") : null,
     html ? downloadLink(html, "asHtml") : null,
+    url ? downloadLink(`${url}?format=tar`, "asArchive") : null,
   ];
   const node = nameElement(box("div", "downloads", worded("span", "", "downloadReport"), ...links), "downloadReport");
   node.setAttribute("role", "group");
