@@ -5,6 +5,7 @@ use crate::locale::Locale;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// JSON schemas for models that can be held to one.
@@ -21,6 +22,13 @@ pub struct DataFrameInfo {
     pub dtypes: Dtypes,
     /// The first five rows. What is missing is null.
     pub head: Vec<Map<String, Value>>,
+    /// All values of each text column that has few different ones. Only the planner knows them: a model sees rows of
+    /// the table nowhere but in `head`.
+    #[serde(default, skip_serializing)]
+    pub values: BTreeMap<String, Vec<String>>,
+    /// How the dates of each column of dates are written, such as `%d/%m/%Y`.
+    #[serde(default, skip_serializing)]
+    pub dates: BTreeMap<String, String>,
 }
 
 /// The type of each column as pandas calls it, in the order of the columns.
@@ -134,6 +142,8 @@ impl DataFrameInfo {
             columns: columns.iter().map(|(name, _)| name.clone()).collect(),
             dtypes: Dtypes(columns),
             head: serde_json::from_str(head).unwrap_or_default(),
+            values: BTreeMap::new(),
+            dates: BTreeMap::new(),
         }
     }
 

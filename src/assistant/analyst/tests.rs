@@ -103,7 +103,7 @@ fn request(question: &str) -> Request {
         run: RunId(7),
         question: question.to_owned(),
         said: vec![Said { by: By::User, text: "earlier question".into() }],
-        info: Some(DataFrameInfo { shape: (7, 2), columns, dtypes, head: Vec::new() }),
+        info: Some(DataFrameInfo { shape: (7, 2), columns, dtypes, ..DataFrameInfo::default() }),
         remarks: Vec::new(),
         results: Vec::new(),
         earlier: 0,

@@ -204,6 +204,7 @@ fn info(columns: &[(&str, &str, Value)]) -> DataFrameInfo {
         columns: columns.iter().map(|(name, ..)| (*name).to_owned()).collect(),
         dtypes: crate::assistant::analyst::schema::Dtypes(dtypes.collect()),
         head: vec![head.collect()],
+        ..DataFrameInfo::default()
     }
 }
 
