@@ -25,7 +25,7 @@ pub(crate) async fn gateway() -> Option<Gateway> {
     gateway_with(|_| ()).await
 }
 
-async fn gateway_with(change: impl FnOnce(&mut Config)) -> Option<Gateway> {
+pub(crate) async fn gateway_with(change: impl FnOnce(&mut Config)) -> Option<Gateway> {
     let home = home().await?;
     Some(Gateway::start_at(home, change).await)
 }

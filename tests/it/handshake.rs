@@ -23,7 +23,7 @@ async fn input_is_greeted_in_the_order_of_the_wire() {
     assert!(input.init["機能"].as_array().unwrap().contains(&json!("resume")));
     let content = &input.init[BODY];
     assert_eq!(content["ボタン"], json!({"スピーカー": true, "マイク": false, "カメラ": false}));
-    assert_eq!(content["モデル設定"].as_object().unwrap().len(), 33);
+    assert_eq!(content["モデル設定"].as_object().unwrap().len(), 34);
     let root = format!("Root: {}", gateway.project().canonicalize().unwrap().display());
     let greeting = input.collect_until(|packet| packet[KIND] == "welcome_text").await;
     assert_eq!(greeting.len(), 3);

@@ -14,6 +14,7 @@ mod agreement_api;
 mod agreement_core_ui;
 mod analyst;
 mod analyst_docs;
+mod analyst_models;
 mod analyst_questions;
 mod analyst_reports;
 mod analyst_slots;

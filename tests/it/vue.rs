@@ -130,7 +130,7 @@ impl Browser {
         for _ in 0..5 {
             let models =
                 self.post("/core/AIコア/モデル情報/取得", &json!({SESSION: session})).await;
-            assert_eq!(models["モデル設定"].as_object().unwrap().len(), 33);
+            assert_eq!(models["モデル設定"].as_object().unwrap().len(), 34);
             for kind in ["claude_sdk", "claude_cli", "copilot_cli", "gemini_cli", "codex_cli"] {
                 assert!(models["available_models"]["code_models"][kind].is_object(), "{kind}");
             }

@@ -13,6 +13,7 @@ use crate::session::journal::Step;
 use crate::session::run::lanes::LaneId;
 use crate::session::workplace::choice::Inquirer;
 use crate::store::StoreError;
+use bytes::Bytes;
 use tracing::error;
 
 impl Session {
@@ -147,6 +148,17 @@ impl Session {
         self.shared.record_for(asker, step);
     }
 
+    fn store_image(&mut self, asker: Asker, bytes: Bytes) {
+        let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
+        self.shared.jobs.spawn(job::store_image(env, principal, asker, bytes));
+    }
+
+    fn find_dataset(&mut self, asker: Asker, name: String) {
+        let store = self.shared.env.store.clone();
+        let upto = self.sockets.published(Channel::Chat);
+        self.shared.jobs.spawn(job::find_dataset(store, self.shared.key, upto, asker, name));
+    }
+
     /// The table is told once more, so that it is the newest one.
     pub(in crate::session) fn on_dataset_found(
         &mut self,
@@ -182,10 +194,7 @@ impl Session {
                 let job = job::store_file(env, principal, asker, channel, name, bytes);
                 self.shared.jobs.spawn(job);
             }
-            Command::ShowImage { bytes } => {
-                let (env, principal) = (self.shared.env.clone(), self.shared.principal.clone());
-                self.shared.jobs.spawn(job::store_image(env, principal, asker, bytes));
-            }
+            Command::ShowImage { bytes } => self.store_image(asker, bytes),
             Command::SendAudio(sound) => self.take_sound(asker, sound),
             Command::StopPlayback => {
                 self.voice.interrupt(asker.connection);
@@ -225,12 +234,7 @@ impl Session {
             Command::ShowSettings => self.show_settings(asker),
             Command::ChangeSettings(changes) => self.change_settings(asker, changes),
             Command::AddDataset(set) => self.add_dataset(asker, *set),
-            Command::ChooseDataset { name } => {
-                let store = self.shared.env.store.clone();
-                let upto = self.sockets.published(Channel::Chat);
-                let job = job::find_dataset(store, self.shared.key, upto, asker, name);
-                self.shared.jobs.spawn(job);
-            }
+            Command::ChooseDataset { name } => self.find_dataset(asker, name),
         }
     }
 
