@@ -95,6 +95,7 @@ mod proxy;
 mod python;
 mod python_attacks;
 mod python_limits;
+mod python_reader;
 mod python_tables;
 mod rawsocket;
 mod resume;
