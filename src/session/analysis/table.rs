@@ -119,6 +119,8 @@ fn columns(info: &DataFrameInfo) -> Vec<Column> {
     let column = |name: &String| Column {
         name: name.clone(),
         dtype: info.dtypes.get(name).cloned().unwrap_or_default(),
+        values: info.values.get(name).cloned().unwrap_or_default(),
+        date_format: info.dates.get(name).cloned(),
     };
     info.columns.iter().map(column).collect()
 }
