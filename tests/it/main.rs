@@ -17,6 +17,8 @@ mod analyst_docs;
 mod analyst_questions;
 mod analyst_reports;
 mod analyst_slots;
+mod analyst_tables;
+mod analyst_users;
 mod api;
 mod api_docs;
 mod api_settings;
