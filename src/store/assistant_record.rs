@@ -286,6 +286,14 @@ mod tests {
         }
     }
 
+    fn columns() -> Vec<Column> {
+        vec![
+            column("\u{58f2}\u{4e0a}", "int64", &[], None),
+            column("shop", "str", &["a", "b"], None),
+            column("day", "str", &[], Some("%d/%m/%Y")),
+        ]
+    }
+
     #[test]
     fn a_table_of_an_earlier_version_is_read() {
         let row = r#"{"step":"dataset","name":"a.csv","workspace":"2026","rows":1,"columns":[["n","int64"]],
@@ -302,11 +310,7 @@ mod tests {
             name: "sales.csv".into(),
             workspace: "20261118200000".into(),
             rows: 7,
-            columns: vec![
-                column("\u{58f2}\u{4e0a}", "int64", &[], None),
-                column("shop", "str", &["a", "b"], None),
-                column("day", "str", &[], Some("%d/%m/%Y")),
-            ],
+            columns: columns(),
             head: "[{}]".into(),
             encoding: "cp932".into(),
             warnings: vec!["w".into()],
