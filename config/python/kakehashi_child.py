@@ -4,6 +4,7 @@ Everything that is done to it here holds in the kernel. The list of modules belo
 clearly what is not there; it is no protection.
 """
 
+import ast
 import builtins
 import ctypes
 import errno
@@ -11,6 +12,7 @@ import io
 import json
 import linecache
 import os
+import re
 import resource
 import sys
 import traceback
@@ -134,6 +136,8 @@ def describe(locks, output, result, name):
         status, text = SUCCESS, json.dumps(info, ensure_ascii=False, allow_nan=False)
     except MemoryError:
         status, text = MEMORY, ""
+    except reader.NotATable as problem:
+        status, text = FAILED, str(problem)
     except Exception as problem:
         status, text = FAILED, f"{type(problem).__name__}: {problem}"[:LONGEST_ERROR]
     answer(status, text)
@@ -238,7 +242,8 @@ def fresh_variables():
 
 def guarded_import(name, globals=None, locals=None, fromlist=(), level=0):
     # Libraries have builtins of their own: what they import for themselves does not come here.
-    if level or name.partition(".")[0] not in ALLOWED:
+    # Those in C do it in the name of whoever has called them, such as `datetime.strptime`, and alone pass a list.
+    if level or name.partition(".")[0] not in ALLOWED and not isinstance(fromlist, list):
         raise ImportError(
             f"`{name or '.'}` cannot be imported here; allowed are pandas, numpy, sklearn, matplotlib, seaborn and of the "
             f"standard library: {', '.join(sorted(ALLOWED - OF_LIBRARIES))}"
@@ -255,9 +260,10 @@ def carry_out(code, variables, tables, chosen):
     figures = watch_figures()
     try:
         linecache.cache[CODE] = (len(code), None, code.splitlines(True), CODE)
-        compiled = compile(code, CODE, "exec", dont_inherit=True)
+        tree = ast.parse(code, CODE)
+        compiled = compile(tree, CODE, "exec", dont_inherit=True)
         variables["dfs"] = tables
-        if chosen is not None and "df" in code and "df" not in variables:
+        if chosen is not None and "df" not in variables and uses(tree, "df"):
             variables["df"] = tables[chosen]
         exec(compiled, variables)
         figures.save_rest()
@@ -273,6 +279,24 @@ def carry_out(code, variables, tables, chosen):
     except Exception:
         pass
     return ended
+
+
+# By these a name may be used that stands in a text only.
+BY_TEXT = {"eval", "exec", "globals", "locals", "vars"}
+
+
+def uses(tree, name):
+    """Whether the code reads this variable before it sets it."""
+    for statement in tree.body:
+        names = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == name]
+        if any(isinstance(one.ctx, (ast.Load, ast.Del)) for one in names) or isinstance(statement, ast.AugAssign) and names:
+            return True
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and names:
+            return False
+    parts = list(ast.walk(tree))
+    called = {getattr(one, "id", None) or getattr(one, "attr", None) for one in parts}
+    texts = (one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str))
+    return not called.isdisjoint(BY_TEXT) and any(re.search(rf"\b{name}\b", text) for text in texts)
 
 
 def kind_of(problem):

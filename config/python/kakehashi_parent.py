@@ -93,6 +93,7 @@ class Parent:
         self.most_output = hello["output"]
         self.most_files, self.largest, self.most_bytes = hello["outputs"], hello["output_size"], hello["output_total"]
         self.tables, self.kept = {}, None
+        self.room = room.Room(workspace, self.files)
 
     def serve(self):
         while True:
@@ -143,7 +144,17 @@ class Parent:
             self.kept = None if is_gone else child
         output.finish()
         self.open_workspace()
+        if status in "DE" and (full := self.room.is_full()):
+            # Not every library says why it could not write.
+            is_about_files = status == "D" or text.rpartition("\n")[2].startswith("OSError")
+            status, text = ("D", full) if is_about_files else (status, text)
         skipped = self.hand_over(before)
+        if self.room.clear() and self.kept:
+            # It may hold files that nobody sees any more.
+            os.kill(self.kept.pid, signal.SIGKILL)
+            os.waitpid(self.kept.pid, 0)
+            self.kept.close()
+            self.kept = None
         tell("done", text.encode("utf-8", "replace"), status=status, skipped=skipped)
 
     def start_kept(self):
@@ -242,6 +253,7 @@ class Parent:
                 skipped.append([shown(name), "total"])
             else:
                 handed, total = handed + 1, total + len(data)
+                self.room.keep(name)
                 tell("file", data, name=name)
         return skipped[:50]
 
@@ -317,51 +329,6 @@ def understood(told):
     return chr(told[0]), bytes(told[5:5 + length]).decode("utf-8", "replace")
 
 
-def prepare_charts():
-    """Drawn into files, in a size and with a font that show everything, also Japanese."""
-    import matplotlib
-
-    # The list of fonts was made with the environment; nothing here could write another one.
-    matplotlib.get_cachedir = lambda: "/python/fonts"
-    matplotlib.get_configdir = lambda: "/python/fonts"
-    matplotlib.use("Agg")
-    import matplotlib_fontja
-    import matplotlib.pyplot as plt
-    import seaborn
-
-    seaborn.set_theme()
-    matplotlib_fontja.japanize()
-    rename_fonts()
-    plt.rcParams.update({
-        "figure.figsize": (8, 5), "figure.dpi": 100, "savefig.dpi": 120, "savefig.bbox": "tight",
-        "axes.unicode_minus": False, "figure.max_open_warning": 0,
-    })
-    # The first figure of a process takes longest.
-    figure, axes = plt.subplots()
-    axes.plot([0, 1], [0, 1], label="x")
-    axes.legend()
-    figure.canvas.draw()
-    plt.close(figure)
-
-
-# Fonts that themes and models ask for, of which none is there.
-OTHER_FONTS = (
-    "Arial", "Helvetica", "Liberation Sans", "Bitstream Vera Sans", "IPAGothic", "IPAPGothic", "IPAexMincho", "Meiryo",
-    "MS Gothic", "MS PGothic", "Yu Gothic", "Hiragino Sans", "Hiragino Maru Gothic Pro", "Hiragino Kaku Gothic ProN",
-    "Noto Sans CJK JP", "Noto Sans JP", "TakaoGothic", "TakaoPGothic", "VL Gothic", "Japanize-Matplotlib",
-)
-
-
-def rename_fonts():
-    """The Japanese font under those names too, so that no theme brings empty boxes back."""
-    import dataclasses
-
-    from matplotlib.font_manager import fontManager
-
-    japanese = next(font for font in fontManager.ttflist if font.name == "IPAexGothic")
-    fontManager.ttflist += [dataclasses.replace(japanese, name=name) for name in OTHER_FONTS]
-
-
 def import_libraries():
     import ctypes
 
@@ -379,13 +346,16 @@ def import_libraries():
 
 
 def main():
-    global children
+    global children, room
     sys.path += ["/python/packages", "/python/program"]
     take_pipes()
     hello = next_request()
-    prepare_charts()
+    import kakehashi_charts
+
+    kakehashi_charts.prepare()
     import_libraries()
     import kakehashi_child as children
+    import kakehashi_room as room
 
     locks = children.Locks(bytes.fromhex(hello["filter"]), hello["landlock"], hello["readable"], hello["seconds"])
     gc.collect()

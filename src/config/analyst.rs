@@ -16,7 +16,7 @@ pub(super) struct RawAnalyst {
     pub(super) seconds: Within<1, 3_600>,
     /// Of one action, in MiB.
     pub(super) memory: Within<600, 65_536>,
-    /// What the files that one interpreter has made may take together, in MiB.
+    /// What the files of one action may take together, in MiB.
     pub(super) disk: Within<1, 8_192>,
 }
 
@@ -40,7 +40,7 @@ pub struct AnalystRules {
     pub time: Duration,
     /// Bytes of address space of one action.
     pub memory: u64,
-    /// Bytes of the files that one interpreter has made.
+    /// Bytes of the files of one action.
     pub disk: u64,
 }
 

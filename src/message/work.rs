@@ -35,6 +35,17 @@ pub struct Column {
     pub name: String,
     /// The type that pandas gives it.
     pub dtype: String,
+    /// All of its values, if it has texts and few different ones. Clients do not get them.
+    pub values: Vec<String>,
+    /// How its dates are written, such as `%d/%m/%Y`.
+    pub date_format: Option<String>,
+}
+
+impl Column {
+    fn weight(&self) -> usize {
+        let values = self.values.iter().map(|value| value.len() + size_of::<String>());
+        self.name.len() + self.dtype.len() + values.sum::<usize>()
+    }
 }
 
 /// What the assistant does next, and why.
@@ -202,8 +213,7 @@ impl Work {
     pub fn weight(&self) -> usize {
         match self {
             Self::Dataset(set) => {
-                let columns = set.columns.iter().map(|one| one.name.len() + one.dtype.len());
-                set.head.len() + columns.sum::<usize>()
+                set.head.len() + set.columns.iter().map(Column::weight).sum::<usize>()
             }
             Self::Decision(decision) => {
                 let texts = [&decision.instruction, &decision.question, &decision.assumption];

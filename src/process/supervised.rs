@@ -17,6 +17,8 @@ use tracing::warn;
 const END_LIMIT: Duration = Duration::from_secs(60);
 /// How long a killed process may take to be gone.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
+/// A supervisor that was just started may not listen yet, and a signal that is ignored until then is lost.
+const SIGNAL_AGAIN: Duration = Duration::from_millis(50);
 /// How often one looks for it.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Longer lines on stderr are not shown.
@@ -30,7 +32,8 @@ pub(crate) struct Supervised {
     child: Child,
     pid: Option<Pid>,
     mark: String,
-    end_by: Option<Instant>,
+    /// What it was told, and until when it has to be gone.
+    ending: Option<(Signal, Instant)>,
 }
 
 #[derive(Debug)]
@@ -71,21 +74,24 @@ pub(crate) fn spawn(
         stdout: child.stdout.take().ok_or_else(missing)?,
         stderr: Stderr::new(child.stderr.take().ok_or_else(missing)?),
     };
-    Ok((Supervised { child, pid, mark, end_by: None }, pipes))
+    Ok((Supervised { child, pid, mark, ending: None }, pipes))
 }
 
 impl Supervised {
     /// Everything is asked to leave, and killed two seconds later.
     pub(crate) fn end(&mut self) {
-        self.end_by.get_or_insert_with(|| Instant::now() + END_LIMIT);
-        self.signal(Signal::TERM);
-        self.wake_up();
+        self.tell(Signal::TERM);
     }
 
     /// Everything is killed now.
     pub(crate) fn kill(&mut self) {
-        self.end_by.get_or_insert_with(|| Instant::now() + END_LIMIT);
-        self.signal(Signal::QUIT);
+        self.tell(Signal::QUIT);
+    }
+
+    fn tell(&mut self, signal: Signal) {
+        let limit = self.ending.map_or_else(|| Instant::now() + END_LIMIT, |(_, limit)| limit);
+        self.ending = Some((signal, limit));
+        self.signal(signal);
         self.wake_up();
     }
 
@@ -124,19 +130,27 @@ impl Supervised {
     /// Returns when nothing of the agent is left, which takes a limited time once it was told to end. Dropping the
     /// future loses nothing.
     pub(crate) async fn gone(&mut self) -> Option<ExitStatus> {
-        let status = match self.end_by {
-            Some(limit) => match timeout_at(limit, self.child.wait()).await {
-                Ok(status) => status.ok(),
-                Err(_) => {
-                    let limit = END_LIMIT.as_secs();
-                    warn!(pid = ?self.pid, limit, "a supervisor did not end its agent in time and is killed");
-                    None
-                }
-            },
+        let status = match self.ending {
+            Some((signal, limit)) => self.ended(signal, limit).await,
             None => self.child.wait().await.ok(),
         };
         self.sweep().await;
         status
+    }
+
+    async fn ended(&mut self, signal: Signal, limit: Instant) -> Option<ExitStatus> {
+        loop {
+            let again = limit.min(Instant::now() + SIGNAL_AGAIN);
+            match timeout_at(again, self.child.wait()).await {
+                Ok(status) => return status.ok(),
+                Err(_) if Instant::now() < limit => self.signal(signal),
+                Err(_) => {
+                    let limit = END_LIMIT.as_secs();
+                    warn!(pid = ?self.pid, limit, "a supervisor did not end its agent in time and is killed");
+                    return None;
+                }
+            }
+        }
     }
 
     /// Kills what a supervisor has left that was killed itself; usually there is nothing.

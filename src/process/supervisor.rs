@@ -243,13 +243,21 @@ struct Family {
     status: Option<WaitStatus>,
     /// Set once everything was asked to leave.
     kill_at: Option<Instant>,
+    is_killing: bool,
     /// The namespace was left to the kernel.
     left_to_kernel: bool,
 }
 
 impl Family {
     fn new(agent: Pid, bounds: Bounds) -> Self {
-        Self { agent, bounds, status: None, kill_at: None, left_to_kernel: false }
+        Self {
+            agent,
+            bounds,
+            status: None,
+            kill_at: None,
+            is_killing: false,
+            left_to_kernel: false,
+        }
     }
 
     async fn watch(&mut self, signals: &mut Signals, mut gateway: oneshot::Receiver<()>) {
@@ -268,7 +276,8 @@ impl Family {
             tokio::select! {
                 _ = signals.child.recv() => {}
                 _ = signals.end.recv() => self.end(),
-                _ = signals.kill.recv() => self.kill(),
+                // Told more than once, in case it was lost; from the first time on the deadline does the rest.
+                _ = signals.kill.recv() => if !self.is_killing { self.kill() },
                 _ = signals.interrupt.recv() => self.signal(Signal::INT),
                 _ = &mut gateway, if gateway_lives => {
                     gateway_lives = false;
@@ -320,6 +329,7 @@ impl Family {
     /// The first process of a namespace whose holder is gone becomes our child, and is not reaped before the kernel has
     /// ended everybody in it. So waiting for our children is waiting for all of them.
     fn kill(&mut self) {
+        self.is_killing = true;
         self.signal_agent(Signal::KILL);
         let has_namespace = self.bounds != Bounds::None;
         let again = if has_namespace { LOOK_AGAIN } else { AGAIN };

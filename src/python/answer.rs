@@ -36,8 +36,10 @@ pub enum Failure {
     Exception(String),
     #[error("the code needed more than {}; use fewer rows or columns", size(*.0))]
     Memory(u64),
-    #[error("the workspace is full: its files may have {} together", size(*.0))]
+    #[error("the disk of this analysis is full: its files may have {} together; save fewer or smaller ones", size(*.0))]
     Disk(u64),
+    #[error("the disk of this analysis is full: there may be {0} files; save fewer")]
+    Files(u64),
     #[error("the code took longer than {} seconds and was stopped", .0.as_secs())]
     Time(Duration),
     #[error("Python ended while it ran the code (signal {0})")]
@@ -53,6 +55,7 @@ impl Failure {
             Status::Success => None,
             Status::Failed => Some(Self::Exception(text.to_owned())),
             Status::Memory => Some(Self::Memory(limits.memory)),
+            Status::Disk if text == "files" => Some(Self::Files(limits.files)),
             Status::Disk => Some(Self::Disk(limits.disk)),
             Status::Killed => Some(Self::Killed(text.parse().unwrap_or(0))),
         }
@@ -115,6 +118,8 @@ mod tests {
         assert!(said(Status::Disk).unwrap().contains("256 MB"));
         assert!(said(Status::Killed).unwrap().contains("signal 11"));
         assert_eq!(said(Status::Failed).unwrap(), "11");
+        let files = Failure::new(Status::Disk, "files", &limits).map(|one| one.to_string());
+        assert!(files.unwrap().contains("4096 files"));
     }
 
     #[test]

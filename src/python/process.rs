@@ -103,11 +103,14 @@ impl Running {
     }
 
     /// Returns when nothing of it is left, with what it said last.
-    pub(super) async fn end(mut self) -> String {
-        self.process.kill();
-        let status = self.process.gone().await;
-        self.stderr.drain(LAST_WORDS).await;
-        let words = self.stderr.last_words();
+    pub(super) async fn end(self) -> String {
+        let Self { mut process, stdin, stdout, mut stderr } = self;
+        process.kill();
+        // A supervisor that hears no signal yet sees that nobody writes any more.
+        drop((stdin, stdout));
+        let status = process.gone().await;
+        stderr.drain(LAST_WORDS).await;
+        let words = stderr.last_words();
         let last = words.lines().last().unwrap_or_default();
         let last = last.trim_start_matches("there is no box: ");
         if last.is_empty() { process::described(status) } else { last.to_owned() }

@@ -9,10 +9,14 @@ use std::path::{Path, PathBuf};
 pub(super) const LOCK: &str = include_str!("../../config/python/requirements.txt");
 pub(super) const PREPARE: &str = include_str!("../../config/python/kakehashi_prepare.py");
 /// What runs in the closed view.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 7] = [
     ("kakehashi_parent.py", include_str!("../../config/python/kakehashi_parent.py")),
     ("kakehashi_child.py", include_str!("../../config/python/kakehashi_child.py")),
+    ("kakehashi_charts.py", include_str!("../../config/python/kakehashi_charts.py")),
+    ("kakehashi_column.py", include_str!("../../config/python/kakehashi_column.py")),
+    ("kakehashi_header.py", include_str!("../../config/python/kakehashi_header.py")),
     ("kakehashi_reader.py", include_str!("../../config/python/kakehashi_reader.py")),
+    ("kakehashi_room.py", include_str!("../../config/python/kakehashi_room.py")),
 ];
 
 /// The first digits of a hash are enough to tell our own files apart.

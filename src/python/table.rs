@@ -17,6 +17,12 @@ pub struct DataFrameInfo {
     /// What was repaired or left out: each has a `kind` and its parameters, such as `line`.
     pub warnings: Vec<Map<String, Value>>,
     pub sampled: Option<Sampled>,
+    /// All values of each text column that has few different ones.
+    #[serde(default)]
+    pub values: BTreeMap<String, Vec<String>>,
+    /// How the dates of each column of dates are written, such as `%d/%m/%Y`.
+    #[serde(default)]
+    pub dates: BTreeMap<String, String>,
 }
 
 /// Of a file that is too large for one action only this many rows are read.

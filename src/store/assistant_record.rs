@@ -14,6 +14,8 @@ pub(super) fn body(work: &Work) -> Value {
         Work::Dataset(set) => json!({
             "step": "dataset", "name": set.name, "workspace": set.workspace, "rows": set.rows,
             "columns": set.columns.iter().map(|one| (&one.name, &one.dtype)).collect::<Vec<_>>(),
+            "values": set.columns.iter().map(|one| &one.values).collect::<Vec<_>>(),
+            "dates": set.columns.iter().map(|one| &one.date_format).collect::<Vec<_>>(),
             "head": set.head, "encoding": set.encoding, "warnings": set.warnings, "sampled": set.sampled,
         }),
         Work::Decision(decision) => json!({
@@ -67,6 +69,11 @@ enum WorkBody {
         workspace: String,
         rows: u64,
         columns: Vec<(String, String)>,
+        /// In the order of the columns. Rows of earlier versions have none.
+        #[serde(default)]
+        values: Vec<Vec<String>>,
+        #[serde(default)]
+        dates: Vec<Option<String>>,
         head: String,
         encoding: String,
         warnings: Vec<String>,
@@ -134,8 +141,25 @@ impl WorkBody {
     #[expect(clippy::too_many_lines, reason = "one table")]
     fn into_work(self, blob: Option<Vec<u8>>) -> Option<Work> {
         Some(match self {
-            Self::Dataset { name, workspace, rows, columns, head, encoding, warnings, sampled } => {
-                let columns = columns.into_iter().map(|(name, dtype)| Column { name, dtype });
+            Self::Dataset {
+                name,
+                workspace,
+                rows,
+                columns,
+                values,
+                dates,
+                head,
+                encoding,
+                warnings,
+                sampled,
+            } => {
+                let (mut values, mut dates) = (values.into_iter(), dates.into_iter());
+                let columns = columns.into_iter().map(|(name, dtype)| Column {
+                    name,
+                    dtype,
+                    values: values.next().unwrap_or_default(),
+                    date_format: dates.next().flatten(),
+                });
                 let columns = columns.collect();
                 Work::Dataset(Dataset {
                     name,
@@ -253,6 +277,31 @@ mod tests {
         assert_eq!(read(&body(&work).to_string(), blob).as_ref(), Some(&work));
     }
 
+    fn column(name: &str, dtype: &str, values: &[&str], date_format: Option<&str>) -> Column {
+        Column {
+            name: name.to_owned(),
+            dtype: dtype.to_owned(),
+            values: values.iter().map(|&value| value.to_owned()).collect(),
+            date_format: date_format.map(str::to_owned),
+        }
+    }
+
+    fn columns() -> Vec<Column> {
+        vec![
+            column("\u{58f2}\u{4e0a}", "int64", &[], None),
+            column("shop", "str", &["a", "b"], None),
+            column("day", "str", &[], Some("%d/%m/%Y")),
+        ]
+    }
+
+    #[test]
+    fn a_table_of_an_earlier_version_is_read() {
+        let row = r#"{"step":"dataset","name":"a.csv","workspace":"2026","rows":1,"columns":[["n","int64"]],
+            "head":"[]","encoding":"utf-8","warnings":[],"sampled":null}"#;
+        let Some(Work::Dataset(set)) = read(row, None) else { panic!("{row}") };
+        assert_eq!(set.columns, [column("n", "int64", &[], None)]);
+    }
+
     #[test]
     fn every_step_survives_its_row() {
         let run = RunId(3);
@@ -261,7 +310,7 @@ mod tests {
             name: "sales.csv".into(),
             workspace: "20261118200000".into(),
             rows: 7,
-            columns: vec![Column { name: "\u{58f2}\u{4e0a}".into(), dtype: "int64".into() }],
+            columns: columns(),
             head: "[{}]".into(),
             encoding: "cp932".into(),
             warnings: vec!["w".into()],

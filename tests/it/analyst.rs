@@ -70,18 +70,25 @@ impl Analyst {
 
     async fn resume(addr: SocketAddr, session: &str, after: Option<u64>) -> Self {
         let after = after.map_or_else(String::new, |seq| format!("&after={seq}"));
-        let address = format!("ws://{addr}/analyst/ws?session={session}{after}");
+        let (mut analyst, first) =
+            Self::attach(addr, &format!("session={session}{after}"), TOKEN).await;
+        assert_eq!(first["type"], "connected", "{first}");
+        analyst.session = first["session"].as_str().unwrap().to_owned();
+        analyst.resumed = first["resumed"] == true;
+        analyst
+    }
+
+    /// As whoever has the secret, with the first answer.
+    pub(crate) async fn attach(addr: SocketAddr, query: &str, secret: &str) -> (Self, Value) {
+        let address = format!("ws://{addr}/analyst/ws?{query}");
         let mut request = address.into_client_request().unwrap();
-        let bearer = format!("Bearer {TOKEN}").parse().unwrap();
+        let bearer = format!("Bearer {secret}").parse().unwrap();
         request.headers_mut().insert("authorization", bearer);
         request.headers_mut().insert("accept-language", "en".parse().unwrap());
         let ws = connect_async(request).await.unwrap().0;
         let mut analyst = Self { ws, session: String::new(), resumed: false };
         let first = analyst.next().await;
-        assert_eq!(first["type"], "connected", "{first}");
-        analyst.session = first["session"].as_str().unwrap().to_owned();
-        analyst.resumed = first["resumed"] == true;
-        analyst
+        (analyst, first)
     }
 
     pub(crate) async fn raw(&mut self, text: &str) {
@@ -259,6 +266,13 @@ async fn uploads_that_cannot_be_used_are_told_why() {
     for nothing in [&b""[..], b"\n\n", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xfe\xfd"] {
         let told = upload(&gateway, "a.csv", None, nothing).await;
         assert_eq!(told.status, 422, "{}", told.body);
+    }
+    for (language, said) in [("en", "JSON and not a table; export"), ("ja", "CSV 形式で")] {
+        let path = "/analyst/upload?name=a.json";
+        let told = announced(path, "text/csv").local().header("accept-language", language);
+        let told = told.bytes(br#"[{"a": 1}]"#).send(gateway.addr).await;
+        assert_eq!(told.status, 422, "{}", told.body);
+        assert!(told.json()["message"].as_str().unwrap().contains(said), "{}", told.body);
     }
     let left = std::fs::read_dir(gateway.home.data.path().join("workspace/local")).unwrap();
     for workspace in left {

@@ -158,12 +158,16 @@ async fn memory_disk_and_output_are_limited_and_told() {
     let why: Vec<_> =
         done.skipped.iter().map(|one| (one.name.as_str(), one.why.as_str())).collect();
     assert_eq!(why, [("big", "large")]);
-    // A full workspace keeps nobody from working, and can be emptied.
-    let done = lab.run("print(len(df)); pd.io.common.os.unlink('big')").await;
-    assert_eq!((done.stdout.as_str(), done.failure), ("3\n", None));
+    // A full disk keeps nobody from working: what was not handed over is gone.
+    let done = lab.run("print(len(df), pd.io.common.os.listdir())").await;
+    assert_eq!((done.stdout.as_str(), done.failure), ("3 ['sales.csv']\n", None));
+    // numpy does not say why it could not write, and imports `os` on its way.
+    let done = lab.run("np.ones(270 << 17).tofile('big')").await;
+    assert_eq!(done.failure, Some(Failure::Disk(256 << 20)), "{done:?}");
+    assert!(done.error().unwrap().contains("save fewer or smaller"), "{done:?}");
     let many = "for one in range(9000): open(f'n{one}', 'w').close()";
     let done = lab.run(many).await;
-    assert!(matches!(done.failure, Some(Failure::Disk(_))), "{done:?}");
+    assert_eq!(done.failure, Some(Failure::Files(4096)), "{done:?}");
     assert_eq!(done.outputs.len(), 20);
     assert!(done.skipped.iter().all(|one| one.why == "many"));
     let done = lab.run("print('head')\nprint('x' * (1 << 20))\nprint('tail')").await;
@@ -171,6 +175,69 @@ async fn memory_disk_and_output_are_limited_and_told() {
     assert!(done.stdout.len() < 66 * 1024 && done.stdout.contains("bytes are left out"));
     assert_eq!(done.cut, (1 << 20) + 5 + 5 + 1 - (64 << 10));
     lab.interpreter.end().await;
+}
+
+#[tokio::test]
+async fn every_action_finds_room_and_the_newest_files_of_earlier_ones() {
+    let Some(mut lab) = Lab::new(&[("sales.csv", SALES.as_bytes())]).await else { return };
+    for number in 0..6 {
+        // 36 MB that are handed over, and 70 MB that are not.
+        let code = format!(
+            "for part in 'ab': open(f'{number}{{part}}', 'wb').write(b'x' * (18 << 20))\n\
+             os = pd.io.common.os\nos.makedirs('d/e')\nos.chmod('d/e', 0)\n\
+             open('.hidden', 'wb').write(b'x' * (20 << 20))\nopen('d/f', 'wb').write(b'x' * (20 << 20))\n\
+             open('large', 'wb').write(b'x' * (30 << 20))"
+        );
+        let done = lab.run(&code).await;
+        assert_eq!(done.failure, None, "{number}: {done:?}");
+        assert_eq!(done.outputs.len(), 2);
+    }
+    let done = lab.run("print(sorted(pd.io.common.os.listdir()))").await;
+    let all = done.stdout;
+    assert!(all.contains("'5a', '5b'") && all.contains("'sales.csv'"), "{all}");
+    for gone in ["'0a'", "large", ".hidden", "'d'"] {
+        assert!(!all.contains(gone), "{all}");
+    }
+    lab.interpreter.end().await;
+}
+
+/// The supervisor that hears nothing at first stands for one that the machine has no time for.
+#[tokio::test]
+async fn a_cancel_at_any_moment_of_the_start_ends_it_soon() {
+    let Some(mut boxes) = python::boxes().into_iter().next() else { return };
+    let environment = python::environment().await;
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("sales.csv"), SALES).unwrap();
+    let wrapper = place.path().join("wrapper");
+    // Written by a shell, because no file that is open for writing in a fork of another test can be run.
+    let script = "printf '%s\n' '#!/bin/sh' \"trap '' QUIT\" 'sleep 0.5' \"exec $0 \\\"\\$@\\\"\" > \"$1\" && chmod 755 \"$1\"";
+    let mut made = Command::new("sh");
+    made.args(["-c", script, env!("CARGO_BIN_EXE_kakehashi")]).arg(&wrapper);
+    assert!(made.status().unwrap().success());
+    boxes.launcher.supervisor = wrapper;
+    let file = kakehashi::python::DataFile {
+        name: "sales.csv".to_owned(),
+        path: place.path().join("sales.csv"),
+    };
+    let workspace = Workspace { files: vec![file], chosen: None };
+    for millis in [0, 100, 450, 550, 700, 1000, 1500] {
+        let stop = CancellationToken::new();
+        let (files, limits) = (workspace.clone(), Limits::default());
+        let starting = Interpreter::start(environment, &boxes, files, limits, &stop);
+        let cancelling = async {
+            tokio::time::sleep(Duration::from_millis(millis)).await;
+            stop.cancel();
+            Instant::now()
+        };
+        let (started, cancelled) = tokio::join!(starting, cancelling);
+        match started {
+            Ok(interpreter) => interpreter.end().await,
+            Err(PythonError::Cancelled) => (),
+            Err(err) => panic!("{millis}: {err}"),
+        }
+        assert!(cancelled.elapsed() < Duration::from_secs(20), "{millis}: {cancelled:?}");
+        assert_eq!(family(place.path()), BTreeSet::new(), "{millis}");
+    }
 }
 
 #[tokio::test]

@@ -164,7 +164,12 @@ const CODE: &str = "totals = df.groupby(\"region\")[\"売上\"].sum()\nprint(tot
 pub(crate) const ASSUMED: &str = "売上 is in yen";
 
 pub(crate) fn dataset() -> Dataset {
-    let column = |name: &str, dtype: &str| Column { name: name.into(), dtype: dtype.into() };
+    let column = |name: &str, dtype: &str| Column {
+        name: name.into(),
+        dtype: dtype.into(),
+        values: vec!["A".into()],
+        date_format: Some("%Y".into()),
+    };
     Dataset {
         name: "sales.csv".into(),
         workspace: "20261118200000".into(),

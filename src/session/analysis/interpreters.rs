@@ -154,7 +154,8 @@ impl Interpreters {
             Some(other) => other.interpreter.end().await,
             None => {}
         }
-        let (environment, boxes) = self.environment(stop, |_| ()).await?;
+        let made = stop.run_until_cancelled(self.environment(stop, |_| ())).await;
+        let (environment, boxes) = made.ok_or(PythonError::Cancelled)??;
         let limits = self.inner.limits.clone();
         let interpreter =
             Interpreter::start(&environment, &boxes, workspace.clone(), limits, stop).await?;

@@ -12,8 +12,17 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::spawn_blocking;
 
 /// What Python may say about a table.
-const WARNINGS: [&str; 5] =
-    ["header_only", "undecodable", "empty_header", "duplicate_header", "skipped_row"];
+const WARNINGS: [&str; 9] = [
+    "header_only",
+    "undecodable",
+    "title_rows",
+    "no_header",
+    "short_header",
+    "empty_header",
+    "duplicate_header",
+    "skipped_row",
+    "more_warnings",
+];
 
 /// A table that is being received. Dropped before its end, it leaves nothing behind.
 #[derive(Debug)]
@@ -110,6 +119,8 @@ fn columns(info: &DataFrameInfo) -> Vec<Column> {
     let column = |name: &String| Column {
         name: name.clone(),
         dtype: info.dtypes.get(name).cloned().unwrap_or_default(),
+        values: info.values.get(name).cloned().unwrap_or_default(),
+        date_format: info.dates.get(name).cloned(),
     };
     info.columns.iter().map(column).collect()
 }

@@ -12,8 +12,8 @@ use crate::assistant::{Halt, Host};
 use crate::files::Workspaces;
 use crate::locale::Locale;
 use crate::message::{
-    Artifact, ArtifactKind, Channel, Dataset, Event, Execution, Notice, Output, OutputKind, Report,
-    Section, SectionKind, Seq, Speaker, Work,
+    Artifact, ArtifactKind, Channel, Column, Dataset, Event, Execution, Notice, Output, OutputKind,
+    Report, Section, SectionKind, Seq, Speaker, Work,
 };
 use crate::provider::chat::{self, ChatConfig, ChatRequest, ChatTurn, ToolCall, Usage};
 use crate::python::Step;
@@ -375,7 +375,13 @@ pub(in crate::session) fn media_type(name: &str) -> &'static str {
 
 fn info(table: &Dataset) -> DataFrameInfo {
     let columns = table.columns.iter().map(|one| (one.name.clone(), one.dtype.clone()));
-    DataFrameInfo::new(table.rows, columns.collect(), &table.head)
+    let told = |one: &&Column| !one.values.is_empty();
+    let values = table.columns.iter().filter(told);
+    let values = values.map(|one| (one.name.clone(), one.values.clone())).collect();
+    let date = |one: &Column| Some((one.name.clone(), one.date_format.clone()?));
+    let dates = table.columns.iter().filter_map(date).collect();
+    let info = DataFrameInfo::new(table.rows, columns.collect(), &table.head);
+    DataFrameInfo { values, dates, ..info }
 }
 
 fn part_read(table: &Dataset, locale: Locale) -> Option<String> {
