@@ -4,7 +4,7 @@ if when.isna().any():
 days = [labels[day] for day in ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]]
 comes_again = grain in ("weekday", "hour")
 head = labels["day"] if grain == "weekday" else labels["hour"] if grain == "hour" else labels["period"]
-period = when.dt.dayofweek if grain == "weekday" else when.dt.hour if grain == "hour" else when.dt.to_period(grain)
+period = when.dt.day_of_week if grain == "weekday" else when.dt.hour if grain == "hour" else when.dt.to_period(grain)
 frame = pd.DataFrame({name: chosen[name].map(named) for name in keys}, index=chosen.index)
 frame["@period"] = (period if comes_again else period.astype(str)).where(when.notna())
 for column, how, label in measures:

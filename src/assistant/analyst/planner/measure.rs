@@ -109,8 +109,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What is computed of what. In Japanese the column comes first, and in English what is computed of it.
-    pub(super) fn measures(&self) -> Result<(Measures, Vec<Supposition>), Doubt> {
+    /// Columns and what is computed, as they were said last.
+    fn said(&self) -> Vec<Said> {
         let all: Vec<(usize, Said)> = (0..self.tokens.len())
             .filter_map(|at| Some((self.level(at), self.measured(at)?)))
             .collect();
@@ -132,24 +132,22 @@ impl Reader<'_> {
                 && !(counts_alone && is_column(said))
                 && !counted(*level, said)
         };
-        let said: Vec<Said> = all.iter().filter(is_latest).map(|(_, said)| *said).collect();
+        all.iter().filter(is_latest).map(|(_, said)| *said).collect()
+    }
+
+    /// What is computed of what. In Japanese the column comes first, and in English what is computed of it.
+    pub(super) fn measures(&self) -> Result<(Measures, Vec<Supposition>), Doubt> {
+        let said = self.said();
         let mut measures = paired(&said);
         measures.dedup();
-        let columns = said
-            .iter()
-            .filter_map(|said| if let Said::Column(column) = said { Some(*column) } else { None });
-        let mut columns: Vec<usize> = columns.collect();
-        let mut seen = Vec::new();
-        columns.retain(|column| {
-            !seen.contains(column) && {
-                seen.push(*column);
-                true
+        let (mut columns, mut aggregates) = (Vec::new(), Vec::new());
+        for said in said {
+            match said {
+                Said::Column(column) if !columns.contains(&column) => columns.push(column),
+                Said::Column(_) => {}
+                Said::Aggregate(how) => aggregates.push(how),
             }
-        });
-        let aggregates = said
-            .iter()
-            .filter_map(|said| if let Said::Aggregate(how) = said { Some(*how) } else { None });
-        let aggregates: Vec<Aggregate> = aggregates.collect();
+        }
         if !measures.is_empty() {
             return Ok((measures, Vec::new()));
         }
