@@ -48,9 +48,11 @@ impl Speaker<'_> {
             Doubt::NotNumeric { column } => {
                 ("ask_not_numeric", vec![("column", self.name(*column).to_owned())])
             }
+            Doubt::InEach { text: said, .. } => ("ask_in_each", text(said)),
             Doubt::Condition { text: said, .. } => ("ask_condition", text(said)),
             Doubt::Unknown { text: said, .. } => ("ask_unknown", text(said)),
             Doubt::Part { text: said, .. } => ("ask_part", text(said)),
+            Doubt::OfPeriods { text: said, .. } => ("ask_of_periods", text(said)),
             Doubt::WhoseValue { text: said, columns, .. } => {
                 let columns: Vec<&str> = columns.iter().map(|at| self.name(*at)).collect();
                 let columns = columns.join(&self.say("and", &[]));
@@ -99,10 +101,13 @@ impl Speaker<'_> {
             Doubt::NotNumeric { column } => {
                 whole(self.say("hypothesis_count", &[("column", &self.quoted(*column))]))
             }
-            Doubt::Condition { start, end, .. } => in_place(start, end, " "),
+            Doubt::InEach { start, end, .. } | Doubt::Condition { start, end, .. } => {
+                in_place(start, end, " ")
+            }
             Doubt::Unknown { start, end, value, .. } => {
                 in_place(start, end, value.as_deref().unwrap_or(" "))
             }
+            Doubt::OfPeriods { start, end, instead, .. } => in_place(start, end, instead),
             Doubt::Part { start, end, .. } => in_place(start, end, " 10 "),
             Doubt::WhoseValue { text, start, end, columns } => {
                 let marks = &words().marks;

@@ -185,7 +185,9 @@ pub(super) fn nearest(columns: &[Column], text: &str) -> Option<(f64, usize)> {
     let ranked = columns.iter().enumerate().map(|(at, column)| (near(column), at));
     // Of two that are equally near the first counts.
     let best = ranked.max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
-    best.filter(|(nearness, _)| *nearness >= 0.6)
+    // One letter makes another word of a short one.
+    let enough = if wanted.chars().count() < 5 && wanted.is_ascii() { 0.8 } else { 0.6 };
+    best.filter(|(nearness, _)| *nearness >= enough)
 }
 
 /// The value that is the nearest to a text, if any is near.

@@ -158,6 +158,8 @@ fn named(before: &Question, doubt: &Doubt, said: &[Token]) -> Option<Question> {
         | Doubt::NoTimes
         | Doubt::NoShares
         | Doubt::Part { .. }
+        | Doubt::OfPeriods { .. }
+        | Doubt::InEach { .. }
         | Doubt::DateOrder { .. }
         | Doubt::Condition { .. } => return None,
         Doubt::Unknown { start, end, .. } => {
@@ -185,6 +187,8 @@ pub(super) fn doubt_start(doubt: &Doubt) -> Option<usize> {
         | Doubt::Condition { start, .. }
         | Doubt::Unknown { start, .. }
         | Doubt::Part { start, .. }
+        | Doubt::OfPeriods { start, .. }
+        | Doubt::InEach { start, .. }
         | Doubt::WhoseValue { start, .. } => Some(*start),
         Doubt::Nothing
         | Doubt::NoColumns

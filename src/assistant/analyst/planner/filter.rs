@@ -213,7 +213,8 @@ impl Reader<'_> {
         let is_sign = self.tokens[place].text.chars().all(|one| !one.is_alphabetic());
         let is_condition = at > 0 && self.glue(at - 1, Glue::Only);
         let equals = matches!(compare, Compare::Eq | Compare::Ne);
-        compare == Compare::Contains || (equals && (is_sign || is_condition))
+        matches!(compare, Compare::Contains | Compare::NotContains)
+            || (equals && (is_sign || is_condition))
     }
 
     fn word_as_value(&self, at: usize) -> Option<Operand> {

@@ -47,6 +47,7 @@ impl Reader<'_> {
         let mut suppositions = Vec::new();
         let periods = self.found.periods;
         let (date, grain) = self.over(&mut keys, &mut suppositions)?;
+        self.of_periods()?;
         if let Some((at, _)) = self.words().find(|(_, word)| *word == Word::Intent(Intent::Pareto))
         {
             // What has come together so far is not what is in a period.
@@ -61,6 +62,7 @@ impl Reader<'_> {
         self.measure_is_known(order.is_some() || periods.is_some())?;
         let (measures, supposed) = self.measures()?;
         suppositions.extend(supposed);
+        self.not_in_each(order, &keys, &self.all(Kind::Date))?;
         for key in self.of_kind(&self.mentioned(), Kind::Text) {
             let is_measured = measures.iter().any(|(column, _)| *column == Some(key));
             if !is_measured && !keys.contains(&key) {
@@ -136,9 +138,7 @@ impl Reader<'_> {
         let texts = self.of_kind(&mentioned, Kind::Text);
         let lists = self.has(Intent::Rows);
         let ranks = order.is_some() && order != Some(Order::First) && !lists;
-        // "The first three rows by date" groups nothing.
-        let ranked = keys.len() == 1 && !self.of_kind(&keys, Kind::Text).contains(&keys[0]);
-        if lists && order.is_some() && ranked && !aggregates {
+        if self.lists_by(&keys) && order.is_some() && !aggregates {
             return self.looked_at(keys, limit, order, suppositions);
         }
         let is_only_measured = self.has_conditions() && !lists && !self.has(Intent::Describe);
@@ -153,6 +153,9 @@ impl Reader<'_> {
         }
         if order == Some(Order::First) {
             return Err(self.first_of_what());
+        }
+        if ranks {
+            self.not_in_each(order, &keys, &texts)?;
         }
         let beside = std::mem::take(&mut self.found.beside);
         let contrasts = self.says(Glue::Contrast) || self.found.contrasts;
@@ -170,10 +173,7 @@ impl Reader<'_> {
         if compares {
             self.add_keys(&mut keys, &texts, &measures, part);
         }
-        if keys.is_empty() && (part.is_some() || chart.is_some()) {
-            let text = self.all(Kind::Text).into_iter().take(1).collect::<Vec<_>>();
-            return Err(if text.is_empty() { Doubt::Nothing } else { Doubt::WhichColumns(text) });
-        }
+        self.has_groups(&keys, part.is_some() || chart.is_some())?;
         if keys.is_empty() && ranks && !aggregates {
             return self.looked_at(mentioned, limit, order, Vec::new());
         }
@@ -188,6 +188,21 @@ impl Reader<'_> {
             is_compared,
             ..Request::new(Analysis::Group)
         })
+    }
+
+    /// Shares and bars are those of groups.
+    fn has_groups(&self, keys: &[usize], is_needed: bool) -> Result<(), Doubt> {
+        if !keys.is_empty() || !is_needed {
+            return Ok(());
+        }
+        let text = self.all(Kind::Text).into_iter().take(1).collect::<Vec<_>>();
+        Err(if text.is_empty() { Doubt::Nothing } else { Doubt::WhichColumns(text) })
+    }
+
+    /// "The first three rows by date" groups nothing.
+    fn lists_by(&self, keys: &[usize]) -> bool {
+        let is_text = |key: &usize| self.columns[*key].kind == Kind::Text;
+        self.has(Intent::Rows) && keys.len() == 1 && !keys.iter().any(is_text)
     }
 
     fn has_conditions(&self) -> bool {

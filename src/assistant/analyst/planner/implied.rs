@@ -71,7 +71,7 @@ impl Reader<'_> {
         }
         let (mut from, mut to) = (at, end);
         let mut compare = Compare::Eq;
-        if self.compare(to) == Some(Compare::Ne) {
+        if matches!(self.compare(to), Some(Compare::Ne | Compare::NotContains)) {
             (compare, to) = (Compare::Ne, to + 1);
         } else if from > 0
             && !self.found.used[from - 1]

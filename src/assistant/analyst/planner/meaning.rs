@@ -86,7 +86,6 @@ pub(super) enum Compare {
     Lt,
     Le,
     Contains,
-    #[serde(skip)]
     NotContains,
     IsNull,
     NotNull,
@@ -137,6 +136,8 @@ pub(super) enum Glue {
     /// Stands before or after what is put in order.
     Ranked,
     Which,
+    /// A time that depends on the day on which it is asked.
+    Relative,
     DayFirst,
     MonthFirst,
     Filler,

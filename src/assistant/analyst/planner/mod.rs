@@ -18,6 +18,7 @@ mod measure;
 mod operand;
 mod prepare;
 mod product;
+mod rank;
 mod report;
 mod request;
 mod speak;

@@ -45,6 +45,19 @@ pub(super) enum Doubt {
         end: usize,
         value: Option<String>,
     },
+    /// The first of each group is asked for.
+    InEach {
+        text: String,
+        start: usize,
+        end: usize,
+    },
+    /// What is computed of periods, and not in each of them; that can be computed instead.
+    OfPeriods {
+        text: String,
+        start: usize,
+        end: usize,
+        instead: String,
+    },
     /// A value of several columns.
     WhoseValue {
         text: String,

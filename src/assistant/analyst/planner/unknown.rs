@@ -57,7 +57,7 @@ impl Reader<'_> {
 
     /// Whether a word is much like the name of a column.
     fn is_like_column(&self, at: usize) -> bool {
-        nearest(self.columns, &self.tokens[at].text).is_some_and(|(nearness, _)| nearness >= 0.6)
+        nearest(self.columns, &self.tokens[at].text).is_some()
     }
 
     fn no_such_column(&self, at: usize) -> Doubt {
@@ -125,6 +125,7 @@ impl Reader<'_> {
                 is_sign && self.is_between_columns(at)
             }
             Is::Word(Word::Glue(Glue::Or)) => self.is_choice(at),
+            Is::Word(Word::Glue(Glue::Relative)) => true,
             Is::Word(_) | Is::Column(_) | Is::Value(_) => false,
         }
     }
