@@ -44,10 +44,13 @@ else:
         fact("answer", ", ".join(focus) + ": " + labels["share"], shared)
     keep(result)
     result = result.head(limit) if limit else result
-    if len(result) and not is_compared:
+    if len(result) and not is_compared and not wanted:
         is_named = ~result[keys].isin([labels["missing"]]).all(axis=1)
         ranked = result[is_named] if is_named.any() else result
         answer("first", heads[0], ranked, heads[0], lambda row: " / ".join(str(row[name]) for name in keys))
+        first = ranked.iloc[0][heads[0]]
+        for row in ranked[ranked[heads[0]] != first].head(TIES - 1).to_dict("records"):
+            fact("next", " / ".join(str(row[name]) for name in keys) + ": " + heads[0], row[heads[0]])
     table("groups", title, result)
     if figure_file and len(result):
         drawn = result.head(30)

@@ -10,6 +10,7 @@ if order_column is not None:
         fact("first", order_column + ": " + plain_text(rank.loc[places[0]]), ", ".join(name + " " + plain_text(row[name]) for name in others))
         if equal > 1:
             note("ties", count=equal)
-fact("rows", labels["rows"], len(result))
+else:
+    fact("rows", labels["rows"], len(result))
 keep(result)
 table("rows", title, result.head(limit) if limit else result)

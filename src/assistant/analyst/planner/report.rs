@@ -36,23 +36,26 @@ struct Table {
 }
 
 /// Facts that answer a question by themselves, most important first.
-const CONCLUSIVE: [&str; 14] = [
+const CONCLUSIVE: [&str; 17] = [
     "answer",
     "highest",
     "lowest",
     "first",
+    "next",
     "last",
     "difference",
     "together",
     "strongest",
     "pareto",
     "correlation",
+    "mean",
+    "min",
+    "max",
+    "rows",
     "missing",
     "duplicates",
-    "mean",
-    "rows",
 ];
-const MOST_CONCLUSIONS: usize = 4;
+const MOST_CONCLUSIONS: usize = 6;
 
 pub(super) fn report(
     question: &str,

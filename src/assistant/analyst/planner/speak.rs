@@ -155,7 +155,15 @@ impl Speaker<'_> {
                 named.collect::<Vec<_>>().join(", ")
             }
         };
-        let said = [self.name(filter.column), operator(filter), &value].join(" ");
+        let how = match operator(filter) {
+            "is_null" => self.say("op_is_null", &[]),
+            "not_null" => self.say("op_not_null", &[]),
+            "not_in" => self.say("op_not_in", &[]),
+            "contains" => self.say("op_contains", &[]),
+            "not_contains" => self.say("op_not_contains", &[]),
+            other => other.to_owned(),
+        };
+        let said = [self.name(filter.column), &how, &value].join(" ");
         said.trim_end().to_owned()
     }
 
