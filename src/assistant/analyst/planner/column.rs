@@ -197,7 +197,8 @@ pub(super) fn nearest_value(columns: &[Column], text: &str) -> Option<(f64, Stri
     let texts = columns.iter().filter(|column| column.kind == Kind::Text);
     let ranked = texts.flat_map(|column| &column.values).map(|known| (near(known), &known.text));
     let best = ranked.max_by(|one, other| one.0.total_cmp(&other.0));
-    let best = best.filter(|(nearness, _)| *nearness >= 0.6);
+    let is_long = !wanted.is_ascii() || wanted.len() > 2;
+    let best = best.filter(|(nearness, _)| *nearness >= 0.6 && is_long);
     best.map(|(nearness, text)| (nearness, text.clone()))
 }
 

@@ -170,9 +170,7 @@ impl Reader<'_> {
             let front: Vec<usize> = beside.into_iter().filter(is_new).collect();
             keys.splice(0..0, front);
         }
-        if compares {
-            self.add_keys(&mut keys, &texts, &measures, part);
-        }
+        self.add_keys(&mut keys, &texts, &measures, part);
         self.has_groups(&keys, part.is_some() || chart.is_some())?;
         if keys.is_empty() && ranks && !aggregates {
             return self.looked_at(mentioned, limit, order, Vec::new());

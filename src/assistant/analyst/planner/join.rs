@@ -4,7 +4,7 @@ use super::column::Kind;
 use super::filter::{Read, Reader};
 use super::lex::Is;
 use super::request::{Filter, Value};
-use super::words::{Compare, Glue, Intent, Word};
+use super::words::{Compare, Glue, Grain, Intent, Word};
 
 impl Reader<'_> {
     pub(super) fn joined(&mut self) {
@@ -137,6 +137,8 @@ impl Reader<'_> {
     /// Two values of one column cannot both hold: they are set beside each other.
     fn merge(&mut self, reads: &mut Vec<Read>) {
         let mut merged: Vec<Read> = Vec::new();
+        let mut columns: Vec<usize> = Vec::new();
+        let span = reads.first().zip(reads.last()).map(|(first, last)| (first.from, last.to));
         for read in std::mem::take(reads) {
             let texts = values(&read);
             let before = merged.last().map_or(read.from, |last| last.to);
@@ -147,9 +149,14 @@ impl Reader<'_> {
                 .iter_mut()
                 .find(|one| one.column == read.column && texts.is_some() && values(one).is_some());
             let Some((texts, same)) = texts.zip(same) else {
-                merged.push(read);
+                if !self.merge_period(&mut merged, &read) {
+                    merged.push(read);
+                }
                 continue;
             };
+            if !columns.contains(&read.column) {
+                columns.push(read.column);
+            }
             let mut all = values(same).unwrap_or_default();
             all.extend(texts.into_iter().filter(|text| !all.contains(text)).collect::<Vec<_>>());
             let is_one = all.len() == 1;
@@ -167,7 +174,64 @@ impl Reader<'_> {
                 self.found.beside.push(column);
             }
         }
+        // "Tea in Tokyo and apples in Osaka" are not both in both.
+        if columns.len() > 1
+            && self.found.refused.is_none()
+            && let Some((from, to)) = span
+        {
+            self.found.refused = Some((from, to.clamp(from + 1, self.tokens.len()) - 1));
+        }
         *reads = merged;
+    }
+
+    /// Two periods that have no day in common are set beside each other.
+    fn merge_period(&mut self, merged: &mut [Read], read: &Read) -> bool {
+        if let Some(these) = months(read) {
+            return self.merge_months(merged, read, these);
+        }
+        let Some(these) = periods(read) else { return false };
+        let same = merged.iter_mut().find(|one| one.column == read.column);
+        let Some((same, mut all)) = same.and_then(|one| periods(one).map(|all| (one, all))) else {
+            return false;
+        };
+        let meets =
+            |one: &(String, String), other: &(String, String)| one.0 < other.1 && other.0 < one.1;
+        if all.iter().any(|one| these.iter().any(|other| meets(one, other))) {
+            return false;
+        }
+        all.extend(these);
+        let ends =
+            |rest: &str| all.iter().all(|(from, to)| from.ends_with(rest) && to.ends_with(rest));
+        let grain = match (ends("-01-01"), ends("-01")) {
+            (true, _) => Grain::Year,
+            (false, true) => Grain::Month,
+            (false, false) => Grain::Day,
+        };
+        self.found.periods = Some((read.column, grain));
+        let (column, value) = (read.column, Value::Periods(all));
+        same.clauses = vec![vec![Filter { column, compare: Compare::Eq, value }]];
+        true
+    }
+
+    fn merge_months(&mut self, merged: &mut [Read], read: &Read, these: Vec<u32>) -> bool {
+        let Some(same) = merged.iter_mut().find(|one| one.column == read.column) else {
+            return false;
+        };
+        if let Some(mut all) = months(same) {
+            all.extend(these);
+            self.found.periods = Some((read.column, Grain::Month));
+            let (column, value) = (read.column, Value::Months(all));
+            same.clauses = vec![vec![Filter { column, compare: Compare::Eq, value }]];
+            return true;
+        }
+        // A month of every year, beside one of a year: of which year it is cannot be told.
+        let is_year =
+            |(from, to): &(String, String)| from.ends_with("-01-01") && to.ends_with("-01-01");
+        let is_short = periods(same).is_some_and(|all| !all.iter().all(is_year));
+        if is_short && self.found.refused.is_none() {
+            self.found.refused = Some((same.from, read.to.max(same.from + 1) - 1));
+        }
+        false
     }
 
     /// Conditions of which one has to hold, together. "And" beside "or" can be read in two ways.
@@ -225,6 +289,35 @@ fn values(read: &Read) -> Option<Vec<String>> {
         Value::Texts(texts) => Some(texts.clone()),
         Value::None | Value::Number(_) | Value::Date(_) | Value::Numbers(_) => None,
         Value::Months(_) | Value::Periods(_) => None,
+    }
+}
+
+/// The months of any year that a column of dates has to be in.
+fn months(read: &Read) -> Option<Vec<u32>> {
+    let [clause] = read.clauses.as_slice() else { return None };
+    let [Filter { compare: Compare::Eq, value: Value::Months(months), .. }] = clause.as_slice()
+    else {
+        return None;
+    };
+    Some(months.clone())
+}
+
+/// The first days of the periods that a column of dates has to be in, and the first days after them.
+fn periods(read: &Read) -> Option<Vec<(String, String)>> {
+    let filters: Option<Vec<&Filter>> = read
+        .clauses
+        .iter()
+        .map(|clause| if let [filter] = clause.as_slice() { Some(filter) } else { None })
+        .collect();
+    match *filters?.as_slice() {
+        [Filter { compare: Compare::Eq, value: Value::Periods(periods), .. }] => {
+            Some(periods.clone())
+        }
+        [
+            Filter { compare: Compare::Ge, value: Value::Date(from), .. },
+            Filter { compare: Compare::Lt, value: Value::Date(to), .. },
+        ] => Some(vec![(from.clone(), to.clone())]),
+        _ => None,
     }
 }
 

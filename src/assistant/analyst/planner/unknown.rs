@@ -115,7 +115,9 @@ impl Reader<'_> {
                 let particles = [Glue::Subject, Glue::And, Glue::Only];
                 let is_said_of = particles.iter().any(|glue| self.glue(at + 1, *glue));
                 let is_name = is_hollow && token.text.chars().count() > 1 && is_said_of;
-                (!is_hollow || is_name) && !is_ending
+                // A denial turns a condition round.
+                let denies = words().marks.negations.iter().any(|one| token.text.contains(one));
+                (!is_hollow || is_name || denies) && !is_ending
             }
             Is::Number(_) | Is::Date(_) | Is::Month(_) | Is::Quoted => true,
             // A sign of arithmetic between columns.

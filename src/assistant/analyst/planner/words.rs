@@ -50,6 +50,8 @@ pub(super) struct Marks {
     pub(super) percent: String,
     /// After, or before, a number that is a share of a hundred in order.
     pub(super) percentile: Vec<String>,
+    /// Parts of words that deny something.
+    pub(super) negations: Vec<String>,
     /// Comparisons that are hardly said of anything but dates.
     pub(super) temporal: Vec<String>,
     /// What multiplies one column with another.
