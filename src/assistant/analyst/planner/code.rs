@@ -4,14 +4,14 @@
 use super::super::schema::{ExpectedOutput, OutputType};
 use super::column::{Column, Kind};
 use super::literal::Literal;
-use super::request::{Analysis, Direction, Filter, Part, Request, Value};
+use super::request::{Analysis, Direction, Filter, Gap, Part, Request, Value};
 use super::speak::Speaker;
-use super::words::{Aggregate, Chart};
+use super::words::{Aggregate, Chart, Compare};
 
 const COMMON: &str = include_str!("../../../../config/analyst/templates/common.py");
 
 /// Texts of tables and facts; a template gets those that it names.
-const LABELS: [&str; 45] = [
+const LABELS: [&str; 60] = [
     "rows_selected",
     "missing",
     "rows",
@@ -57,6 +57,21 @@ const LABELS: [&str; 45] = [
     "points",
     "group",
     "outliers",
+    "all_together",
+    "difference",
+    "lowest",
+    "other",
+    "value",
+    "day",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+    "more",
+    "hour",
 ];
 
 pub(super) struct Written {
@@ -144,6 +159,7 @@ fn settings(
         ("filters", Literal::List(filters)),
         ("columns", names(&request.columns)),
     ];
+    settings.extend(read(request, columns));
     match request.analysis {
         Analysis::Overview
         | Analysis::Missing
@@ -165,16 +181,8 @@ fn settings(
             settings.extend(group(request, columns));
         }
         Analysis::Trend => {
-            let (date, grain) = request.date.map_or((Literal::None, ""), |(date, grain)| {
-                (Literal::text(name(&date)), grain.code())
-            });
-            settings.extend([
-                ("keys", names(&request.keys)),
-                ("measures", measures(request, columns, speaker)),
-                ("date", date),
-                ("grain", Literal::text(grain)),
-                ("chart", chart(request)),
-            ]);
+            settings.push(("measures", measures(request, columns, speaker)));
+            settings.extend(trend(request, columns));
         }
         Analysis::Rows => {
             let by = request.columns.first();
@@ -196,7 +204,33 @@ fn settings(
     settings
 }
 
-fn group(request: &Request, columns: &[Column]) -> [(&'static str, Literal); 7] {
+/// How the table is read, before anything is computed of it.
+fn read(request: &Request, columns: &[Column]) -> [(&'static str, Literal); 4] {
+    [
+        ("either", either(request, columns)),
+        ("date_formats", formats(columns)),
+        ("products", products(columns)),
+        ("prepared", prepared(request, columns)),
+    ]
+}
+
+fn trend(request: &Request, columns: &[Column]) -> [(&'static str, Literal); 8] {
+    let (date, grain) = request.date.map_or((Literal::None, ""), |(date, grain)| {
+        (Literal::text(columns[date].name.clone()), grain.code())
+    });
+    [
+        ("keys", Literal::texts(request.keys.iter().map(|at| columns[*at].name.clone()))),
+        ("date", date),
+        ("grain", Literal::text(grain)),
+        ("chart", chart(request)),
+        ("order", request.order.map_or(Literal::None, |_| order(request))),
+        ("limit", limit(request)),
+        ("is_compared", Literal::Bool(request.is_compared)),
+        ("share", Literal::Bool(request.part == Some(Part::Share))),
+    ]
+}
+
+fn group(request: &Request, columns: &[Column]) -> [(&'static str, Literal); 9] {
     let is_dated = |at: &usize| columns[*at].kind == Kind::Date;
     let in_time = request.order.is_none() && request.keys.iter().any(is_dated);
     [
@@ -207,7 +241,50 @@ fn group(request: &Request, columns: &[Column]) -> [(&'static str, Literal); 7] 
         ("pareto", Literal::Bool(request.part == Some(Part::Pareto))),
         ("dated_keys", Literal::Bool(in_time)),
         ("chart", chart(request)),
+        ("is_compared", Literal::Bool(request.is_compared)),
+        ("focus", Literal::texts(request.focus.clone())),
     ]
+}
+
+/// How dates are written, where the table says it.
+fn formats(columns: &[Column]) -> Literal {
+    let format =
+        |column: &Column| Some((column.name.clone(), Literal::text(column.format.clone()?)));
+    Literal::Dict(columns.iter().filter_map(format).collect())
+}
+
+fn products(columns: &[Column]) -> Literal {
+    let product = |column: &Column| {
+        let (one, other) = column.factors?;
+        let names = [columns.get(one)?.name.clone(), columns.get(other)?.name.clone()];
+        Some((column.name.clone(), Literal::texts(names)))
+    };
+    Literal::Dict(columns.iter().filter_map(product).collect())
+}
+
+/// What is done about missing values: the columns, and a number or what is computed of the others.
+fn prepared(request: &Request, columns: &[Column]) -> Literal {
+    let Some(prepare) = &request.prepare else { return Literal::None };
+    let is_number =
+        |at: &usize| columns[*at].kind == Kind::Number && columns[*at].factors.is_none();
+    let mut filled = prepare.columns.clone();
+    if filled.is_empty() && prepare.how != Gap::Dropped {
+        filled = (0..columns.len()).filter(is_number).collect();
+    }
+    let how = match prepare.how {
+        Gap::Dropped => Literal::None,
+        Gap::Filled(number) => Literal::Number(number),
+        Gap::FilledBy(how) => Literal::text(how.name()),
+    };
+    let names = Literal::texts(filled.iter().map(|at| columns[*at].name.clone()));
+    Literal::List(vec![names, how])
+}
+
+fn either(request: &Request, columns: &[Column]) -> Literal {
+    let any = |any: &Vec<Filter>| {
+        Literal::List(any.iter().map(|filter| filter_literal(filter, columns)).collect())
+    };
+    Literal::List(request.either.iter().map(any).collect())
 }
 
 fn limit(request: &Request) -> Literal {
@@ -253,6 +330,14 @@ fn filter_literal(filter: &Filter, columns: &[Column]) -> Literal {
             ("number", Literal::List(numbers.iter().copied().map(Literal::Number).collect()))
         }
         Value::Texts(texts) => ("text", Literal::texts(texts.clone())),
+        Value::Months(months) => {
+            ("month", Literal::List(months.iter().copied().map(Literal::Count).collect()))
+        }
+        Value::Periods(periods) => {
+            let period =
+                |(start, next): &(String, String)| Literal::texts([start.clone(), next.clone()]);
+            ("period", Literal::List(periods.iter().map(period).collect()))
+        }
     };
     Literal::List(vec![
         Literal::text(columns[filter.column].name.clone()),
@@ -264,7 +349,9 @@ fn filter_literal(filter: &Filter, columns: &[Column]) -> Literal {
 
 pub(super) fn operator(filter: &Filter) -> &'static str {
     match &filter.value {
-        Value::Numbers(_) | Value::Texts(_) => "in",
+        Value::Numbers(_) | Value::Texts(_) | Value::Months(_) | Value::Periods(_) => {
+            if filter.compare == Compare::Ne { "not_in" } else { "in" }
+        }
         Value::None | Value::Number(_) | Value::Text(_) | Value::Date(_) => filter.compare.name(),
     }
 }
@@ -282,6 +369,7 @@ fn chart(request: &Request) -> Literal {
         Chart::Scatter => "scatter",
         Chart::Line => "line",
         Chart::Bar => "bar",
+        Chart::Pie => "pie",
         Chart::Box => "box",
     };
     request.chart.map_or(Literal::None, |chart| Literal::text(name(chart)))

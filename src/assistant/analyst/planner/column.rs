@@ -22,10 +22,28 @@ pub(super) struct Column {
     pub(super) kind: Kind,
     /// Whether numbers stand in it as texts, so that some may not be read.
     pub(super) is_converted: bool,
-    /// Its first texts.
-    pub(super) values: Vec<String>,
+    /// Texts that are known to stand in it.
+    pub(super) values: Vec<Known>,
+    /// Whether no other texts stand in it.
+    pub(super) is_listed: bool,
+    /// How its dates are written, if the table says it and not this program.
+    pub(super) format: Option<String>,
+    /// Whether its dates can be read as day and month, and as month and day.
+    pub(super) is_ambiguous: bool,
+    /// Whether its dates have times of day.
+    pub(super) has_time: bool,
+    /// The columns of which it is the product, if it is in no file.
+    pub(super) factors: Option<(usize, usize)>,
     /// Its first numbers.
     pub(super) numbers: Vec<f64>,
+}
+
+/// A value of a text column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) text: String,
+    /// As it is searched for.
+    pub(super) key: Vec<char>,
 }
 
 pub(super) fn columns(info: &DataFrameInfo) -> Vec<Column> {
@@ -36,13 +54,18 @@ fn column(info: &DataFrameInfo, name: &str) -> Column {
     let dtype = info.dtype(name).unwrap_or("object").to_ascii_lowercase();
     let first = || info.head.iter().filter_map(|row| row.get(name));
     let texts = first().filter_map(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-    let values: Vec<String> = texts.map(str::to_owned).collect();
+    let head: Vec<&str> = texts.collect();
     let is_number = ["int", "uint", "float"].iter().any(|kind| dtype.starts_with(kind));
-    let all = |is: fn(&str) -> bool| !values.is_empty() && values.iter().all(|text| is(text));
+    let all = |is: fn(&str) -> bool| !head.is_empty() && head.iter().all(|text| is(text));
     let is_date = |text: &str| date(&fold::text(text)).is_some();
-    let kind = if is_number {
+    let format = info.dates.get(name).cloned();
+    let slashed = if format.is_none() && !is_number { slashed(&head) } else { None };
+    let is_dated = dtype.starts_with("datetime") || format.is_some() || slashed.is_some();
+    let kind = if is_dated {
+        Kind::Date
+    } else if is_number {
         Kind::Number
-    } else if dtype.starts_with("datetime") || all(is_date) {
+    } else if all(is_date) {
         Kind::Date
     } else if all(|text| plain_number(text).is_some()) {
         Kind::Number
@@ -50,13 +73,81 @@ fn column(info: &DataFrameInfo, name: &str) -> Column {
         Kind::Text
     };
     let read = |value: &Value| value.as_f64().or_else(|| plain_number(value.as_str()?));
+    let has_time = match &format {
+        Some(format) => ["%H", "%I"].iter().any(|part| format.contains(part)),
+        None => head.iter().any(|text| text.contains(':')),
+    };
+    let listed = info.values.get(name);
     Column {
         name: name.to_owned(),
         key: fold::key(name),
         kind,
         is_converted: !is_number,
         numbers: first().filter_map(read).collect(),
-        values,
+        values: known(head.iter().copied().chain(listed.into_iter().flatten().map(String::as_str))),
+        is_listed: listed.is_some(),
+        is_ambiguous: slashed == Some(Slashed::Either),
+        format: format.or_else(|| slashed.and_then(Slashed::format)),
+        has_time,
+        factors: None,
+    }
+}
+
+fn known<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Known> {
+    let mut known: Vec<Known> = Vec::new();
+    for text in texts.map(str::trim).filter(|text| !text.is_empty()) {
+        let key = fold::key(text);
+        if !known.iter().any(|one| one.key == key) {
+            known.push(Known { text: text.to_owned(), key });
+        }
+    }
+    known
+}
+
+/// What dates with the year at their end begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slashed {
+    Day(char),
+    Month(char),
+    /// No date says it.
+    Either,
+}
+
+impl Slashed {
+    fn format(self) -> Option<String> {
+        match self {
+            Self::Day(sign) => Some(format!("%d{sign}%m{sign}%Y")),
+            Self::Month(sign) => Some(format!("%m{sign}%d{sign}%Y")),
+            Self::Either => None,
+        }
+    }
+}
+
+fn slashed(head: &[&str]) -> Option<Slashed> {
+    let mut parts = Vec::new();
+    let mut sign = None;
+    for text in head {
+        let found = text.chars().find(|one| "/.-".contains(*one))?;
+        if *sign.get_or_insert(found) != found {
+            return None;
+        }
+        let numbers: Vec<&str> = text.split(found).collect();
+        let [first, second, year] = *numbers.as_slice() else { return None };
+        if year.len() != 4 || !year.chars().all(|one| one.is_ascii_digit()) {
+            return None;
+        }
+        parts.push((first.parse::<u32>().ok()?, second.parse::<u32>().ok()?));
+    }
+    let (sign, limit) = (sign?, 12);
+    let fits = parts.iter().all(|(one, other)| (1..=31).contains(one) && (1..=31).contains(other));
+    let (firsts, seconds) =
+        (parts.iter().any(|part| part.0 > limit), parts.iter().any(|part| part.1 > limit));
+    match (firsts, seconds) {
+        _ if !fits => None,
+        (true, true) => None,
+        (true, false) => Some(Slashed::Day(sign)),
+        (false, true) => Some(Slashed::Month(sign)),
+        (false, false) => Some(Slashed::Either),
     }
 }
 
@@ -67,6 +158,18 @@ impl Column {
         words().averaged.iter().any(|part| name.contains(part.as_str()))
     }
 
+    /// The value that a text means, if it is known.
+    pub(super) fn value(&self, text: &str) -> Option<&Known> {
+        let key = fold::key(text);
+        self.values.iter().find(|known| known.key == key)
+    }
+
+    /// Whether it says how much was sold, so that "best" may mean it.
+    pub(super) fn is_sold(&self) -> bool {
+        let name: String = self.key.iter().collect();
+        words().sold.iter().any(|part| name.contains(part.as_str()))
+    }
+
     /// Whether it numbers the rows, so that nobody wants to sum it.
     pub(super) fn is_id(&self) -> bool {
         let name: String = self.key.iter().collect();
@@ -75,14 +178,42 @@ impl Column {
     }
 }
 
-/// The column whose name is the nearest to a text, if any is near.
-pub(super) fn nearest(columns: &[Column], text: &str) -> Option<usize> {
+/// The column whose name is the nearest to a text, and how near it is, if any is near.
+pub(super) fn nearest(columns: &[Column], text: &str) -> Option<(f64, usize)> {
     let wanted = fold::text(text);
     let near = |column: &Column| nearness(&wanted, &column.key.iter().collect::<String>());
     let ranked = columns.iter().enumerate().map(|(at, column)| (near(column), at));
     // Of two that are equally near the first counts.
     let best = ranked.max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
-    best.filter(|(nearness, _)| *nearness >= 0.34).map(|(_, at)| at)
+    // One letter makes another word of a short one.
+    let enough = if wanted.chars().count() < 5 && wanted.is_ascii() { 0.8 } else { 0.6 };
+    best.filter(|(nearness, _)| *nearness >= enough)
+}
+
+/// The value that is the nearest to a text, if any is near.
+pub(super) fn nearest_value(columns: &[Column], text: &str) -> Option<(f64, String)> {
+    let wanted = fold::text(text);
+    let near = |known: &Known| nearness(&wanted, &known.key.iter().collect::<String>());
+    let texts = columns.iter().filter(|column| column.kind == Kind::Text);
+    let ranked = texts.flat_map(|column| &column.values).map(|known| (near(known), &known.text));
+    let best = ranked.max_by(|one, other| one.0.total_cmp(&other.0));
+    let is_long = !wanted.is_ascii() || wanted.len() > 2;
+    let best = best.filter(|(nearness, _)| *nearness >= 0.6 && is_long);
+    best.map(|(nearness, text)| (nearness, text.clone()))
+}
+
+/// Of dates that are written day first, or month first, as the question says it.
+pub(super) fn in_order(columns: &mut [Column], is_day_first: bool) {
+    for column in columns.iter_mut().filter(|column| column.is_ambiguous) {
+        let sign = column
+            .values
+            .first()
+            .and_then(|known| known.text.chars().find(|one| !one.is_ascii_digit()));
+        let sign = sign.unwrap_or('/');
+        let order = if is_day_first { Slashed::Day(sign) } else { Slashed::Month(sign) };
+        column.format = order.format();
+        column.is_ambiguous = false;
+    }
 }
 
 /// From 0 to 1.

@@ -3,40 +3,58 @@
 use super::column::{Column, Kind};
 use super::fold::is_hiragana;
 use super::lex::{Is, Token};
+use super::operand::{Operand, filters, operand};
 use super::request::{Filter, Supposition, Value};
-use super::value::{Date, plain_number};
-use super::words::{Compare, Glue, Word};
+use super::understand::Doubt;
+use super::words::{Compare, Glue, Grain, Word};
 
 /// What the conditions of a question are, and which of its tokens say them.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     pub(super) filters: Vec<Filter>,
+    /// Of each of these one has to hold.
+    pub(super) either: Vec<Vec<Filter>>,
     pub(super) used: Vec<bool>,
     pub(super) suppositions: Vec<Supposition>,
     /// Tokens of a condition that cannot be understood, from the first to the last.
     pub(super) refused: Option<(usize, usize)>,
+    pub(super) doubt: Option<Doubt>,
+    /// Columns of which several values were named one beside the other.
+    pub(super) beside: Vec<usize>,
+    /// Whether they were said to be set against each other.
+    pub(super) contrasts: bool,
+    /// Several periods of a column of dates, one beside the other.
+    pub(super) periods: Option<(usize, Grain)>,
 }
 
-struct Reader<'a> {
-    tokens: &'a [Token],
-    columns: &'a [Column],
-    found: Conditions,
-}
-
-/// A value of a condition, still as it was written.
+/// One condition that was read.
 #[derive(Debug, Clone)]
-struct Operand {
-    text: String,
-    number: Option<(f64, bool)>,
-    date: Option<Date>,
-    is_plain: bool,
-    next: usize,
+pub(super) struct Read {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) column: usize,
+    /// All have to hold, and of each one filter.
+    pub(super) clauses: Vec<Vec<Filter>>,
 }
 
-pub(super) fn conditions(tokens: &[Token], columns: &[Column]) -> Conditions {
-    let used = vec![false; tokens.len()];
+pub(super) struct Reader<'a> {
+    pub(super) tokens: &'a [Token],
+    pub(super) columns: &'a [Column],
+    pub(super) found: Conditions,
+    pub(super) reads: Vec<Read>,
+    /// Where the later parts of the question begin, which overrule the ones before.
+    pub(super) parts: &'a [usize],
+}
+
+/// `used`: tokens that say something else.
+pub(super) fn conditions(
+    tokens: &[Token],
+    columns: &[Column],
+    parts: &[usize],
+    used: Vec<bool>,
+) -> Conditions {
     let found = Conditions { used, ..Conditions::default() };
-    let mut reader = Reader { tokens, columns, found };
+    let mut reader = Reader { tokens, columns, found, reads: Vec::new(), parts };
     for (at, token) in tokens.iter().enumerate() {
         if let Is::Column(column) = token.is
             && !reader.found.used[at]
@@ -45,18 +63,23 @@ pub(super) fn conditions(tokens: &[Token], columns: &[Column]) -> Conditions {
         }
     }
     reader.implied();
+    reader.joined();
     reader.left_over();
     reader.found
 }
 
 impl Reader<'_> {
-    fn glue(&self, at: usize, glue: Glue) -> bool {
+    pub(super) fn glue(&self, at: usize, glue: Glue) -> bool {
         self.tokens.get(at).is_some_and(|token| token.is_glue(glue))
     }
 
-    fn compare(&self, at: usize) -> Option<Compare> {
+    pub(super) fn compare(&self, at: usize) -> Option<Compare> {
         let Is::Word(Word::Compare(compare)) = self.tokens.get(at)?.is else { return None };
         Some(compare)
+    }
+
+    fn operand(&self, at: usize, column: usize) -> Option<Operand> {
+        operand(self.tokens, at, self.columns.get(column))
     }
 
     fn read(&mut self, at: usize, column: usize) {
@@ -72,56 +95,117 @@ impl Reader<'_> {
     fn null(&mut self, at: usize, column: usize) -> bool {
         let found = self.compare(at + 1).filter(|compare| !compare.takes_value());
         found.is_some_and(|compare| {
-            self.found.filters.push(Filter { column, compare, value: Value::None });
-            self.mark(at, at + 2)
+            let filter = Filter { column, compare, value: Value::None };
+            self.finish(Some(vec![vec![filter]]), column, at, at + 2)
         })
     }
 
     /// `between A and B`, and from A until B.
     fn between(&mut self, at: usize, column: usize) -> bool {
         let is_english = self.glue(at + 1, Glue::Between);
-        let start = at + 1 + usize::from(is_english || self.glue(at + 1, Glue::Subject));
-        let Some(low) = self.operand(start) else { return false };
+        let start = at
+            + 1
+            + usize::from(is_english || self.glue(at + 1, Glue::Subject))
+            + usize::from(self.glue(at + 1, Glue::From));
+        let Some(low) = self.operand(start, column) else { return false };
+        let is_from = self.glue(at + 1, Glue::From) && self.glue(low.next, Glue::Until);
         let joined = if is_english { Glue::And } else { Glue::From };
-        let to = self.glue(low.next, joined) || (is_english && self.glue(low.next, Glue::Until));
-        let Some(high) = self.operand(low.next + 1).filter(|_| to) else { return false };
+        let to = self.glue(low.next, joined)
+            || is_from
+            || (is_english && self.glue(low.next, Glue::Until));
+        let Some(high) = self.operand(low.next + 1, column).filter(|_| to) else { return false };
+        // Dates are those of a column of dates, wherever they stand.
+        let is_dated = low.date.is_some() || low.month.is_some();
+        let fits = match self.columns[column].kind {
+            Kind::Date => true,
+            Kind::Number => low.number.is_some() && high.number.is_some(),
+            Kind::Text => !is_dated,
+        };
+        if !fits {
+            return false;
+        }
         let end = high.next + usize::from(self.glue(high.next, Glue::Until));
-        let fits = self.put(column, Compare::Ge, &[low]) && self.put(column, Compare::Le, &[high]);
-        self.finish(fits, at, end)
+        let clauses = self.filters(column, Compare::Ge, &[low]).and_then(|mut low| {
+            low.extend(self.filters(column, Compare::Le, &[high])?);
+            Some(low.into_iter().map(|filter| vec![filter]).collect())
+        });
+        self.finish(clauses, column, at, end)
     }
 
     fn one_of(&mut self, at: usize, column: usize) -> bool {
         if !self.glue(at + 1, Glue::OneOf) {
             return false;
         }
-        let (operands, mut end) = self.operands(at + 2, &[Glue::And, Glue::Or]);
+        let (operands, mut end) = self.operands(at + 2, column, &[Glue::And, Glue::Or]);
         end += usize::from(self.tokens.get(end).is_some_and(|token| token.is == Is::Mark(')')));
-        let fits = !operands.is_empty() && self.put(column, Compare::Eq, &operands);
-        self.finish(fits, at, end)
+        let found = Some(operands).filter(|operands| !operands.is_empty());
+        let clauses = found.and_then(|operands| self.clauses(column, Compare::Eq, &operands));
+        self.finish(clauses, column, at, end)
     }
 
     /// `region is Tokyo`, `sales >= 100`.
     fn compare_first(&mut self, at: usize, column: usize) -> bool {
-        let place = at + 1 + usize::from(self.glue(at + 1, Glue::Of));
-        let Some(compare) = self.compare(place).filter(|compare| compare.takes_value()) else {
-            return false;
+        let is_joined = |at: usize| {
+            [Glue::Of, Glue::Subject, Glue::Filler, Glue::Only]
+                .iter()
+                .any(|one| self.glue(at, *one))
         };
-        let (mut operands, mut end) = self.operands(place + 1, &[Glue::Or]);
+        let mut place = at + 1;
+        // "Sales that are above": nothing between them says more.
+        while place < at + 3 && is_joined(place) {
+            place += 1;
+        }
+        let equals = self.compare(place) == Some(Compare::Eq);
+        let goes_on = self.compare(place + 1).is_some_and(Compare::takes_value);
+        place += usize::from(equals && goes_on);
+        let is_left_out = self.glue(place, Glue::Except);
+        let found = self.compare(place).filter(|compare| compare.takes_value());
+        let Some(compare) = found.or(is_left_out.then_some(Compare::Ne)) else { return false };
+        let joined = if compare == Compare::Ne { &[Glue::Or, Glue::And][..] } else { &[Glue::Or] };
+        let (mut operands, mut end) = self.operands(place + 1, column, joined);
+        // What is left out may be a value of another column.
+        let fits = |operand: &Operand| match self.columns[column].kind {
+            Kind::Number => operand.number.is_some(),
+            Kind::Date => operand.date.is_some() || operand.month.is_some(),
+            Kind::Text => operand.number.is_none() && operand.date.is_none(),
+        };
+        if is_left_out && !operands.first().is_some_and(fits) {
+            return false;
+        }
         if operands.is_empty() && self.equates(at, place, compare) {
             operands.extend(self.word_as_value(place + 1));
             end = place + 1 + operands.len();
         }
         // A date is compared with a column of dates, wherever it stands.
-        let is_dated = operands.iter().any(|operand| operand.date.is_some());
-        if is_dated && self.columns[column].kind != Kind::Date {
+        let is_dated = operands.iter().any(|one| one.date.is_some() || one.month.is_some());
+        let is_year = operands.first().is_some_and(|one| super::operand::year(one).is_some())
+            && self.is_temporal(place);
+        if (is_dated || is_year) && self.columns[column].kind != Kind::Date {
             return false;
+        }
+        // A sum of a group is more or less, and not a row.
+        let before = at.checked_sub(1 + usize::from(at > 0 && self.glue(at - 1, Glue::Of)));
+        let is_computed = before.is_some_and(|before| {
+            let word = &self.tokens[before].is;
+            matches!(word, Is::Word(Word::Aggregate(how)) if !how.counts())
+        });
+        if is_computed && self.columns[column].kind == Kind::Number && !operands.is_empty() {
+            let from = before.unwrap_or(at);
+            return self.finish(None, column, from, end.max(place + 1));
         }
         // "What is the sum" compares nothing, and "is" without a value neither.
         if operands.is_empty() && compare == Compare::Eq {
             return false;
         }
-        let fits = !operands.is_empty() && self.put(column, compare, &operands);
-        self.finish(fits, at, end.max(place + 1))
+        let found = Some(operands).filter(|operands| !operands.is_empty());
+        let clauses = found.and_then(|operands| self.clauses(column, compare, &operands));
+        let (clauses, end) = self.bounds(clauses, column, end);
+        self.finish(clauses, column, at, end.max(place + 1))
+    }
+
+    fn is_temporal(&self, at: usize) -> bool {
+        let text = self.tokens.get(at).map(|token| super::fold::text(&token.text));
+        text.is_some_and(|text| super::words::words().marks.temporal.contains(&text))
     }
 
     /// Whether a word that is known stands for itself after a comparison: after a sign, or after "where".
@@ -129,40 +213,94 @@ impl Reader<'_> {
         let is_sign = self.tokens[place].text.chars().all(|one| !one.is_alphabetic());
         let is_condition = at > 0 && self.glue(at - 1, Glue::Only);
         let equals = matches!(compare, Compare::Eq | Compare::Ne);
-        compare == Compare::Contains || (equals && (is_sign || is_condition))
+        matches!(compare, Compare::Contains | Compare::NotContains)
+            || (equals && (is_sign || is_condition))
     }
 
     fn word_as_value(&self, at: usize) -> Option<Operand> {
         let token = self.tokens.get(at)?;
-        let is_value =
-            matches!(token.is, Is::Word(_)) && !matches!(token.is, Is::Word(Word::Compare(_)));
-        let (text, next) = (token.text.clone(), at + 1);
-        is_value.then_some(Operand { text, number: None, date: None, is_plain: true, next })
+        let is_value = matches!(token.is, Is::Word(_) | Is::Unknown | Is::Column(_));
+        let text = token.text.clone();
+        let next = at + 1;
+        is_value.then_some(Operand {
+            text,
+            number: None,
+            date: None,
+            month: None,
+            is_plain: true,
+            next,
+        })
     }
 
     /// The value before the comparison, as in Japanese. Without a comparison the value is what the column equals.
     fn value_first(&mut self, at: usize, column: usize, next: usize) -> bool {
         let is_subject = self.glue(next, Glue::Subject);
         let start = next + usize::from(is_subject || self.glue(next, Glue::Object));
-        let (operands, mut end) = self.operands(start, &[Glue::Or]);
+        let (operands, mut end) = self.operands(start, column, &[Glue::Or]);
         let Some(first) = operands.first() else { return false };
         let compare = self.compare(end).filter(|compare| compare.takes_value());
         end += usize::from(compare.is_some());
         let is_followed = self.glue(end, Glue::Of) || self.glue(end, Glue::Only);
+        let is_left_out = self.glue(end, Glue::Excluded);
         let is_word = first.is_plain && first.text.chars().all(is_hiragana);
         let is_number = self.columns[column].kind == Kind::Number;
-        let equals =
-            is_subject && (is_followed || !is_word) && (!is_number || first.number.is_some());
+        let equals = is_subject
+            && (is_followed || is_left_out || !is_word)
+            && (!is_number || first.number.is_some());
         let Some(compare) = compare.or(equals.then_some(Compare::Eq)) else { return false };
-        let mut end = end + usize::from(self.glue(end, Glue::Only));
-        let mut fits = self.put(column, compare, &operands);
-        // A second bound of the same column.
-        while let Some(bound) = self.operand(end).filter(|bound| bound.number.is_some()) {
-            let Some(compare) = self.compare(bound.next) else { break };
-            end = bound.next + 1;
-            fits &= self.put(column, compare, &[bound]);
+        let end = end + usize::from(self.glue(end, Glue::Only));
+        let clauses = self.clauses(column, compare, &operands);
+        let (clauses, end) = self.bounds(clauses, column, end);
+        self.finish(clauses, column, at, end)
+    }
+
+    /// Further bounds of the same column: all have to hold, or one of them.
+    fn bounds(
+        &mut self,
+        mut clauses: Option<Vec<Vec<Filter>>>,
+        column: usize,
+        mut end: usize,
+    ) -> (Option<Vec<Vec<Filter>>>, usize) {
+        let (mut joins, mut parts) = (false, false);
+        while let Some((is_or, compare, bound)) = self.bound(column, end) {
+            end = bound.0;
+            let more = self.filters(column, compare, &[bound.1]);
+            clauses = clauses.zip(more).map(|(mut clauses, more)| {
+                match (is_or, clauses.last_mut()) {
+                    (true, Some(last)) => last.extend(more),
+                    (true, None) | (false, _) => {
+                        clauses.extend(more.into_iter().map(|filter| vec![filter]));
+                    }
+                }
+                clauses
+            });
+            parts |= is_or;
+            joins |= !is_or;
         }
-        self.finish(fits, at, end)
+        // Which of both is first cannot be told.
+        if parts && joins { (None, end) } else { (clauses, end) }
+    }
+
+    fn bound(&self, column: usize, end: usize) -> Option<(bool, Compare, (usize, Operand))> {
+        let is_or = self.glue(end, Glue::Or);
+        let start = end + usize::from(is_or || self.glue(end, Glue::And));
+        let kind = self.columns[column].kind;
+        let fits = |operand: &Operand| match kind {
+            Kind::Number => operand.number.is_some(),
+            Kind::Date => operand.date.is_some(),
+            Kind::Text => false,
+        };
+        let bounds = |at: usize| {
+            let equals = |compare: &Compare| matches!(compare, Compare::Eq | Compare::Ne);
+            self.compare(at).filter(|compare| compare.takes_value() && !equals(compare))
+        };
+        if let Some(operand) = self.operand(start, column).filter(fits) {
+            let compare = bounds(operand.next)?;
+            return Some((is_or, compare, (operand.next + 1, operand)));
+        }
+        let compare = bounds(start)?;
+        let operand = self.operand(start + 1, column).filter(fits)?;
+        Some((is_or, compare, (operand.next, operand)))
     }
 
     /// A number and a comparison before the column that they are about.
@@ -170,207 +308,92 @@ impl Reader<'_> {
         let from = at.checked_sub(usize::from(at > 0 && self.glue(at - 1, Glue::Of)) + 2);
         let Some(from) = from.filter(|from| !self.found.used[*from]) else { return false };
         let japanese =
-            self.compare(from + 1).and_then(|compare| Some((compare, self.operand(from)?)));
+            self.compare(from + 1).and_then(|compare| Some((compare, self.operand(from, column)?)));
         let english =
-            self.compare(from).and_then(|compare| Some((compare, self.operand(from + 1)?)));
+            self.compare(from).and_then(|compare| Some((compare, self.operand(from + 1, column)?)));
         let found = japanese.or(english).filter(|(_, operand)| operand.number.is_some());
         let Some((compare, operand)) = found else { return false };
-        let is_number = self.columns[column].kind == Kind::Number && compare.takes_value();
+        if self.columns[column].kind != Kind::Number || !compare.takes_value() {
+            return false;
+        }
         // The column stays to be looked at.
-        is_number && self.put(column, compare, &[operand]) && self.mark(from, from + 2)
+        let Some(clauses) = self.clauses(column, compare, &[operand]) else { return false };
+        self.finish(Some(clauses), column, from, from + 2)
     }
 
-    fn operands(&self, start: usize, joined: &[Glue]) -> (Vec<Operand>, usize) {
+    fn operands(&self, start: usize, column: usize, joined: &[Glue]) -> (Vec<Operand>, usize) {
         let mut operands: Vec<Operand> = Vec::new();
         let mut end = start;
-        while let Some(operand) = self.operand(if operands.is_empty() { end } else { end + 1 }) {
+        while let Some(operand) =
+            self.operand(if operands.is_empty() { end } else { end + 1 }, column)
+        {
             end = operand.next;
             operands.push(operand);
-            if !joined.iter().any(|glue| self.glue(end, *glue)) {
+            // What follows "or" may be the number of another comparison.
+            let is_bound = self.bound(column, end).is_some();
+            if is_bound || !joined.iter().any(|glue| self.glue(end, *glue)) {
                 break;
             }
         }
         (operands, end)
     }
 
-    fn operand(&self, at: usize) -> Option<Operand> {
-        let token = self.tokens.get(at)?;
-        let mut operand = Operand {
-            text: token.text.clone(),
-            number: None,
-            date: None,
-            is_plain: token.is == Is::Unknown,
-            next: at + 1,
-        };
-        match &token.is {
-            Is::Number(number) => operand.number = Some((number.value, number.is_percent)),
-            Is::Date(date) => operand.date = Some(*date),
-            Is::Quoted => {
-                operand.number = plain_number(&token.text).map(|number| (number, false));
-                operand.date = super::value::date(&super::fold::text(&token.text));
-            }
-            // People write these into tables, too.
-            Is::Value(_) | Is::Word(Word::Glue(Glue::Yes | Glue::No)) => {}
-            Is::Unknown => {
-                // A name of several words.
-                while let Some(more) =
-                    self.tokens.get(operand.next).filter(|one| one.is == Is::Unknown)
-                {
-                    operand.text = format!("{} {}", operand.text, more.text);
-                    operand.next += 1;
-                }
-            }
-            Is::Column(_) | Is::Word(_) | Is::Mark(_) => return None,
-        }
-        Some(operand)
-    }
-
-    /// Adds the filters of a condition, if its values fit to its column.
-    fn put(&mut self, column: usize, compare: Compare, operands: &[Operand]) -> bool {
-        let filters = match self.columns[column].kind {
-            _ if compare == Compare::Contains => texts(column, compare, operands),
-            Kind::Text => match compare {
-                Compare::Eq | Compare::Ne => texts(column, compare, operands),
-                Compare::Gt | Compare::Ge | Compare::Lt | Compare::Le => None,
-                Compare::Contains | Compare::IsNull | Compare::NotNull => None,
-            },
-            Kind::Number => self.numbers(column, compare, operands),
-            Kind::Date => dates(column, compare, operands),
-        };
-        let fits = filters.is_some();
-        self.found.filters.extend(filters.unwrap_or_default());
-        fits
-    }
-
-    fn numbers(
+    pub(super) fn filters(
         &mut self,
         column: usize,
         compare: Compare,
         operands: &[Operand],
     ) -> Option<Vec<Filter>> {
-        let mut numbers = Vec::new();
-        let known = &self.columns[column].numbers;
-        let is_part = !known.is_empty() && known.iter().all(|number| number.abs() <= 1.0);
-        for operand in operands {
-            let (number, is_percent) = operand.number?;
-            let value = if is_percent && is_part { number / 100.0 } else { number };
-            if is_percent {
-                self.found.suppositions.push(Supposition::Percent(number, value));
-            }
-            numbers.push(value);
-        }
-        let filter = |compare, value| Filter { column, compare, value };
-        Some(match (numbers.as_slice(), compare) {
-            ([_, _, ..], Compare::Eq) => vec![filter(compare, Value::Numbers(numbers))],
-            _ => numbers.into_iter().map(|one| filter(compare, Value::Number(one))).collect(),
-        })
+        filters(column, self.columns.get(column)?, compare, operands, &mut self.found.suppositions)
     }
 
-    fn mark(&mut self, from: usize, to: usize) -> bool {
+    pub(super) fn clauses(
+        &mut self,
+        column: usize,
+        compare: Compare,
+        operands: &[Operand],
+    ) -> Option<Vec<Vec<Filter>>> {
+        let filters = self.filters(column, compare, operands)?;
+        Some(filters.into_iter().map(|filter| vec![filter]).collect())
+    }
+
+    pub(super) fn mark(&mut self, from: usize, to: usize) {
         let to = to.min(self.found.used.len());
         self.found.used[from..to].fill(true);
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        clauses: Option<Vec<Vec<Filter>>>,
+        column: usize,
+        from: usize,
+        to: usize,
+    ) -> bool {
+        match clauses {
+            Some(clauses) => self.reads.push(Read { from, to, column, clauses }),
+            None if self.found.refused.is_none() => {
+                self.found.refused = Some((from, to.min(self.tokens.len()) - 1));
+            }
+            None => {}
+        }
+        // What is grouped by stays to be seen.
+        let is_column = matches!(self.tokens[from].is, Is::Column(_));
+        let is_key = is_column && from > 0 && self.glue(from - 1, Glue::Per);
+        self.mark(from + usize::from(is_key), to);
         true
     }
 
-    fn finish(&mut self, fits: bool, from: usize, to: usize) -> bool {
-        if !fits && self.found.refused.is_none() {
-            self.found.refused = Some((from, to.min(self.tokens.len()) - 1));
-        }
-        self.mark(from, to)
-    }
-
-    /// Values of the first rows without their column, and periods if there is a column of dates.
-    fn implied(&mut self) {
-        let tokens = self.tokens;
-        let free = |found: &Conditions, at: usize| !found.used[at];
-        for column in 0..self.columns.len() {
-            let of = |at: &usize| free(&self.found, *at) && tokens[*at].is == Is::Value(column);
-            let places: Vec<usize> = (0..tokens.len()).filter(of).collect();
-            let operands: Vec<Operand> = places.iter().filter_map(|at| self.operand(*at)).collect();
-            let Some((first, last)) = places.first().zip(places.last()) else { continue };
-            let is_other = self.compare(last + 1) == Some(Compare::Ne);
-            self.put(column, if is_other { Compare::Ne } else { Compare::Eq }, &operands);
-            let said =
-                operands.iter().map(|operand| operand.text.clone()).collect::<Vec<_>>().join(", ");
-            self.found.suppositions.push(Supposition::IsValue(said, column));
-            self.mark(*first, last + 1 + usize::from(is_other));
-        }
-        let dated = self.columns.iter().position(|column| column.kind == Kind::Date);
-        let Some(column) = dated else { return };
-        let mut at = 0;
-        while at < tokens.len() {
-            at += self.period(at, column);
-        }
-    }
-
-    /// A date without its column, with the comparison around it. Answers how many tokens were read.
-    fn period(&mut self, at: usize, column: usize) -> usize {
-        let Some(first) = self.operand(at).filter(|_| !self.found.used[at]) else { return 1 };
-        let after_in = at > 0 && self.glue(at - 1, Glue::Object);
-        let Some(date) = first.date.or(year(&first).filter(|_| after_in)) else { return 1 };
-        let before = at.checked_sub(1).and_then(|before| self.compare(before));
-        if self.glue(first.next, Glue::From)
-            && let Some(last) = self.operand(first.next + 1)
-        {
-            let fits = self.put(column, Compare::Ge, &[first])
-                && self.put(column, Compare::Le, std::slice::from_ref(&last));
-            self.found.suppositions.push(Supposition::InPeriod(date, column));
-            let end = last.next + usize::from(self.glue(last.next, Glue::Until));
-            self.finish(fits, at, end);
-            return end - at;
-        }
-        let after = self.compare(first.next);
-        let until = self.glue(first.next, Glue::Until).then_some(Compare::Le);
-        let compare = after.or(before).or(until).unwrap_or(Compare::Eq);
-        let start = at - usize::from(after.is_none() && before.is_some());
-        let end = first.next + usize::from(after.is_some() || until.is_some());
-        let fits = self.put(column, compare, &[first]);
-        self.found.suppositions.push(Supposition::InPeriod(date, column));
-        self.finish(fits, start, end);
-        end - at
-    }
-
-    /// A comparison that belongs to nothing must not be passed over.
+    /// A comparison that belongs to nothing, and what has to be left out, must not be passed over.
     fn left_over(&mut self) {
         for at in 0..self.tokens.len() {
-            let left = self.compare(at).filter(|_| !self.found.used[at]);
+            let is_free = !self.found.used[at];
+            let left = self.compare(at).filter(|_| is_free);
             let says = left.is_some_and(|compare| compare.takes_value() && compare != Compare::Eq);
-            if says && self.found.refused.is_none() {
+            let excludes = [Glue::Except, Glue::Excluded].iter().any(|glue| self.glue(at, *glue));
+            if (says || (excludes && is_free)) && self.found.refused.is_none() {
                 let from = at.saturating_sub(1);
                 self.found.refused = Some((from, (at + 1).min(self.tokens.len() - 1)));
             }
         }
     }
-}
-
-fn texts(column: usize, compare: Compare, operands: &[Operand]) -> Option<Vec<Filter>> {
-    let texts: Vec<String> = operands.iter().map(|operand| operand.text.clone()).collect();
-    let filter = |value| Filter { column, compare, value };
-    Some(match (texts.as_slice(), compare) {
-        ([_, _, ..], Compare::Eq) => vec![filter(Value::Texts(texts))],
-        _ => texts.into_iter().map(|text| filter(Value::Text(text))).collect(),
-    })
-}
-
-/// A month or a year is every day in it.
-fn dates(column: usize, compare: Compare, operands: &[Operand]) -> Option<Vec<Filter>> {
-    let [operand] = operands else { return None };
-    let date = operand.date.or_else(|| year(operand))?;
-    let filter = |compare, day| Filter { column, compare, value: Value::Date(day) };
-    Some(match compare {
-        Compare::Eq => vec![filter(Compare::Ge, date.start()), filter(Compare::Lt, date.next())],
-        Compare::Ge => vec![filter(Compare::Ge, date.start())],
-        Compare::Gt => vec![filter(Compare::Ge, date.next())],
-        Compare::Le => vec![filter(Compare::Lt, date.next())],
-        Compare::Lt => vec![filter(Compare::Lt, date.start())],
-        // Outside of a period is two conditions of which one has to hold.
-        Compare::Ne | Compare::Contains | Compare::IsNull | Compare::NotNull => return None,
-    })
-}
-
-fn year(operand: &Operand) -> Option<Date> {
-    let (number, is_percent) = operand.number?;
-    let is_year = !is_percent && (1000.0..3000.0).contains(&number) && operand.text.len() == 4;
-    let year = operand.text.parse().ok().filter(|_| is_year)?;
-    Some(Date { year, month: None, day: None })
 }

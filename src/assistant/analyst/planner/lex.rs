@@ -2,8 +2,8 @@
 
 use super::column::{Column, Kind};
 use super::fold::{self, Letter, is_hiragana, is_kanji, is_katakana};
-use super::value::{Date, Number, date_at, number_at};
-use super::words::{Glue, Word, words};
+use super::value::{Date, Number, date_at, day_at, month_at, number_at, percentile_at};
+use super::words::{Aggregate, Glue, Word, words};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Is {
@@ -13,6 +13,8 @@ pub(super) enum Is {
     Word(Word),
     Number(Number),
     Date(Date),
+    /// A month of any year.
+    Month(u32),
     Quoted,
     Unknown,
     /// A sign that ends what stands before it.
@@ -30,6 +32,10 @@ pub(super) struct Token {
 }
 
 impl Token {
+    pub(super) fn column(&self) -> Option<usize> {
+        if let Is::Column(column) = self.is { Some(column) } else { None }
+    }
+
     pub(super) fn is_glue(&self, glue: Glue) -> bool {
         self.is == Is::Word(Word::Glue(glue))
     }
@@ -65,6 +71,11 @@ impl Lexer<'_> {
             self.push_quoted(at, inside, end);
             return end;
         }
+        if let Some(end) = self.file_name(at) {
+            self.end_unknown(at);
+            self.push(Is::Word(Word::Glue(Glue::Filler)), at, end);
+            return end;
+        }
         if let Some((is, length)) = self.known(at) {
             self.end_unknown(at);
             self.push(is, at, at + length);
@@ -91,29 +102,107 @@ impl Lexer<'_> {
         found.extend(
             word.filter(|(word, _)| connects(word)).map(|(word, size)| (Is::Word(word), size)),
         );
+        let mut values = Vec::new();
         for (number, column) in self.columns.iter().enumerate() {
             let fits = rest.starts_with(&column.key) && self.stands_alone(at, &column.key, true);
             found.extend(fits.then_some((Is::Column(number), column.key.len())));
             let texts = column.values.iter().filter(|_| column.kind == Kind::Text);
-            for key in texts.map(|text| fold::key(text)).filter(|key| key.len() > 1) {
-                let fits = rest.starts_with(&key) && self.stands_alone(at, &key, false);
-                found.extend(fits.then_some((Is::Value(number), key.len())));
+            let is_long =
+                |key: &&Vec<char>| key.len() > 1 || key.first().is_some_and(|one| is_kanji(*one));
+            for key in texts.map(|known| &known.key).filter(is_long) {
+                let fits = rest.starts_with(key) && self.is_value(at, key);
+                values.extend(fits.then_some((Is::Value(number), key.len())));
             }
         }
         let is_in_name = at > 0 && self.folded[at - 1].is_ascii_alphanumeric();
         if !is_in_name {
             found.extend(date_at(rest).map(|(date, size)| (Is::Date(date), size)));
+            found.extend(
+                month_at(rest, self.is_month(at)).map(|(month, size)| (Is::Month(month), size)),
+            );
+            found.extend(day_at(rest).map(|size| (Is::Unknown, size)));
+            let percentile = |part| Is::Word(Word::Aggregate(Aggregate::Percentile(part)));
+            found.extend(percentile_at(rest).map(|(part, size)| (percentile(part), size)));
             found.extend(number_at(rest).map(|number| (Is::Number(number), number.length)));
         }
+        // A value that is a word, too, is meant only where a condition says so.
         found.extend(word.map(|(word, size)| (Is::Word(word), size)));
+        found.append(&mut values);
         found.retain(|(_, size)| *size > 0);
         let longest = found.iter().map(|(_, size)| *size).max()?;
         let (is, size) = found.into_iter().find(|(_, size)| *size == longest)?;
+        if let Some(shorter) = self.particle_before_name(at, size) {
+            return Some(shorter);
+        }
         // One column has many rows: "regions" means the column "region".
         let plural = matches!(is, Is::Column(_))
             && rest.get(size) == Some(&'s')
             && !rest.get(size + 1).is_some_and(char::is_ascii_alphanumeric);
         Some((is, size + usize::from(plural)))
+    }
+
+    /// The end of a name such as `sales.csv`, which is a word whatever stands in it.
+    fn file_name(&self, at: usize) -> Option<usize> {
+        let is_part = |one: char| one.is_alphanumeric() || "_-.()".contains(one);
+        let original = |at: &Letter| self.question[at.start..].chars().next().unwrap_or(' ');
+        let before = at.checked_sub(1).map(|before| original(&self.letters[before]));
+        let joins = |one: char| is_part(one) && !is_hiragana(one);
+        if self.unknown.is_some() || before.is_some_and(joins) {
+            return None;
+        }
+        let run = self.letters[at..].iter().take_while(|one| joins(original(one))).count();
+        let name: String = self.folded[at..at + run].iter().collect();
+        let endings = [".csv", ".tsv", ".xlsx", ".xls", ".json", ".parquet", ".txt"];
+        let found = endings.iter().find_map(|ending| Some(name.find(ending)? + ending.len()))?;
+        let length = name.get(..found)?.chars().count();
+        (length > 4).then_some(at + length)
+    }
+
+    /// "May" is a month only where one is expected.
+    fn is_month(&self, at: usize) -> bool {
+        let before = self.tokens.last().filter(|_| self.unknown.is_none());
+        let glue = [
+            Glue::Object,
+            Glue::And,
+            Glue::Or,
+            Glue::Versus,
+            Glue::Of,
+            Glue::Between,
+            Glue::From,
+            Glue::Until,
+        ];
+        let after: String = self.folded[at..].iter().skip(3).take(6).collect();
+        let is_dated = after.trim_start().starts_with(|one: char| one.is_ascii_digit());
+        is_dated || before.is_some_and(|token| glue.iter().any(|glue| token.is_glue(*glue)))
+    }
+
+    /// Hiragana can be a particle with the beginning of a name in it: then the name counts.
+    fn particle_before_name(&self, at: usize, size: usize) -> Option<(Is, usize)> {
+        let rest = &self.folded[at..];
+        if !rest[..size].iter().all(|one| is_hiragana(*one)) {
+            return None;
+        }
+        let is_longer =
+            |from: usize, key: &Vec<char>| key.len() > size - from && rest[from..].starts_with(key);
+        let names = |from: usize| {
+            self.columns.iter().any(|column| {
+                let is_text = column.kind == Kind::Text;
+                is_longer(from, &column.key)
+                    || (is_text && column.values.iter().any(|known| is_longer(from, &known.key)))
+            })
+        };
+        let from = (1..size).find(|from| names(*from))?;
+        let particle = words().all.iter().find(|(text, _)| text.as_slice() == &rest[..from])?;
+        Some((Is::Word(particle.1), from))
+    }
+
+    /// Whether a value stands at a place, and is no part of a longer name.
+    fn is_value(&self, at: usize, key: &[char]) -> bool {
+        let before = at.checked_sub(1).map(|before| self.folded[before]);
+        let is_inside = self.unknown.is_some()
+            && before.is_some_and(is_kanji)
+            && key.first().is_some_and(|one| is_kanji(*one));
+        !is_inside && self.stands_alone(at, key, false)
     }
 
     fn word(&self, at: usize) -> Option<(Word, usize)> {

@@ -21,7 +21,7 @@ impl Reader<'_> {
                     found = (joined && self.is_key(place)).then_some(place);
                 }
             }
-            if self.glue(at, Glue::Per) {
+            if self.glue(at, Glue::Per) && !self.ranks_by(at + 1) {
                 let mut place = at + 1;
                 let mut found = self.column(place).is_some();
                 while found {
@@ -38,12 +38,11 @@ impl Reader<'_> {
         }
         places.sort_unstable();
         places.dedup();
-        let is_new = |at: &usize| self.tokens[*at].start >= self.follow_up;
-        let has_new = places.iter().any(is_new);
+        let latest = places.iter().map(|at| self.level(*at)).max().unwrap_or_default();
         let mut keys = Vec::new();
         for at in places {
             if let Some(column) = self.column(at)
-                && (is_new(&at) || !has_new)
+                && self.level(at) == latest
                 && !keys.contains(&column)
             {
                 keys.push(column);
@@ -53,22 +52,40 @@ impl Reader<'_> {
         keys
     }
 
+    /// "By" a number puts in order, where an order is spoken of.
+    fn ranks_by(&self, at: usize) -> bool {
+        let is_number =
+            self.column(at).is_some_and(|column| self.columns[column].kind == Kind::Number);
+        let is_ordered = self.order().is_some() || self.says(Glue::Ranked);
+        is_number && is_ordered
+    }
+
     fn is_key(&self, at: usize) -> bool {
         self.column(at).is_some_and(|column| self.columns[column].kind != Kind::Number)
     }
 
     /// How many are wanted: a number near a word of order.
-    pub(super) fn limit(&mut self) -> Option<u32> {
+    pub(super) fn limit(&mut self) -> Result<Option<u32>, Doubt> {
         let near = |at: usize, other: usize| at.abs_diff(other) <= 2;
         let is_order = |(at, word)| matches!(word, Word::Order(_)).then_some(at);
-        let order = self.words().rev().find_map(is_order)?;
+        let orders: Vec<usize> = self.words().filter_map(is_order).collect();
+        let is_near = |at: usize| orders.iter().any(|order| near(at, *order));
         let number = (0..self.tokens.len()).rev().find_map(|at| {
             let Is::Number(number) = self.tokens[at].is else { return None };
-            (near(at, order) && !self.found.used[at]).then_some((at, number.value))
+            (is_near(at) && !self.found.used[at]).then_some((at, number))
         });
-        let (at, value) = number.filter(|(_, value)| (1.0..=100_000.0).contains(value))?;
+        let Some((at, number)) = number else { return Ok(None) };
+        // A part of the rows is no number of rows.
+        if number.is_percent || number.value.fract() != 0.0 {
+            let token = &self.tokens[at];
+            let (text, start, end) = (token.text.clone(), token.start, token.end);
+            return Err(Doubt::Part { text, start, end });
+        }
+        if !(1.0..=100_000.0).contains(&number.value) {
+            return Ok(None);
+        }
         self.found.used[at] = true;
-        format!("{value:.0}").parse().ok()
+        Ok(format!("{:.0}", number.value).parse().ok())
     }
 
     /// The mean of names is nothing.
@@ -92,23 +109,45 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Columns and what is computed, as they were said last.
+    fn said(&self) -> Vec<Said> {
+        let all: Vec<(usize, Said)> = (0..self.tokens.len())
+            .filter_map(|at| Some((self.level(at), self.measured(at)?)))
+            .collect();
+        let is_column = |said: &Said| matches!(said, Said::Column(_));
+        let named = all.iter().filter(|(_, said)| is_column(said));
+        let of_columns = named.map(|(level, _)| *level).max().unwrap_or_default();
+        // A count of rows says nothing of a column that is asked for after it.
+        let counted = |level: usize, said: &Said| {
+            level < of_columns && *said == Said::Aggregate(Aggregate::Count)
+        };
+        let how = all.iter().filter(|(level, said)| !is_column(said) && !counted(*level, said));
+        let of_aggregates = how.map(|(level, _)| *level).max().unwrap_or_default();
+        let counts_alone = all
+            .iter()
+            .any(|(level, said)| *level > of_columns && *said == Said::Aggregate(Aggregate::Count));
+        // A later part changes the columns, or what is computed of them, and keeps the other.
+        let is_latest = |(level, said): &&(usize, Said)| {
+            *level == if is_column(said) { of_columns } else { of_aggregates }
+                && !(counts_alone && is_column(said))
+                && !counted(*level, said)
+        };
+        all.iter().filter(is_latest).map(|(_, said)| *said).collect()
+    }
+
     /// What is computed of what. In Japanese the column comes first, and in English what is computed of it.
     pub(super) fn measures(&self) -> Result<(Measures, Vec<Supposition>), Doubt> {
-        let is_new = |at: usize| self.tokens[at].start >= self.follow_up;
-        let newest = |at: &usize| is_new(*at) && self.measured(*at).is_some();
-        let has_new = self.follow_up > 0 && (0..self.tokens.len()).any(|at| newest(&at));
-        let places = (0..self.tokens.len()).filter(|at| is_new(*at) || !has_new);
-        let said: Vec<Said> = places.filter_map(|at| self.measured(at)).collect();
+        let said = self.said();
         let mut measures = paired(&said);
         measures.dedup();
-        let columns = said
-            .iter()
-            .filter_map(|said| if let Said::Column(column) = said { Some(*column) } else { None });
-        let columns: Vec<usize> = columns.collect();
-        let aggregates = said
-            .iter()
-            .filter_map(|said| if let Said::Aggregate(how) = said { Some(*how) } else { None });
-        let aggregates: Vec<Aggregate> = aggregates.collect();
+        let (mut columns, mut aggregates) = (Vec::new(), Vec::new());
+        for said in said {
+            match said {
+                Said::Column(column) if !columns.contains(&column) => columns.push(column),
+                Said::Column(_) => {}
+                Said::Aggregate(how) => aggregates.push(how),
+            }
+        }
         if !measures.is_empty() {
             return Ok((measures, Vec::new()));
         }
@@ -127,8 +166,7 @@ impl Reader<'_> {
             return Ok((vec![(None, Aggregate::Count)], Vec::new()));
         }
         let known = self.all(Kind::Number);
-        let summed: Vec<usize> =
-            known.iter().copied().filter(|column| !self.columns[*column].is_id()).collect();
+        let summed = self.summed();
         match (summed.as_slice(), known.first()) {
             ([only], _) => {
                 let measures = aggregates.iter().map(|how| (Some(*only), *how)).collect();
@@ -138,6 +176,12 @@ impl Reader<'_> {
             ([], Some(first)) => Err(Doubt::WhichColumns(vec![*first])),
             ([], None) => Err(Doubt::TooFewNumbers),
         }
+    }
+
+    /// Numbers that somebody may want to sum.
+    pub(super) fn summed(&self) -> Vec<usize> {
+        let known = self.all(Kind::Number);
+        known.into_iter().filter(|column| !self.columns[*column].is_id()).collect()
     }
 
     fn measured(&self, at: usize) -> Option<Said> {
@@ -156,7 +200,7 @@ impl Reader<'_> {
     }
 
     /// What is computed of a column if nobody says it.
-    fn usual(&self, column: usize) -> Aggregate {
+    pub(super) fn usual(&self, column: usize) -> Aggregate {
         if self.columns[column].is_averaged() { Aggregate::Mean } else { Aggregate::Sum }
     }
 }

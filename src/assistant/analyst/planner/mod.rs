@@ -2,27 +2,38 @@
 //! from templates, and reports what the Python printed. It is pure: it reads no files and runs nothing.
 
 mod analysis;
+mod ask;
 mod code;
 mod column;
 mod context;
 mod filter;
 mod fold;
+mod group;
+mod implied;
+mod join;
 mod lex;
 mod literal;
+mod meaning;
 mod measure;
+mod operand;
+mod prepare;
+mod product;
+mod rank;
 mod report;
 mod request;
 mod speak;
 #[cfg(test)]
 mod tests;
 mod understand;
+mod unknown;
 mod value;
 mod words;
 
 use super::schema::{DataFrameInfo, ExecutionResult, ExpectedOutput, ReportOutput};
 use crate::locale::Locale;
-use column::columns;
-use speak::{Asked, Speaker};
+use ask::Asked;
+use column::{Column, columns};
+use speak::Speaker;
 use understand::understand;
 
 /// What was said in a session before the question, oldest first.
@@ -63,16 +74,17 @@ pub enum Plan {
 /// Plans what to do about a question. The answer is in the language of the question if that is Japanese, and otherwise
 /// in the session's. A plain yes to a question back stands for its hypothesis.
 pub fn plan(question: &str, history: &[Said], info: &DataFrameInfo, locale: Locale) -> Plan {
-    let columns = columns(info);
+    let columns = columns_of(question, history, info);
     let resolved = context::resolve(question, history, &columns, locale);
-    let speaker = Speaker { locale: language(question, history, locale), columns: &columns };
-    match understand(&resolved, &columns) {
+    let columns = &*understand::ordered(&resolved, &columns);
+    let speaker = Speaker { locale: language(question, history, locale), columns };
+    match understand(&resolved, columns) {
         Err(doubt) => {
-            let Asked { question, hypothesis, rationale } = speaker.ask(&doubt, &resolved.text);
+            let Asked { question, hypothesis, rationale } = speaker.ask(&doubt, &resolved);
             Plan::Ask { question, hypothesis, rationale }
         }
         Ok(request) => {
-            let written = code::write(&request, &columns, &speaker);
+            let written = code::write(&request, columns, &speaker);
             let title = speaker.title(&request);
             let suppositions = request.suppositions.iter();
             Plan::Act {
@@ -84,6 +96,14 @@ pub fn plan(question: &str, history: &[Said], info: &DataFrameInfo, locale: Loca
             }
         }
     }
+}
+
+/// The columns of a table, with those that are computed of them in what was said.
+fn columns_of(question: &str, history: &[Said], info: &DataFrameInfo) -> Vec<Column> {
+    let mut columns = columns(info);
+    let texts = history.iter().map(|said| said.text.as_str()).chain([question]);
+    product::add_products(&mut columns, texts);
+    columns
 }
 
 /// Reports what the code of a plan printed. A conclusion, the evidence and every assumption are always there, whatever

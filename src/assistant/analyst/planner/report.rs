@@ -1,5 +1,6 @@
 //! Makes a report of what the Python of the templates printed: its marked lines say facts, tables and notes as JSON.
 
+use super::super::report::literal;
 use super::super::schema::{ExecutionResult, OutputType, ReportOutput, ReportSection, SectionType};
 use super::speak::Speaker;
 use serde::Deserialize;
@@ -35,19 +36,26 @@ struct Table {
 }
 
 /// Facts that answer a question by themselves, most important first.
-const CONCLUSIVE: [&str; 10] = [
-    "first",
-    "last",
+const CONCLUSIVE: [&str; 17] = [
+    "answer",
     "highest",
+    "lowest",
+    "first",
+    "next",
+    "last",
+    "difference",
+    "together",
     "strongest",
     "pareto",
     "correlation",
+    "mean",
+    "min",
+    "max",
+    "rows",
     "missing",
     "duplicates",
-    "mean",
-    "rows",
 ];
-const MOST_CONCLUSIONS: usize = 3;
+const MOST_CONCLUSIONS: usize = 6;
 
 pub(super) fn report(
     question: &str,
@@ -68,7 +76,7 @@ pub(super) fn report(
             description: Some(file.description.clone()),
         }));
     }
-    let mut supposed: Vec<String> = assumptions.to_vec();
+    let mut supposed: Vec<String> = assumptions.iter().map(|one| literal(one)).collect();
     if supposed.is_empty() {
         supposed.push(speaker.say("no_assumptions", &[]));
     }
@@ -114,7 +122,6 @@ fn conclusions(
 ) -> Vec<String> {
     let mut lines = Vec::new();
     for (_, printed) in results.iter().zip(printed).filter(|(result, _)| result.success) {
-        lines.extend(printed.title.iter().map(|title| plain(title)));
         let nothing =
             printed.facts.iter().any(|fact| fact.name == "rows_selected" && fact.value == 0);
         if nothing {
@@ -129,7 +136,10 @@ fn conclusions(
             let said = printed.facts.iter().filter(|fact| fact.name != "rows_selected");
             chosen = said.take(MOST_CONCLUSIONS).collect();
         }
+        // The number or the name that was asked for comes first, and what it is of behind it.
+        let of = printed.title.iter().map(|title| literal(title));
         lines.extend(chosen.into_iter().map(|fact| fact_line(fact, speaker)));
+        lines.extend(of);
     }
     if lines.is_empty() {
         lines.push(speaker.say("no_conclusion", &[]));
@@ -151,7 +161,7 @@ fn evidence(
             // The last line of a traceback says what went wrong.
             let error =
                 error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            lines.push(speaker.say("failed", &[("error", &plain(error))]));
+            lines.push(speaker.say("failed", &[("error", &literal(error))]));
         }
     }
     if lines.is_empty() {
@@ -163,18 +173,18 @@ fn evidence(
 fn fact_line(fact: &Fact, speaker: &Speaker<'_>) -> String {
     let value = match &fact.value {
         Value::Number(number) => shown(number),
-        Value::String(text) => plain(text),
+        Value::String(text) => literal(text),
         Value::Null => speaker.label("missing"),
-        Value::Bool(_) | Value::Array(_) | Value::Object(_) => plain(&fact.value.to_string()),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => literal(&fact.value.to_string()),
     };
-    speaker.say("fact", &[("label", &plain(&fact.label)), ("value", &value)])
+    speaker.say("fact", &[("label", &literal(&fact.label)), ("value", &value)])
 }
 
 fn note_line(note: &serde_json::Map<String, Value>, speaker: &Speaker<'_>) -> String {
     let name = note.get("name").and_then(Value::as_str).unwrap_or_default();
     let texts: Vec<(&str, String)> = note
         .iter()
-        .filter_map(|(key, value)| Some((key.as_str(), plain(value.as_str()?))))
+        .filter_map(|(key, value)| Some((key.as_str(), literal(value.as_str()?))))
         .collect();
     let values: Vec<(&str, &str)> = texts.iter().map(|(key, text)| (*key, text.as_str())).collect();
     let known = NOTES.into_iter().find(|(known, _)| *known == name);
@@ -182,7 +192,7 @@ fn note_line(note: &serde_json::Map<String, Value>, speaker: &Speaker<'_>) -> St
 }
 
 /// What templates note, and how it is said.
-const NOTES: [(&str, &str); 8] = [
+const NOTES: [(&str, &str); 15] = [
     ("not_numbers", "note_not_numbers"),
     ("not_dates", "note_not_dates"),
     ("nothing_selected", "note_nothing_selected"),
@@ -191,6 +201,13 @@ const NOTES: [(&str, &str); 8] = [
     ("drawn", "note_drawn"),
     ("no_date", "note_no_date"),
     ("left_out", "note_left_out"),
+    ("kept_missing", "note_kept_missing"),
+    ("filled", "note_filled"),
+    ("dropped", "note_dropped"),
+    ("ties", "note_ties"),
+    ("saved", "note_saved"),
+    ("no_pie", "note_no_pie"),
+    ("pie_rest", "note_pie_rest"),
 ];
 
 /// With commas between thousands, and at most four decimals.
@@ -217,21 +234,6 @@ fn shown(number: &serde_json::Number) -> String {
     }
     let decimals = decimals.map_or_else(String::new, |decimals| format!(".{decimals}"));
     format!("{sign}{grouped}{decimals}")
-}
-
-/// Names and values of a table as text of Markdown that means nothing but itself, on one line.
-fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for one in text.chars() {
-        match one {
-            _ if one.is_control() => plain.push(' '),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' => {
-                plain.extend(['\\', one])
-            }
-            _ => plain.push(one),
-        }
-    }
-    plain
 }
 
 /// A table as records of which a data frame can be made, with the columns in their order.

@@ -30,6 +30,14 @@ pub(super) struct Request {
     /// What is computed of which column; without a column the rows are counted.
     pub(super) measures: Measures,
     pub(super) filters: Vec<Filter>,
+    /// Of each of these one filter has to hold.
+    pub(super) either: Vec<Vec<Filter>>,
+    /// What is done about missing values before anything else.
+    pub(super) prepare: Option<Prepare>,
+    /// Whether groups are set beside each other, so that their difference and the whole are told.
+    pub(super) is_compared: bool,
+    /// Values of a key that are asked for, of the whole.
+    pub(super) focus: Vec<String>,
     pub(super) date: Option<(usize, Grain)>,
     pub(super) order: Option<Direction>,
     pub(super) limit: Option<u32>,
@@ -54,6 +62,21 @@ pub(super) enum Part {
     Pareto,
 }
 
+/// What is done about missing values of columns; without columns, of all.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Prepare {
+    pub(super) columns: Vec<usize>,
+    pub(super) how: Gap,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Gap {
+    /// Rows with one are left out.
+    Dropped,
+    Filled(f64),
+    FilledBy(Aggregate),
+}
+
 /// All filters have to hold.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Filter {
@@ -72,6 +95,10 @@ pub(super) enum Value {
     /// One of several.
     Numbers(Vec<f64>),
     Texts(Vec<String>),
+    /// Months of any year.
+    Months(Vec<u32>),
+    /// Their first days, and the first days after them.
+    Periods(Vec<(String, String)>),
 }
 
 /// What the question did not say.
@@ -84,12 +111,30 @@ pub(super) enum Supposition {
     Grain(Grain),
     IsValue(String, usize),
     InPeriod(Date, usize),
+    InMonths(Vec<u32>, usize),
     Percent(f64, f64),
     Limit(u32),
     Frequencies(usize),
     NumbersAsTexts(usize),
-    NotUsed(String),
     SameAsBefore,
+    /// The rows of a product are computed one by one.
+    Product(usize),
+    /// Hours are those of the day, on whatever day.
+    ComesAgain(Grain),
+    /// Nobody said in which direction.
+    Direction(Direction),
+    /// The values are shown one by one, and all together.
+    Beside(usize),
+}
+
+impl Value {
+    pub(super) fn text(self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::None | Self::Number(_) | Self::Date(_) | Self::Numbers(_) => None,
+            Self::Texts(_) | Self::Months(_) | Self::Periods(_) => None,
+        }
+    }
 }
 
 impl Request {
@@ -100,6 +145,10 @@ impl Request {
             keys: Vec::new(),
             measures: Vec::new(),
             filters: Vec::new(),
+            either: Vec::new(),
+            prepare: None,
+            is_compared: false,
+            focus: Vec::new(),
             date: None,
             order: None,
             limit: None,

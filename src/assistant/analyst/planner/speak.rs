@@ -2,8 +2,9 @@
 
 use super::code::operator;
 use super::column::Column;
-use super::request::{Analysis, Filter, Part, Request, Supposition, Value};
-use super::understand::Doubt;
+use super::request::{
+    Analysis, Direction, Filter, Gap, Part, Prepare, Request, Supposition, Value,
+};
 use super::words::{Aggregate, words};
 use crate::locale::Locale;
 
@@ -11,14 +12,6 @@ use crate::locale::Locale;
 pub(super) struct Speaker<'a> {
     pub(super) locale: Locale,
     pub(super) columns: &'a [Column],
-}
-
-/// A question back to the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
-    pub(super) question: String,
-    pub(super) hypothesis: String,
-    pub(super) rationale: String,
 }
 
 impl Speaker<'_> {
@@ -31,7 +24,7 @@ impl Speaker<'_> {
         self.locale.say("analyst_labels", name, &[])
     }
 
-    fn name(&self, column: usize) -> &str {
+    pub(super) fn name(&self, column: usize) -> &str {
         self.columns.get(column).map_or("", |column| &column.name)
     }
 
@@ -41,7 +34,7 @@ impl Speaker<'_> {
     }
 
     /// A column in quotes, so that it is found again.
-    fn quoted(&self, column: usize) -> String {
+    pub(super) fn quoted(&self, column: usize) -> String {
         let (name, marks) = (self.name(column), &words().marks);
         if name.contains(&marks.close) {
             return name.to_owned();
@@ -50,7 +43,14 @@ impl Speaker<'_> {
     }
 
     pub(super) fn measure(&self, column: Option<usize>, how: Aggregate) -> String {
-        let how = self.label(how.name());
+        let how = match how {
+            Aggregate::Percentile(part) => self.say("percentile", &[("part", &part.to_string())]),
+            Aggregate::Sum | Aggregate::Mean | Aggregate::Count | Aggregate::Median => {
+                self.label(&how.name())
+            }
+            Aggregate::Min | Aggregate::Max | Aggregate::Unique => self.label(&how.name()),
+            Aggregate::Std | Aggregate::Var => self.label(&how.name()),
+        };
         match column {
             Some(column) => self.say("measure", &[("column", self.name(column)), ("how", &how)]),
             None => how,
@@ -61,12 +61,20 @@ impl Speaker<'_> {
     pub(super) fn title(&self, request: &Request) -> String {
         let mut title = self.subject(request);
         if let Some(limit) = request.limit {
-            title = self.say("title_limit", &[("title", &title), ("limit", &limit.to_string())]);
+            let lowest = request.order == Some(Direction::Ascending);
+            let name = if lowest { "title_lowest" } else { "title_limit" };
+            title = self.say(name, &[("title", &title), ("limit", &limit.to_string())]);
         }
-        if request.filters.is_empty() {
+        let mut filters: Vec<_> =
+            request.filters.iter().map(|filter| self.filter(filter)).collect();
+        filters.extend(request.either.iter().map(|any| {
+            let any: Vec<_> = any.iter().map(|filter| self.filter(filter)).collect();
+            format!("({})", any.join(&self.say("or", &[])))
+        }));
+        filters.extend(request.prepare.iter().map(|prepare| self.prepared(prepare)));
+        if filters.is_empty() {
             return title;
         }
-        let filters: Vec<_> = request.filters.iter().map(|filter| self.filter(filter)).collect();
         self.say(
             "title_filters",
             &[("title", &title), ("filters", &filters.join(&self.say("and", &[])))],
@@ -94,7 +102,15 @@ impl Speaker<'_> {
             Analysis::Trend => {
                 let grain =
                     request.date.map_or_else(String::new, |(_, grain)| self.say(grain.name(), &[]));
-                let name = if request.keys.is_empty() { "title_trend" } else { "title_trend_keys" };
+                let again = request.date.is_some_and(|(_, grain)| grain.comes_again());
+                let name = match (again, request.is_compared, request.keys.is_empty()) {
+                    (true, _, true) => "title_again",
+                    (true, _, false) => "title_again_keys",
+                    (false, true, true) => "title_periods",
+                    (false, true, false) => "title_periods_keys",
+                    (false, false, true) => "title_trend",
+                    (false, false, false) => "title_trend_keys",
+                };
                 self.say(name, &[&values[..], &[("grain", &grain)]].concat())
             }
             Analysis::Rows if request.columns.is_empty() => self.say("title_rows", &[]),
@@ -107,6 +123,21 @@ impl Speaker<'_> {
         }
     }
 
+    fn month(&self, month: u32) -> String {
+        self.say("month", &[("month", &month.to_string())])
+    }
+
+    fn prepared(&self, prepare: &Prepare) -> String {
+        let all = self.say("all_columns", &[]);
+        let columns = if prepare.columns.is_empty() { all } else { self.names(&prepare.columns) };
+        let (name, how) = match prepare.how {
+            Gap::Dropped => ("title_dropped", String::new()),
+            Gap::Filled(number) => ("title_filled", number.to_string()),
+            Gap::FilledBy(how) => ("title_filled", self.label(&how.name())),
+        };
+        self.say(name, &[("columns", &columns), ("how", &how)])
+    }
+
     fn filter(&self, filter: &Filter) -> String {
         let value = match &filter.value {
             Value::None => String::new(),
@@ -116,8 +147,23 @@ impl Speaker<'_> {
                 numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
             }
             Value::Texts(texts) => texts.join(", "),
+            Value::Months(months) => {
+                months.iter().map(|month| self.month(*month)).collect::<Vec<_>>().join(", ")
+            }
+            Value::Periods(periods) => {
+                let named = periods.iter().map(|(start, next)| period_name(start, next));
+                named.collect::<Vec<_>>().join(", ")
+            }
         };
-        let said = [self.name(filter.column), operator(filter), &value].join(" ");
+        let how = match operator(filter) {
+            "is_null" => self.say("op_is_null", &[]),
+            "not_null" => self.say("op_not_null", &[]),
+            "not_in" => self.say("op_not_in", &[]),
+            "contains" => self.say("op_contains", &[]),
+            "not_contains" => self.say("op_not_contains", &[]),
+            other => other.to_owned(),
+        };
+        let said = [self.name(filter.column), &how, &value].join(" ");
         said.trim_end().to_owned()
     }
 
@@ -128,7 +174,7 @@ impl Speaker<'_> {
                 self.say("supposed_only_number", &[("column", &column(at))])
             }
             Supposition::Aggregate(at, how) => {
-                let how = self.label(how.name());
+                let how = self.label(&how.name());
                 self.say("supposed_aggregate", &[("column", &column(at)), ("how", &how)])
             }
             Supposition::CountRows => self.say("supposed_count", &[]),
@@ -155,71 +201,36 @@ impl Speaker<'_> {
             Supposition::NumbersAsTexts(at) => {
                 self.say("supposed_numbers", &[("column", &column(at))])
             }
-            Supposition::NotUsed(text) => self.say("supposed_unused", &[("text", text)]),
+            Supposition::InMonths(months, at) => {
+                let months = months.iter().map(|month| self.month(*month)).collect::<Vec<_>>();
+                let months = months.join(&self.say("and", &[]));
+                self.say("supposed_months", &[("months", &months), ("column", &column(at))])
+            }
             Supposition::SameAsBefore => self.say("supposed_same", &[]),
+            Supposition::Product(at) => self.say("supposed_product", &[("column", &column(at))]),
+            Supposition::ComesAgain(grain) => {
+                self.say("supposed_again", &[("grain", &self.say(grain.name(), &[]))])
+            }
+            Supposition::Direction(direction) => self.say(
+                match direction {
+                    Direction::Ascending => "supposed_ascending",
+                    Direction::Descending => "supposed_descending",
+                },
+                &[],
+            ),
+            Supposition::Beside(at) => self.say("supposed_beside", &[("column", &column(at))]),
         }
-    }
-
-    pub(super) fn ask(&self, doubt: &Doubt, question: &str) -> Asked {
-        let overview = || self.say("hypothesis_overview", &[]);
-        let (name, values, hypothesis) = match doubt {
-            Doubt::Nothing => ("ask_nothing", Vec::new(), overview()),
-            Doubt::NoColumns => ("ask_no_columns", Vec::new(), overview()),
-            Doubt::Prediction => ("ask_prediction", Vec::new(), self.instead_of_prediction()),
-            Doubt::Web => ("ask_web", Vec::new(), overview()),
-            Doubt::Cause => ("ask_cause", Vec::new(), self.instead_of_cause()),
-            Doubt::TooFewNumbers => ("ask_too_few", Vec::new(), overview()),
-            Doubt::NoDate => ("ask_no_date", Vec::new(), overview()),
-            Doubt::NoSuchColumn { text, start, end, nearest } => {
-                let names = nearest.map(|at| self.quoted(at));
-                let instead = names.map(|name| replaced(question, *start, *end, &name));
-                ("ask_no_column", vec![("text", text.clone())], instead.unwrap_or_else(overview))
-            }
-            Doubt::WhichColumns(columns) => {
-                let added: String =
-                    columns.iter().map(|at| format!(" {}", self.quoted(*at))).collect();
-                ("ask_which", Vec::new(), question.to_owned() + &added)
-            }
-            Doubt::NotNumeric { column } => {
-                let hypothesis = self.say("hypothesis_count", &[("column", &self.quoted(*column))]);
-                ("ask_not_numeric", vec![("column", self.name(*column).to_owned())], hypothesis)
-            }
-            Doubt::Condition { text, start, end } => {
-                let rest = replaced(question, *start, *end, " ").trim().to_owned();
-                let rest = if rest.is_empty() { overview() } else { rest };
-                ("ask_condition", vec![("text", text.clone())], rest)
-            }
-        };
-        let mut values: Vec<(&str, &str)> =
-            values.iter().map(|(key, value)| (*key, value.as_str())).collect();
-        values.push(("hypothesis", &hypothesis));
-        let question =
-            [self.say(name, &values), self.say("ask_hypothesis", &[("hypothesis", &hypothesis)])];
-        let rationale = self.say("why_asked", &[]);
-        Asked { question: question.join(" "), hypothesis: hypothesis.clone(), rationale }
-    }
-
-    fn instead_of_prediction(&self) -> String {
-        use super::column::Kind;
-        let find =
-            |kind| self.columns.iter().position(|column| column.kind == kind && !column.is_id());
-        match (find(Kind::Date), find(Kind::Number)) {
-            (Some(_), Some(number)) => {
-                self.say("hypothesis_trend", &[("column", &self.quoted(number))])
-            }
-            (Some(_) | None, _) => self.say("hypothesis_overview", &[]),
-        }
-    }
-
-    fn instead_of_cause(&self) -> String {
-        let is_number = |column: &&Column| column.kind == super::column::Kind::Number;
-        let enough = self.columns.iter().filter(is_number).count() > 1;
-        self.say(if enough { "hypothesis_correlation" } else { "hypothesis_overview" }, &[])
     }
 }
 
-fn replaced(question: &str, start: usize, end: usize, by: &str) -> String {
-    let before = question.get(..start).unwrap_or_default();
-    let after = question.get(end..).unwrap_or_default();
-    format!("{before}{by}{after}")
+/// As short as a period can be said: `2024`, `2024-03`, or its first day.
+fn period_name(start: &str, next: &str) -> String {
+    let is_first = |text: &str, rest: &str| text.ends_with(rest);
+    if is_first(start, "-01-01") && is_first(next, "-01-01") {
+        start.chars().take(4).collect()
+    } else if is_first(start, "-01") && is_first(next, "-01") {
+        start.chars().take(7).collect()
+    } else {
+        start.to_owned()
+    }
 }

@@ -1,11 +1,11 @@
 //! From the words of a question to an analysis, or to the one doubt that has to be asked about.
 
-use super::column::{Column, Kind, nearest};
+use super::column::{Column, Kind, in_order};
 use super::filter::{Conditions, conditions};
-use super::fold::{is_hiragana, is_kanji};
 use super::lex::{Is, Token, tokens};
-use super::request::{Analysis, Filter, Request, Supposition};
+use super::request::{Analysis, Filter, Part, Prepare, Request, Supposition, Value};
 use super::words::{Chart, Compare, Glue, Grain, Intent, Order, Word};
+use std::borrow::Cow;
 
 /// What is not understood. Places are bytes of the question.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,61 +29,150 @@ pub(super) enum Doubt {
     },
     TooFewNumbers,
     NoDate,
+    /// The dates have no times of day.
+    NoTimes,
+    /// Periods have groups, so that there is no one whole.
+    NoShares,
     Condition {
         text: String,
         start: usize,
         end: usize,
     },
+    /// A word that is no column and no known value; this value may be meant.
+    Unknown {
+        text: String,
+        start: usize,
+        end: usize,
+        value: Option<String>,
+    },
+    /// The first of each group is asked for.
+    InEach {
+        text: String,
+        start: usize,
+        end: usize,
+    },
+    /// What is computed of periods, and not in each of them; that can be computed instead.
+    OfPeriods {
+        text: String,
+        start: usize,
+        end: usize,
+        instead: String,
+    },
+    /// A value of several columns.
+    WhoseValue {
+        text: String,
+        start: usize,
+        end: usize,
+        columns: Vec<usize>,
+    },
+    /// So much of a hundred, where a number of rows is expected.
+    Part {
+        text: String,
+        start: usize,
+        end: usize,
+    },
+    /// Days and months of a column can be taken for each other.
+    DateOrder {
+        column: usize,
+    },
 }
 
-/// A question, and where its last part begins: what was said before that may be overruled by it.
+/// A question, and where its later parts begin: what was said before may be overruled by them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
     pub(super) text: String,
-    pub(super) follow_up: usize,
+    pub(super) parts: Vec<usize>,
 }
 
 pub(super) struct Reader<'a> {
     pub(super) columns: &'a [Column],
     pub(super) tokens: Vec<Token>,
     pub(super) found: Conditions,
-    pub(super) follow_up: usize,
+    pub(super) parts: &'a [usize],
+    pub(super) prepare: Option<Prepare>,
 }
 
 pub(super) fn understand(question: &Question, columns: &[Column]) -> Result<Request, Doubt> {
     if columns.is_empty() {
         return Err(Doubt::NoColumns);
     }
+    let columns = &*ordered(question, columns);
     let tokens = tokens(&question.text, columns);
-    let found = conditions(&tokens, columns);
-    let reader = Reader { columns, tokens, found, follow_up: question.follow_up };
+    let used = vec![false; tokens.len()];
+    let found = Conditions { used, ..Conditions::default() };
+    let mut reader = Reader { columns, tokens, found, parts: &question.parts, prepare: None };
+    reader.prepare()?;
+    let prepared = std::mem::take(&mut reader.found.used);
+    reader.found = conditions(&reader.tokens, columns, &question.parts, prepared);
     reader.request()
+}
+
+/// The columns, with the dates written in the order that the question says.
+pub(super) fn ordered<'a>(question: &Question, columns: &'a [Column]) -> Cow<'a, [Column]> {
+    if !columns.iter().any(|column| column.is_ambiguous) {
+        return Cow::Borrowed(columns);
+    }
+    let said = tokens(&question.text, columns);
+    let has = |glue: Glue| said.iter().any(|token| token.is_glue(glue));
+    let is_day_first = has(Glue::DayFirst);
+    if !is_day_first && !has(Glue::MonthFirst) {
+        return Cow::Borrowed(columns);
+    }
+    let mut columns = columns.to_vec();
+    in_order(&mut columns, is_day_first);
+    Cow::Owned(columns)
 }
 
 impl Reader<'_> {
     fn request(mut self) -> Result<Request, Doubt> {
         self.out_of_scope()?;
+        if let Some(doubt) = self.found.doubt.take() {
+            return Err(doubt);
+        }
         if let Some((first, last)) = self.found.refused {
-            let (start, end) = (self.tokens[first].start, self.tokens[last].end);
-            let said = self.tokens[first..=last].iter().map(|token| token.text.as_str());
-            let text = said.collect::<Vec<_>>().join(" ");
-            return Err(self.unknown_in(first, last).unwrap_or(Doubt::Condition {
-                text,
-                start,
-                end,
-            }));
+            return Err(self.refused(first, last));
         }
         let keys = self.keys();
-        let limit = self.limit();
-        self.unknown_column()?;
-        let mut request = self.analysis(keys, limit)?;
+        let limit = self.limit()?;
+        self.unknown()?;
+        let mut request = match self.analysis(keys, limit) {
+            Err(Doubt::Nothing) if self.prepare.is_some() => {
+                Request { columns: self.all(Kind::Number), ..Request::new(Analysis::Describe) }
+            }
+            found => found?,
+        };
         request.filters = std::mem::take(&mut self.found.filters);
+        request.either = std::mem::take(&mut self.found.either);
+        if let Some(key) = self.part_of(&request) {
+            let (of, rest) = request.filters.drain(..).partition(|filter| filter.column == key);
+            request.filters = rest;
+            request.focus = of.into_iter().filter_map(|one: Filter| one.value.text()).collect();
+        }
+        request.prepare = self.prepare.take();
         request.suppositions.append(&mut self.found.suppositions);
-        if self.follow_up > 0 {
+        if !self.parts.is_empty() {
             request.suppositions.push(Supposition::SameAsBefore);
         }
         self.suppose_rest(&mut request);
+        self.dates_are_clear(&request)?;
         Ok(request)
+    }
+
+    /// The key of which one value's share is asked for: it is a share of all, and not of itself.
+    fn part_of(&self, request: &Request) -> Option<usize> {
+        let [key] = *request.keys.as_slice() else { return None };
+        let mut filters = request.filters.iter().filter(|filter| filter.column == key);
+        let is_share = request.part == Some(Part::Share) && !request.is_compared;
+        let is_one = |filter: &Filter| {
+            filter.compare == Compare::Eq && matches!(filter.value, Value::Text(_))
+        };
+        (is_share && filters.any(is_one)).then_some(key)
+    }
+
+    /// A later part of a question overrules the ones before.
+    pub(super) fn level(&self, at: usize) -> usize {
+        let start = self.tokens[at].start;
+        self.parts.iter().filter(|part| **part <= start).count()
     }
 
     pub(super) fn words(&self) -> impl DoubleEndedIterator<Item = (usize, Word)> + '_ {
@@ -96,6 +185,10 @@ impl Reader<'_> {
 
     pub(super) fn has(&self, intent: Intent) -> bool {
         self.words().any(|(_, word)| word == Word::Intent(intent))
+    }
+
+    pub(super) fn says(&self, glue: Glue) -> bool {
+        self.words().any(|(_, word)| word == Word::Glue(glue))
     }
 
     /// The last one counts: it may be said of what was done before.
@@ -115,12 +208,32 @@ impl Reader<'_> {
         )
     }
 
+    /// Of "the top three in ascending order" the top three count, but what is put in order first is so.
     pub(super) fn order(&self) -> Option<Order> {
-        self.words().rev().find_map(
-            |(_, word)| {
-                if let Word::Order(order) = word { Some(order) } else { None }
-            },
-        )
+        let orders: Vec<(usize, Order)> = self
+            .words()
+            .filter_map(
+                |(at, word)| {
+                    if let Word::Order(order) = word { Some((at, order)) } else { None }
+                },
+            )
+            .collect();
+        let latest = orders.iter().map(|(at, _)| self.level(*at)).max()?;
+        let orders: Vec<Order> = orders
+            .into_iter()
+            .filter(|(at, _)| self.level(*at) == latest)
+            .map(|(_, order)| order)
+            .collect();
+        let is_sorted = |order: &Order| matches!(order, Order::Ascending | Order::Descending);
+        let superlative = orders.iter().find(|order| matches!(order, Order::Most | Order::Least));
+        match (orders.first(), orders.last()) {
+            (Some(first), _) if is_sorted(first) => Some(*first),
+            (_, Some(last)) => Some(
+                *superlative
+                    .unwrap_or(orders.iter().find(|order| !is_sorted(order)).unwrap_or(last)),
+            ),
+            (Some(_) | None, None) => None,
+        }
     }
 
     fn out_of_scope(&self) -> Result<(), Doubt> {
@@ -158,69 +271,14 @@ impl Reader<'_> {
     }
 
     pub(super) fn all(&self, kind: Kind) -> Vec<usize> {
-        (0..self.columns.len()).filter(|column| self.columns[*column].kind == kind).collect()
-    }
-
-    /// An unknown word where a column has to stand.
-    fn unknown_column(&self) -> Result<(), Doubt> {
-        match (0..self.tokens.len()).find(|at| self.stands_for_column(*at)) {
-            Some(at) => Err(self.no_such_column(at)),
-            None => Ok(()),
-        }
-    }
-
-    /// An unknown word in a condition that is not understood: most likely its column.
-    fn unknown_in(&self, first: usize, last: usize) -> Option<Doubt> {
-        let is_unknown = |at: &usize| self.tokens[*at].is == Is::Unknown;
-        let known = (first..=last).any(|at| matches!(self.tokens[at].is, Is::Column(_)));
-        let from = first.saturating_sub(2);
-        (from..=last).find(is_unknown).filter(|_| !known).map(|at| self.no_such_column(at))
-    }
-
-    fn no_such_column(&self, at: usize) -> Doubt {
-        let token = &self.tokens[at];
-        let nearest = nearest(self.columns, &token.text);
-        Doubt::NoSuchColumn {
-            text: token.text.clone(),
-            start: token.start,
-            end: token.end,
-            nearest,
-        }
-    }
-
-    fn stands_for_column(&self, at: usize) -> bool {
-        let token = &self.tokens[at];
-        if self.found.used[at] {
-            return false;
-        }
-        if token.is == Is::Quoted {
-            return true;
-        }
-        let is_hollow = token.text.chars().all(is_hiragana);
-        let is_short = token.text.chars().count() < 2 && !token.text.chars().all(is_kanji);
-        // Hiragana alone is hardly ever a column, but it may be a value: that is asked, not passed over.
-        let is_said_of = self.glue(at + 1, Glue::Of) && self.column(at + 2).is_some();
-        if token.is != Is::Unknown || is_short || (is_hollow && !is_said_of) {
-            return false;
-        }
-        let is = |at: Option<usize>, fits: fn(&Is) -> bool| {
-            at.and_then(|at| self.tokens.get(at)).is_some_and(|token| fits(&token.is))
+        let is_it = |column: &usize| {
+            self.columns[*column].kind == kind && self.columns[*column].factors.is_none()
         };
-        let before = |is_it: fn(&Is) -> bool| is(at.checked_sub(1), is_it);
-        let after = |is_it: fn(&Is) -> bool| is(Some(at + 1), is_it);
-        before(asks_before) || after(asks_after)
+        (0..self.columns.len()).filter(is_it).collect()
     }
 
-    /// What was not used, and what is read differently than it stands there.
+    /// What is read differently than it stands there.
     fn suppose_rest(&self, request: &mut Request) {
-        for (at, token) in self.tokens.iter().enumerate() {
-            let is_long = token.text.chars().count() > 1 && !token.text.chars().all(is_hiragana);
-            let is_left =
-                matches!(token.is, Is::Unknown | Is::Number(_) | Is::Date(_) | Is::Quoted);
-            if is_left && !self.found.used[at] && is_long {
-                request.suppositions.push(Supposition::NotUsed(token.text.clone()));
-            }
-        }
         let measured = request.measures.iter().filter(|(_, how)| !how.counts());
         let mut read: Vec<usize> = measured.filter_map(|(column, _)| *column).collect();
         if matches!(
@@ -234,29 +292,38 @@ impl Reader<'_> {
         ) {
             read.extend(&request.columns);
         }
-        let filtered = request.filters.iter().filter(|filter| takes_number(filter));
+        let all = request.filters.iter().chain(request.either.iter().flatten());
+        let filtered = all.filter(|filter| takes_number(filter));
         read.extend(filtered.map(|filter| filter.column));
         read.sort_unstable();
         read.dedup();
-        let is_text =
-            |at: &usize| self.columns[*at].is_converted && self.columns[*at].kind == Kind::Number;
-        request
-            .suppositions
-            .extend(read.into_iter().filter(is_text).map(Supposition::NumbersAsTexts));
+        for at in read {
+            let column = &self.columns[at];
+            if column.factors.is_some() {
+                request.suppositions.push(Supposition::Product(at));
+            } else if column.is_converted && column.kind == Kind::Number {
+                request.suppositions.push(Supposition::NumbersAsTexts(at));
+            }
+        }
+    }
+
+    /// Dates are read only if it is clear what is their day and what their month.
+    fn dates_are_clear(&self, request: &Request) -> Result<(), Doubt> {
+        let is_dated = |filter: &&Filter| {
+            matches!(filter.value, Value::Date(_) | Value::Months(_) | Value::Periods(_))
+        };
+        let filters = request.filters.iter().chain(request.either.iter().flatten());
+        let filtered = filters.filter(is_dated).map(|filter| filter.column);
+        let ranked = request.columns.iter().filter(|_| request.analysis == Analysis::Rows);
+        let mut read = filtered.chain(ranked.copied()).chain(request.date.map(|(date, _)| date));
+        match read.find(|column| self.columns[*column].is_ambiguous) {
+            Some(column) => Err(Doubt::DateOrder { column }),
+            None => Ok(()),
+        }
     }
 }
 
 fn takes_number(filter: &Filter) -> bool {
-    filter.compare.takes_value() && filter.compare != Compare::Contains
-}
-
-/// What is followed by a column.
-fn asks_before(is: &Is) -> bool {
-    matches!(is, Is::Word(Word::Glue(Glue::Per | Glue::Of) | Word::Aggregate(_)))
-}
-
-/// What follows a column.
-fn asks_after(is: &Is) -> bool {
-    let is_glue = matches!(is, Is::Word(Word::Glue(Glue::Each | Glue::Of | Glue::Subject)));
-    is_glue || matches!(is, Is::Word(Word::Aggregate(_) | Word::Compare(_) | Word::Chart(_)))
+    filter.compare.takes_value()
+        && !matches!(filter.compare, Compare::Contains | Compare::NotContains)
 }

@@ -55,6 +55,9 @@ pub(super) fn date(folded: &str) -> Option<Date> {
 
 /// The date that a folded text begins with, and its length: `2024-03-01`, `2024/3`, or with the marks of Japanese.
 pub(super) fn date_at(letters: &[char]) -> Option<(Date, usize)> {
+    if let Some(found) = named_date(letters) {
+        return Some(found);
+    }
     let marks = &words().marks;
     let is_mark = |at: usize, mark: &str| letters.get(at).is_some_and(|one| mark.contains(*one));
     let (year, mut end) = digits(letters, 0, 4)?;
@@ -88,6 +91,78 @@ pub(super) fn date_at(letters: &[char]) -> Option<(Date, usize)> {
         Some(_) | None => {}
     }
     Some((date, end))
+}
+
+/// The month that a folded text begins with. `is_expected`: whether a word that is something else as well is one.
+pub(super) fn month_at(letters: &[char], is_expected: bool) -> Option<(u32, usize)> {
+    let named = words().months.iter().filter(|(name, _)| letters.starts_with(name));
+    if let Some((name, month)) = named.max_by_key(|(name, _)| name.len()) {
+        let ends = !letters.get(name.len()).is_some_and(|one| one.is_alphanumeric());
+        let is_clear = !matches!(month, 3 | 5) || name.len() == 5 || is_expected;
+        return (ends && is_clear).then_some((*month, name.len()));
+    }
+    let (month, end) = digits(letters, 0, 2)?;
+    let is_marked = letters.get(end).is_some_and(|one| words().marks.month.contains(*one));
+    let is_day = digits(letters, end + 1, 2).is_some();
+    (is_marked && !is_day && (1..=12).contains(&month)).then_some((month, end + 1))
+}
+
+/// A day without its year, which is no date: its length.
+pub(super) fn day_at(letters: &[char]) -> Option<usize> {
+    let marks = &words().marks;
+    let is_mark = |at: usize, mark: &str| letters.get(at).is_some_and(|one| mark.contains(*one));
+    let (_, end) = digits(letters, 0, 2)?;
+    let (_, last) = digits(letters, end + 1, 2).filter(|_| is_mark(end, &marks.month))?;
+    is_mark(last, &marks.day).then_some(last + 1)
+}
+
+/// `march 2024`, `5 march 2024` or `march 5, 2024`.
+fn named_date(letters: &[char]) -> Option<(Date, usize)> {
+    let gap = |at: usize| {
+        at + letters[at.min(letters.len())..].iter().take_while(|one| " ,".contains(**one)).count()
+    };
+    let (mut day, mut at) = (None, 0);
+    if let Some((number, end)) = digits(letters, 0, 2) {
+        (day, at) = (Some(number), gap(end));
+        if at == end {
+            return None;
+        }
+    }
+    let (month, size) = month_at(letters.get(at..)?, true)?;
+    if !letters.get(at)?.is_alphabetic() {
+        return None;
+    }
+    at += size;
+    if day.is_none()
+        && let Some((number, end)) = digits(letters, gap(at), 2)
+        && !letters.get(end).is_some_and(|one| one.is_alphanumeric())
+    {
+        (day, at) = (Some(number), end);
+    }
+    let (year, end) = digits(letters, gap(at), 4)?;
+    let is_year = end == gap(at) + 4 && (1000..=2999).contains(&year);
+    let fits = day.is_none_or(|day| (1..=days(year, month)).contains(&day));
+    let ends = !letters.get(end).is_some_and(|one| one.is_alphanumeric());
+    (is_year && fits && ends).then_some((Date { year, month: Some(month), day }, end))
+}
+
+/// `p90`, or a number and the word for it.
+pub(super) fn percentile_at(letters: &[char]) -> Option<(u8, usize)> {
+    let whole = |value: u32| u8::try_from(value).ok().filter(|part| (1..=99).contains(part));
+    if letters.first() == Some(&'p') {
+        let (value, end) = digits(letters, 1, 2)?;
+        let ends = !letters.get(end).is_some_and(|one| one.is_alphanumeric());
+        return whole(value).filter(|_| ends).map(|part| (part, end));
+    }
+    let (value, mut end) = digits(letters, 0, 2)?;
+    for ending in ["th", "st", "nd", "rd", " ", "%"] {
+        let ending: Vec<char> = ending.chars().collect();
+        end += if letters[end..].starts_with(&ending) { ending.len() } else { 0 };
+    }
+    let rest: String = letters[end..].iter().take(12).collect();
+    let named = words().marks.percentile.iter().filter(|name| rest.starts_with(name.as_str()));
+    let name = named.max_by_key(|name| name.len())?;
+    whole(value).map(|part| (part, end + name.chars().count()))
 }
 
 fn digits(letters: &[char], from: usize, most: usize) -> Option<(u32, usize)> {
@@ -124,8 +199,10 @@ pub(super) fn number_at(letters: &[char]) -> Option<Number> {
     if end == 0 {
         return None;
     }
-    let is_percent = letters.get(end).is_some_and(|one| words().marks.percent.contains(*one));
-    end += usize::from(is_percent);
+    let spaced = usize::from(letters.get(end) == Some(&' '));
+    let is_percent =
+        letters.get(end + spaced).is_some_and(|one| words().marks.percent.contains(*one));
+    end += if is_percent { 1 + spaced } else { 0 };
     let unit = words().units.iter().find(|unit| letters[end..].starts_with(unit));
     end += unit.map_or(0, Vec::len);
     // A letter right after it makes it part of a name.

@@ -1,119 +1,10 @@
 //! The words of questions, from `config/analyst/words.*.toml`. Words of both languages are understood in every question.
 
 use super::fold;
+pub(super) use super::meaning::{Aggregate, Chart, Compare, Glue, Grain, Intent, Order, Word};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-
-/// What a word means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
-    Intent(Intent),
-    Chart(Chart),
-    Aggregate(Aggregate),
-    Grain(Grain),
-    Compare(Compare),
-    Order(Order),
-    Glue(Glue),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Intent {
-    Overview,
-    Missing,
-    Describe,
-    Columns,
-    Duplicates,
-    Correlation,
-    Trend,
-    Share,
-    Pareto,
-    Rows,
-    Prediction,
-    Web,
-    Cause,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Chart {
-    Hist,
-    Scatter,
-    Line,
-    Bar,
-    Box,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Aggregate {
-    Sum,
-    Mean,
-    Count,
-    Median,
-    Min,
-    Max,
-    Unique,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Grain {
-    Day,
-    Week,
-    Month,
-    Quarter,
-    Year,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Compare {
-    Eq,
-    Ne,
-    Gt,
-    Ge,
-    Lt,
-    Le,
-    Contains,
-    IsNull,
-    NotNull,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Order {
-    Top,
-    Bottom,
-    Descending,
-    Ascending,
-}
-
-/// Words that connect others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Glue {
-    /// Stands after what is grouped by.
-    Each,
-    /// Stands before what is grouped by.
-    Per,
-    And,
-    Or,
-    Of,
-    Subject,
-    From,
-    Until,
-    Object,
-    Only,
-    Reference,
-    Yes,
-    No,
-    Between,
-    OneOf,
-    Versus,
-    Filler,
-}
 
 #[derive(Debug, Deserialize)]
 struct File {
@@ -128,6 +19,8 @@ struct File {
     fold: Option<Fold>,
     mark: Option<Marks>,
     alike: Option<Alike>,
+    #[serde(default)]
+    months: Vec<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -155,6 +48,14 @@ pub(super) struct Marks {
     pub(super) month: String,
     pub(super) day: String,
     pub(super) percent: String,
+    /// After, or before, a number that is a share of a hundred in order.
+    pub(super) percentile: Vec<String>,
+    /// Parts of words that deny something.
+    pub(super) negations: Vec<String>,
+    /// Comparisons that are hardly said of anything but dates.
+    pub(super) temporal: Vec<String>,
+    /// What multiplies one column with another.
+    pub(super) times: Vec<String>,
     pub(super) open: String,
     pub(super) close: String,
 }
@@ -163,6 +64,7 @@ pub(super) struct Marks {
 struct Alike {
     groups: Vec<Vec<String>>,
     averaged: Vec<String>,
+    sold: Vec<String>,
 }
 
 /// All words, folded.
@@ -176,6 +78,10 @@ pub(super) struct Words {
     pub(super) alike: Vec<Vec<String>>,
     /// Parts of names of columns of which a mean says more than a sum.
     pub(super) averaged: Vec<String>,
+    /// Parts of names of columns that say how much was sold.
+    pub(super) sold: Vec<String>,
+    /// Names of months, from January.
+    pub(super) months: Vec<(Vec<char>, u32)>,
 }
 
 /// Loaded apart from the words, which are folded with it.
@@ -226,6 +132,10 @@ impl Words {
             let folded = |names: &Vec<String>| names.iter().map(|name| fold::text(name)).collect();
             self.alike = alike.groups.iter().map(folded).collect();
             self.averaged = folded(&alike.averaged);
+            self.sold = folded(&alike.sold);
+        }
+        for (month, names) in (1..).zip(&file.months) {
+            self.months.extend(names.iter().map(|name| (fold::key(name), month)));
         }
     }
 
@@ -236,71 +146,6 @@ impl Words {
         for (meaning, texts) in group {
             self.all.extend(texts.iter().map(|text| (fold::key(text), word(meaning))));
         }
-    }
-}
-
-impl Aggregate {
-    /// As pandas and the texts call it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Mean => "mean",
-            Self::Count => "count",
-            Self::Median => "median",
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::Unique => "unique",
-        }
-    }
-
-    /// Whether it counts rows, whatever is in them.
-    pub(super) fn counts(self) -> bool {
-        matches!(self, Self::Count | Self::Unique)
-    }
-}
-
-impl Grain {
-    /// As pandas calls it.
-    pub(super) fn code(self) -> &'static str {
-        match self {
-            Self::Day => "D",
-            Self::Week => "W",
-            Self::Month => "M",
-            Self::Quarter => "Q",
-            Self::Year => "Y",
-        }
-    }
-
-    /// The name of its text.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Day => "by_day",
-            Self::Week => "by_week",
-            Self::Month => "by_month",
-            Self::Quarter => "by_quarter",
-            Self::Year => "by_year",
-        }
-    }
-}
-
-impl Compare {
-    /// As the closed vocabulary of filters calls it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Eq => "==",
-            Self::Ne => "!=",
-            Self::Gt => ">",
-            Self::Ge => ">=",
-            Self::Lt => "<",
-            Self::Le => "<=",
-            Self::Contains => "contains",
-            Self::IsNull => "is_null",
-            Self::NotNull => "not_null",
-        }
-    }
-
-    pub(super) fn takes_value(self) -> bool {
-        !matches!(self, Self::IsNull | Self::NotNull)
     }
 }
 
