@@ -25,13 +25,13 @@ pub(crate) async fn gateway() -> Option<Gateway> {
     gateway_with(|_| ()).await
 }
 
-async fn gateway_with(change: impl FnOnce(&mut Config)) -> Option<Gateway> {
+pub(crate) async fn gateway_with(change: impl FnOnce(&mut Config)) -> Option<Gateway> {
     let home = home().await?;
     Some(Gateway::start_at(home, change).await)
 }
 
 /// With the packages that all tests share.
-async fn home() -> Option<Arc<Home>> {
+pub(crate) async fn home() -> Option<Arc<Home>> {
     boxes().first()?;
     environment().await;
     let home = Home::new();
