@@ -32,7 +32,7 @@ addTexts({ en, ja });
 setLanguage(chooseLanguage(new URLSearchParams(window.location.search).get("lang") ?? "", navigator.language));
 document.title = `${text("smol")} - Kakehashi`;
 
-const lightbox = createLightbox(find("#lightbox"), () => state.images);
+const lightbox = createLightbox(find("#lightbox"), () => state.images.filter(({ key }) => images.isSeen(key)));
 const mapPane = createMapPane(find("#map-pane"), (shown) => take({ type: "local_show", shown }));
 const images = createImages(find("#image-pane"), lightbox.open);
 const chat = createChat(find("#chat-pane"));
@@ -41,7 +41,7 @@ const dock = createDock(find("#chat-pane"), { say, cancel });
 const debug = createDebug(find("#debug-pane"), () => keepLog(clearLog(log)));
 const status = createStatus(find("#line"));
 const place = createPlace(window.location.href);
-const line = createLine(place, isLoggedIn, {
+const line = createLine(place, language, isLoggedIn, {
   onFrame: hear,
   onSent: (command, raw) => keepLog(addFrame(log, { at: Date.now(), direction: "out", raw, frame: command })),
   onState(socket) {
@@ -113,16 +113,14 @@ function cancel() {
 }
 
 function answer(id, allow) {
-  if (!line.answer(id, allow)) return;
-  take({ type: "local_answer", id });
-  dock.focus();
+  if (line.answer(id, allow)) dock.focus();
 }
 
 function wireHeader() {
   find("#new-conversation").addEventListener("click", line.renew);
   find("#language").addEventListener("click", changeLanguage);
   find("#logout").addEventListener("click", logOut);
-  window.addEventListener("online", line.hurry);
+  window.addEventListener("online", line.redial);
   document.addEventListener("visibilitychange", () => !document.hidden && line.hurry());
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || find("dialog[open]") !== null) return;

@@ -74,6 +74,6 @@ function write(node, key) {
 }
 
 function stageOf({ run, confirms }) {
-  if (confirms.some(({ answered }) => !answered)) return "stateAsking";
+  if (confirms.length > 0) return "stateAsking";
   return run === null ? "stateStarting" : STATES[run.state];
 }

@@ -24,6 +24,8 @@ export function createImages(root, open) {
       if (images.length > 0 && images.at(-1).key !== newest) gallery.scrollTo(gallery.scrollWidth, gallery.scrollHeight);
       newest = images.at(-1)?.key ?? null;
     },
+    /** Neither what is no picture nor what could not be read is one to look at. */
+    isSeen: (key) => gallery.querySelector(`[data-key="${key}"] .enlarge`) !== null,
     reset() {
       series.reset();
       shown = null;
@@ -37,6 +39,12 @@ export function titleOf({ name, number }) {
 }
 
 function createImage(image, open) {
+  const node = createPicture(image, open);
+  node.dataset.key = image.key;
+  return node;
+}
+
+function createPicture(image, open) {
   const address = addressOf(image);
   const title = titleOf(image);
   if (address === null) return box("li", "", lost(image, title));

@@ -10,10 +10,8 @@ export function createLightbox(dialog, images) {
   const [image, title, count, link] = ["img", "#lightbox-name", "figcaption .aside", "a"].map(find);
   let shown = null;
 
-  const all = () => images().filter((picture) => addressOf(picture) !== null);
-
   function draw(picture) {
-    const pictures = all();
+    const pictures = images();
     shown = picture.key;
     image.src = addressOf(picture);
     image.alt = title.textContent = titleOf(picture);
@@ -24,7 +22,7 @@ export function createLightbox(dialog, images) {
   }
 
   function go(by) {
-    const pictures = all();
+    const pictures = images();
     const place = pictures.findIndex(({ key }) => key === shown);
     if (pictures.length > 0) draw(pictures[(place + by + pictures.length) % pictures.length]);
   }
@@ -43,7 +41,7 @@ export function createLightbox(dialog, images) {
 
   return {
     open(key) {
-      const picture = all().find((candidate) => candidate.key === key);
+      const picture = images().find((candidate) => candidate.key === key);
       if (picture === undefined) return;
       draw(picture);
       dialog.showModal();

@@ -6,12 +6,14 @@ import { readFrame } from "./log.js";
 
 export const RETRY_MS = 3_000;
 const LOST = 1006;
+/** Without any word the server would go on with the conversation that a page of this user has left last. */
+const NEW = "new";
 
 /**
  * `place`: { page, conversation(), keep(id), forget() }; `isLoggedIn()` asks the server.
  * Listeners: onFrame(frame, raw) with null for what is no frame, onSent(command, raw), onState(state), onLogin(), onRefused(code, reason).
  */
-export function createLine(place, isLoggedIn, listeners) {
+export function createLine(place, language, isLoggedIn, listeners) {
   const socket = openSocket({
     url: address,
     onFrame: hear,
@@ -27,8 +29,8 @@ export function createLine(place, isLoggedIn, listeners) {
     url.protocol = url.protocol.replace("http", "ws");
     url.search = "";
     url.hash = "";
-    const conversation = place.conversation();
-    if (conversation !== null) url.searchParams.set("conversation", conversation);
+    url.searchParams.set("conversation", place.conversation() ?? NEW);
+    url.searchParams.set("lang", language());
     return url;
   }
 
@@ -75,8 +77,9 @@ export function createLine(place, isLoggedIn, listeners) {
       place.forget();
       socket.redial();
     },
-    /** The network is back, or somebody looks at the page again. */
     hurry: socket.hurry,
+    /** The network is back: an old connection would only be found dead after a long time. */
+    redial: socket.redial,
   };
 }
 

@@ -19,7 +19,6 @@ export function takeProgress(state, content, heardAt) {
   return { ...state, run: { state: content.state, step: step === null ? null : wordsOf(step).slice(0, 40), text, startedAt } };
 }
 
-/** A turn that was asked to stop says so, wherever that is known. */
 function endRun(state, elapsed) {
   const ended = state.run === null ? state : addEntry(state, { kind: "ended", elapsed, words: "" });
   return { ...ended, run: null, confirms: [], cancelling: false };
@@ -33,14 +32,9 @@ export function addConfirm(state, content) {
     tool: wordsOf(content.tool).slice(0, 200),
     words: shorten(argumentsOf(content.arguments), MOST_ARGUMENTS),
     warning: shorten(wordsOf(content.warning), MOST_CHARACTERS),
-    answered: false,
   };
   const others = state.confirms.filter(({ id }) => id !== content.id);
   return { ...state, next: state.next + 1, confirms: [...others, confirm].slice(-MOST_CONFIRMS) };
-}
-
-export function answerConfirm(state, id) {
-  return { ...state, confirms: state.confirms.map((confirm) => (confirm.id === id ? { ...confirm, answered: true } : confirm)) };
 }
 
 export function settleConfirm(state, content) {

@@ -58,8 +58,15 @@ function isArea(room, rooms) {
   return rooms.some((other) => other !== room && other.width * other.height < room.width * room.height && holds(room, centreOf(other)));
 }
 
-function markOf({ highlights, rectangles, newest }, room) {
-  const rectangle = rectangles.findLast(({ name }) => sameName(name, room.name)) ?? null;
+/** An overlay in a room may bring a colour for it; a rectangle of its own says more. */
+function rectangleOf({ rectangles, overlays }, room) {
+  const places = overlays.map(({ position }) => position).filter((position) => position?.type === "rectangle" && COLOR.test(position.color));
+  return [...places, ...rectangles].findLast(({ name }) => sameName(name, room.name)) ?? null;
+}
+
+function markOf(map, room) {
+  const { highlights, newest } = map;
+  const rectangle = rectangleOf(map, room);
   const isHighlighted = highlights.some((name) => sameName(name, room.name));
   if (isHighlighted && (rectangle === null || newest === "highlights")) {
     return { named: true, mark: { color: HIGHLIGHT, strokeOpacity: 1, fillOpacity: 0.3 } };

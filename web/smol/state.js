@@ -3,7 +3,7 @@
 import { NO_MAP, applyToMap, emptied, show } from "./map.js";
 import { addPending, compare, giveBack, settle } from "./pending.js";
 import { addPicture } from "./picture.js";
-import { addConfirm, answerConfirm, settleConfirm, takeProgress } from "./run.js";
+import { addConfirm, settleConfirm, takeProgress } from "./run.js";
 import { addEntry, entryOf } from "./transcript.js";
 
 /** `replaying` while the server repeats what was said before; `returned` is what was not taken. */
@@ -21,7 +21,7 @@ export const EMPTY = Object.freeze({
   cancelling: false,
 });
 
-/** Besides the server's frames: `local_say`, `local_answer`, `local_cancel`, `local_show`. Others change nothing. */
+/** Besides the server's frames: `local_say`, `local_cancel`, `local_show`. Others change nothing. */
 export function apply(state, frame, heardAt = 0) {
   switch (frame.type) {
     case "connected":
@@ -52,8 +52,6 @@ export function apply(state, frame, heardAt = 0) {
       return settleConfirm(state, frame.content);
     case "local_say":
       return addPending(state, frame.text);
-    case "local_answer":
-      return answerConfirm(state, frame.id);
     case "local_cancel":
       return { ...state, cancelling: isBusy(state) };
     case "local_show":

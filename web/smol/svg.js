@@ -5,6 +5,7 @@ const TURNS = { right: 0, down: 90, left: 180, up: 270 };
 /** Of an arrow that points to the right, as long as 1, around its middle. */
 const ARROW = "M-0.5 -0.13 H0.08 V-0.36 L0.5 0 L0.08 0.36 V0.13 H-0.5 Z";
 const BACKGROUND_EDGE = 0.25;
+const [LIGHT, DARK] = ["#ffffff", "#000000"];
 
 /** `address(file)` is where the picture of an overlay lies. */
 export function createDrawing({ box, shapes }, name, address) {
@@ -25,8 +26,7 @@ export function underlay(svg) {
 
 /** The picture of a floor, under everything else. */
 export function addPicture(svg, { file, x, y, scale }, { width, height }, address) {
-  svg.classList.add("pictured");
-  svg.prepend(make("image", { href: address(file), x, y, width: width * scale.x, height: height * scale.y, preserveAspectRatio: "none" }));
+  svg.prepend(make("image", { class: "floor", href: address(file), x, y, width: width * scale.x, height: height * scale.y, preserveAspectRatio: "none" }));
 }
 
 const BUILDERS = {
@@ -40,6 +40,8 @@ const BUILDERS = {
     const node = make("text", { x, y, "text-anchor": anchor, "font-size": size, "stroke-width": background === null ? size * 0.22 : 0 });
     node.setAttribute("class", bold ? "label bold" : "label");
     if (color !== null) node.setAttribute("fill", color);
+    // Its colour is the same on a light and on a dark ground, so its edge keeps it readable.
+    if (color !== null) node.setAttribute("stroke", isDark(color) ? LIGHT : DARK);
     if (background !== null) node.dataset.background = background;
     node.textContent = words;
     return node;
@@ -76,6 +78,11 @@ const BUILDERS = {
     return node;
   },
 };
+
+function isDark(color) {
+  const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
+  return 0.299 * red + 0.587 * green + 0.114 * blue < 150;
+}
 
 function make(tag, attributes) {
   const node = document.createElementNS(SPACE, tag);
