@@ -83,7 +83,7 @@ fn told(data: &Connection, query: &str) -> Result<String, rusqlite::Error> {
     if !statement.readonly() {
         return Err(rusqlite::Error::InvalidQuery);
     }
-    let mut text = statement.column_names().join(",");
+    let mut text = statement.column_names().collect::<Vec<_>>().join(",");
     let columns = statement.column_count();
     let mut found = statement.query([])?;
     let mut count = 0;
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(told, "room,n\nBathroom,112\nKitchen,112\nRoom1,112\nRoom2,112\nToilet,112");
         let all = answer("select * from measurement").unwrap();
         assert_eq!(all.lines().count(), MOST_ROWS + 2);
-        assert!(answer("select nothing from measurement").unwrap_err().contains("no such column"));
+        assert!(answer("select nowhere from measurement").unwrap_err().contains("no such column"));
         assert!(answer("select 1; drop table measurement").is_err());
         let place = Workplace::new(Path::new("/"), &[]);
         for query in ["attach 'x' as y", "pragma query_only", "delete from measurement", "", "x"] {

@@ -81,8 +81,8 @@ impl Turn {
 
     fn executed(&mut self, done: &Execution) {
         self.raw.push_str(&done.stdout);
-        if let Some(error) = &done.error {
-            self.raw.push_str(&format!("\n[stderr]: {error}\n"));
+        if let Some(why) = &done.error {
+            self.raw.push_str(&format!("\n[stderr]: {why}\n"));
         }
     }
 
