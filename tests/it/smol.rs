@@ -2,7 +2,7 @@
 //! that comes back is told. Python runs for real, in its sandbox.
 
 use crate::analyst::gateway as with_python;
-use crate::client::{Api, Ask, Client};
+use crate::client::{Aicore, Api, Ask, Client};
 use crate::http::get;
 use crate::process::Process;
 use crate::protocol::{AGENT_UI, Way, agent_ui_protocol};
@@ -140,10 +140,9 @@ async fn refused(addr: SocketAddr, query: &str, token: Option<&str>) -> u16 {
     let mut ws = connect(addr, query, token).await;
     let first = timeout(PATIENCE, ws.next()).await.unwrap().unwrap().unwrap();
     assert!(first.into_text().unwrap().contains("\"error\""));
-    match timeout(PATIENCE, ws.next()).await.unwrap().unwrap().unwrap() {
-        Message::Close(Some(frame)) => frame.code.into(),
-        other => panic!("{other:?}"),
-    }
+    let end = timeout(PATIENCE, ws.next()).await.unwrap().unwrap().unwrap();
+    let Message::Close(Some(frame)) = end else { panic!("{end:?}") };
+    frame.code.into()
 }
 
 pub(crate) fn call(code: &str) -> String {
@@ -384,7 +383,7 @@ async fn what_was_said_survives_kill_9() {
 }
 
 #[tokio::test]
-async fn the_same_turn_is_seen_in_the_session_api() {
+async fn the_same_turn_is_seen_in_other_dialects() {
     let Some(gateway) = with_python().await else { return };
     let mut page = Page::new(gateway.addr).await;
     let hello = json!({"session": page.conversation, "history": 0});
@@ -392,6 +391,9 @@ async fn the_same_turn_is_seen_in_the_session_api() {
     api.until("ready").await;
     let arrow = "use draw_arrow {\"room_name\": \"Toilet\", \"direction\": \"up\"}";
     let asked = format!("{}\n{arrow}", call("print('seen by all')\nplt.plot([1, 2])"));
+    let more = json!({"機能": ["stream", "confirm", "agents"], "言語": "en"});
+    let session = Some(page.conversation.as_str());
+    let mut aicore = Client::<Aicore>::open_with(gateway.addr, "0", session, more).await;
     let frames = page.turn(&asked).await;
     assert_eq!(of_kind(&frames, "image").len(), 1);
     let code = api.until("code").await;
@@ -400,6 +402,14 @@ async fn the_same_turn_is_seen_in_the_session_api() {
     assert_eq!(api.until("artifact").await["data"]["kind"], "figure");
     let floor = api.until("floor").await;
     assert_eq!(floor["data"]["content"], json!({"room": "Toilet", "direction": "up"}));
+    let is_line = |frame: &Value, text: &str| {
+        frame["メッセージ識別"] == "output_stream" && frame.to_string().contains(text)
+    };
+    for text in ["Code of step 1", "Output:"] {
+        aicore.until_where(|frame| is_line(frame, text)).await;
+    }
+    aicore.until("output_file").await;
+    aicore.until_where(|frame| is_line(frame, "an arrow in Toilet, up")).await;
     // And what is said there is seen here.
     api.ask(Ask::Text { to: Channel::Chat, text: "from there" }).await;
     assert_eq!(page.one("user_message").await["content"], "from there");

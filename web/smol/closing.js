@@ -1,17 +1,17 @@
 // What the close of a connection asks of the page.
 
-/** Codes from 3500 on that the page can do something about. */
-const LOGIN_NEEDED = 3504;
-const UNKNOWN_CONVERSATION = 3505;
-const SHUTTING_DOWN = 3506;
+/** Codes from 3500 on that the page can do something about: they are those of every socket of the gateway. */
+const NOT_YOURS = 3504;
+const DELETED = 3505;
+const NOT_LOGGED_IN = 3506;
 
 /**
  * "login", "forget" (the conversation, then connect anew), "again" or "stop".
- * Other interfaces of the gateway give these three numbers other meanings, so who is logged in decides first.
+ * Who is logged in decides first: a login that has ended also closes conversations.
  */
 export function afterRefusal(code, isLoggedIn) {
-  const known = [LOGIN_NEEDED, UNKNOWN_CONVERSATION, SHUTTING_DOWN].includes(code);
+  const known = [NOT_YOURS, DELETED, NOT_LOGGED_IN].includes(code);
   if (!known) return "stop";
   if (!isLoggedIn) return "login";
-  return code === SHUTTING_DOWN ? "again" : "forget";
+  return code === NOT_LOGGED_IN ? "again" : "forget";
 }
