@@ -14,6 +14,7 @@ mod origin;
 mod project;
 mod raw;
 mod settings;
+mod smol;
 mod tls;
 mod user;
 mod vendor;
@@ -29,6 +30,7 @@ pub use exposure::{Exposed, Exposure, reachable};
 pub use found::FoundChat;
 pub use origin::{may_be_host, may_be_origin};
 pub use raw::{Listen, Models};
+pub use smol::SmolRules;
 pub use tls::TlsFiles;
 pub use user::{User, check_name};
 pub use vendor::{CHAT_EXAMPLE, LIVE_EXAMPLE, key_variables};
@@ -105,6 +107,7 @@ pub struct Config {
     pub agents: Vec<AgentRow>,
     pub box_rules: BoxRules,
     pub analyst: AnalystRules,
+    pub smol: SmolRules,
     /// Our own binary, which supervises agents.
     pub supervisor: PathBuf,
     /// Name and absolute path; each a directory when the gateway started.
@@ -241,6 +244,9 @@ impl Config {
             has_proxy: !raw.trusted_proxy.is_empty(),
         };
         exposure.check()?;
+        if let Some(listen) = raw.smol.rules().listen {
+            Exposure { listen, ..exposure }.check()?;
+        }
         let mut config = Self {
             listen: raw.listen.0,
             project: directory(&raw.project)?,
@@ -268,6 +274,7 @@ impl Config {
             agents,
             box_rules: raw.confine.rules(),
             analyst: raw.analyst.rules(),
+            smol: raw.smol.rules(),
             supervisor: own_binary(),
             projects: projects(raw.projects)?,
             file,
@@ -419,6 +426,7 @@ impl Config {
             // Tests within this crate have no binary that could enter a box.
             box_rules: BoxRules { enabled: false, ..raw.confine.rules() },
             analyst: raw.analyst.rules(),
+            smol: raw.smol.rules(),
             supervisor: own_binary(),
             projects: Vec::new(),
             file: None,

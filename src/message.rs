@@ -13,6 +13,7 @@ mod command;
 mod confirmation;
 mod event;
 mod file;
+pub mod floor;
 mod greeting;
 mod notice;
 mod offer;
@@ -69,6 +70,6 @@ pub use sound::{AudioChunk, ModelRates, Recorded, SampleRate};
 pub use typed::Typed;
 pub use view::{Position, View};
 pub use work::{
-    Artifact, ArtifactKind, CodeNote, Column, Dataset, Decision, Execution, NextAction, Output,
-    OutputKind, Report, Section, SectionKind, Work,
+    Artifact, ArtifactKind, CodeNote, Column, Dataset, Decision, Execution, FloorNote, NextAction,
+    Output, OutputKind, Report, Section, SectionKind, Work,
 };

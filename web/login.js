@@ -4,6 +4,9 @@ import { ask } from "./ask.js";
 import { chooseLanguage, label, setLanguage, text } from "./language.js";
 import { LOCAL_USER, LOGIN_FAILED, LOGIN_PATH, loginBody } from "./protocol/aicore.js";
 
+/** Only pages of this gateway, so the address names the page by a word and not by a path. */
+const PAGES = new Map([["analyst", "/analyst"], ["smol", "/smol/"]]);
+
 const find = (selector) => document.querySelector(selector);
 const query = new URLSearchParams(window.location.search);
 const form = find("#login");
@@ -43,9 +46,8 @@ async function submit(event) {
   }
 }
 
-/** Only to pages of this gateway, so the address names the page by a word and not by a path. */
 function goOn() {
-  const path = query.get("next") === "analyst" ? "/analyst" : "/";
+  const path = PAGES.get(query.get("next")) ?? "/";
   ["wrong", "next"].forEach((name) => query.delete(name));
   const rest = query.toString();
   window.location.replace(rest === "" ? path : `${path}?${rest}`);

@@ -26,6 +26,8 @@ pub struct Assistant {
     /// Whether it works on the project, so that it needs a workplace and backups.
     pub works_on_project: bool,
     pub way: Way,
+    /// What the scripted model begins an echo with.
+    pub echo: &'static str,
 }
 
 /// How an assistant comes to its answer.
@@ -33,9 +35,14 @@ pub struct Assistant {
 pub enum Way {
     /// In a loop of answers and tool calls: [`work`].
     Conversation,
+    /// In the same loop; its code runs in the interpreter of the session, and what comes of it is told step by step.
+    Computing,
     /// By the graph of the data analyst: [`analyst::analyse`].
     Analysis,
 }
+
+/// With this the scripted model begins an echo.
+const ECHO: &str = "echo: ";
 
 /// Answers in the chat.
 pub static GENERAL: Assistant = Assistant {
@@ -44,6 +51,7 @@ pub static GENERAL: Assistant = Assistant {
     tools: &[],
     works_on_project: false,
     way: Way::Conversation,
+    echo: ECHO,
 };
 
 /// Answers questions about tables.
@@ -53,6 +61,27 @@ pub static ANALYST: Assistant = Assistant {
     tools: &["python:interpreter"],
     works_on_project: false,
     way: Way::Analysis,
+    echo: ECHO,
+};
+
+/// Computes, draws figures and shows places on the floor plan.
+pub static MAPPER: Assistant = Assistant {
+    name: AssistantName::MAPPER,
+    prompt: |_| include_str!("../../config/prompts/mapper.txt"),
+    tools: &[
+        "python:interpreter",
+        "draw_arrow",
+        "clear_arrows",
+        "show_map",
+        "clear_map",
+        "get_titanic_data",
+        "save_data",
+        "query",
+    ],
+    works_on_project: false,
+    way: Way::Computing,
+    // As the agent UI's document has it.
+    echo: "Echo (mock mode): ",
 };
 
 /// The built-in code agent.
@@ -69,6 +98,7 @@ pub static CODER: Assistant = Assistant {
     ],
     works_on_project: true,
     way: Way::Conversation,
+    echo: ECHO,
 };
 
 /// The assistant that is chosen for the chat; the general one if no assistant has this name.
@@ -80,7 +110,7 @@ pub fn for_chat(name: &AssistantName) -> &'static Assistant {
 }
 
 /// Assistants that can be chosen for the chat.
-const CHAT_ASSISTANTS: [&Assistant; 2] = [&GENERAL, &ANALYST];
+const CHAT_ASSISTANTS: [&Assistant; 3] = [&GENERAL, &ANALYST, &MAPPER];
 
 /// Names of the assistants that can be chosen for the chat.
 pub fn chat_assistants() -> impl Iterator<Item = &'static str> {
@@ -141,7 +171,7 @@ mod tests {
 
     #[test]
     fn every_tool_of_an_assistant_exists() {
-        for assistant in [&GENERAL, &ANALYST, &CODER] {
+        for assistant in [&GENERAL, &ANALYST, &MAPPER, &CODER] {
             assert_eq!(assistant.tools().len(), assistant.tools.len(), "{}", assistant.name);
             assert!(!assistant.prompt(Locale::En).is_empty(), "{}", assistant.name);
         }

@@ -15,7 +15,8 @@ pub const SCRIPTED_NAME: &str = "scripted";
 pub const BUILT_IN_NAME: &str = "builtin";
 const LONGEST_MODEL: usize = 200;
 /// Names of the assistants that can answer in the chat.
-const CHAT_ASSISTANTS: [&str; 2] = [AssistantName::GENERAL, AssistantName::ANALYST];
+const CHAT_ASSISTANTS: [&str; 3] =
+    [AssistantName::GENERAL, AssistantName::ANALYST, AssistantName::MAPPER];
 
 /// The change with `auto` replaced by a name, or why it is refused.
 pub fn check_setting(

@@ -11,6 +11,7 @@ use super::live::RawLive;
 use super::origin::{Host, Origin};
 use super::project::ProjectName;
 use super::settings::RawSettings;
+use super::smol::RawSmol;
 use super::tls::RawTls;
 use super::user::User;
 use super::voice::RawVoice;
@@ -47,6 +48,7 @@ pub(super) struct RawConfig {
     #[serde(rename = "box")]
     pub(super) confine: RawBox,
     pub(super) analyst: RawAnalyst,
+    pub(super) smol: RawSmol,
     pub(super) login: RawLogin,
     pub(super) projects: BTreeMap<ProjectName, PathBuf>,
     pub(super) trusted_proxy: Vec<Proxy>,
@@ -80,6 +82,7 @@ impl Default for RawConfig {
             voice: RawVoice::default(),
             confine: RawBox::default(),
             analyst: RawAnalyst::default(),
+            smol: RawSmol::default(),
             login: RawLogin::default(),
             projects: BTreeMap::new(),
             trusted_proxy: Vec::new(),

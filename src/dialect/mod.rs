@@ -7,6 +7,7 @@ pub mod api;
 pub mod core_ui;
 mod fields;
 mod position;
+pub mod smol;
 mod work;
 
 pub use fields::{BodyError, Fields};

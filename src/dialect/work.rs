@@ -1,7 +1,8 @@
 //! Steps of an assistant as JSON, in the words of the data analyst's document. Dialects in plain JSON share it.
 
+use super::smol;
 use crate::message::{
-    Artifact, CodeNote, Dataset, Decision, Execution, Output, Report, Section, Work,
+    Artifact, CodeNote, Dataset, Decision, Execution, FloorNote, Output, Report, Section, Work,
 };
 use serde_json::{Map, Value, json};
 
@@ -13,6 +14,7 @@ pub(super) fn frame(work: &Work) -> (&'static str, Value) {
         Work::Code(note) => ("code", code(note)),
         Work::Execution(done) => ("exec", execution(done)),
         Work::Artifact(made) => ("artifact", artifact(made)),
+        Work::Floor(note) => ("floor", floor_order(note)),
         Work::Report(written) => ("report", report(written)),
     }
 }
@@ -87,6 +89,11 @@ fn artifact(made: &Artifact) -> Value {
         "run": made.run.0, "kind": made.kind.name(), "file_name": made.file.name, "path": made.file.path,
         "description": made.description, "media_type": made.media_type, "size": made.size,
     })
+}
+
+fn floor_order(note: &FloorNote) -> Value {
+    let content = smol::floor_content(&note.order);
+    json!({"run": note.run.0, "order": note.order.name(), "content": content})
 }
 
 fn report(report: &Report) -> Value {

@@ -107,6 +107,8 @@ impl AssistantName {
     pub const GENERAL: &str = "general";
     /// Answers questions about tables.
     pub const ANALYST: &str = "analyst";
+    /// Computes, draws figures and shows places on the floor plan.
+    pub const MAPPER: &str = "mapper";
 
     pub fn new(name: &str) -> Self {
         Self(name.to_owned())

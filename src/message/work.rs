@@ -1,16 +1,18 @@
 //! What an assistant does on its way to an answer: it gets data, decides, writes code, runs it, makes files and a
 //! report.
 
+use super::floor::FloorOrder;
 use super::{FileNote, RunId};
 use std::time::Duration;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Work {
     Dataset(Dataset),
     Decision(Decision),
     Code(CodeNote),
     Execution(Execution),
     Artifact(Artifact),
+    Floor(FloorNote),
     Report(Report),
 }
 
@@ -168,6 +170,13 @@ impl From<OutputKind> for ArtifactKind {
     }
 }
 
+/// A change of what the floor plan shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FloorNote {
+    pub run: RunId,
+    pub order: FloorOrder,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub run: RunId,
@@ -223,6 +232,10 @@ impl Work {
             Self::Code(note) => note.code.len(),
             Self::Execution(done) => done.stdout.len() + done.error.as_ref().map_or(0, String::len),
             Self::Artifact(made) => made.file.thumbnail.as_ref().map_or(0, bytes::Bytes::len),
+            Self::Floor(note) => match &note.order {
+                FloorOrder::ShowMap(map) => 64 * (map.highlights().len() + map.overlays().len()),
+                FloorOrder::DrawArrow(_) | FloorOrder::ClearArrows | FloorOrder::ClearMap => 0,
+            },
             Self::Report(report) => report.sections.iter().map(|one| one.content.len()).sum(),
         }
     }

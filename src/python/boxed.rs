@@ -15,7 +15,7 @@ const OWN: &str = "/python";
 /// Where the loader looks besides; it needs not be there.
 const LOADER_CACHE: &str = "/etc/ld.so.cache";
 /// One thread is enough for a part of a machine, and more of them hang where memory is short.
-const VARIABLES: [(&str, &str); 13] = [
+const VARIABLES: [(&str, &str); 14] = [
     ("HOME", WORKSPACE),
     ("TMPDIR", WORKSPACE),
     ("LANG", "C.UTF-8"),
@@ -23,6 +23,8 @@ const VARIABLES: [(&str, &str); 13] = [
     ("MPLBACKEND", "Agg"),
     // Else it looks for settings in the home, and makes directories there.
     ("MATPLOTLIBRC", "/python/packages/matplotlib/mpl-data/matplotlibrc"),
+    // Else it asks the network for the tables that it knows.
+    ("SEABORN_DATA", "/python/datasets"),
     ("OPENBLAS_NUM_THREADS", "1"),
     ("OMP_NUM_THREADS", "1"),
     ("MKL_NUM_THREADS", "1"),
@@ -160,6 +162,7 @@ pub(super) fn confinement(
         at(environment.packages(), "packages")?,
         at(environment.fonts(), "fonts")?,
         at(environment.program.clone(), "program")?,
+        at(environment.datasets.clone(), "datasets")?,
     ];
     let same = layout.standard.iter().chain([&layout.executable]).chain(&layout.libraries);
     for path in same {

@@ -1,5 +1,6 @@
 //! The packages that analyses use, below the data directory. One that is not finished is never used.
 
+use super::datasets;
 use super::error::PythonError;
 use super::found;
 use super::program::{self, LOCK, PREPARE};
@@ -59,6 +60,8 @@ pub struct Environment {
     /// Below it are the packages.
     pub(super) directory: PathBuf,
     pub(super) program: PathBuf,
+    /// Tables that seaborn knows by name.
+    pub(super) datasets: PathBuf,
     pub(super) layout: Layout,
 }
 
@@ -87,7 +90,8 @@ impl Environment {
         named.sort();
         let found = named.iter().rev().find_map(|directory| read(directory));
         let (directory, layout) = found.ok_or(PythonError::NotMade)?;
-        Ok(Self { directory, program: program::write(&place)?, layout })
+        let (program, datasets) = (program::write(&place)?, datasets::write(&place)?);
+        Ok(Self { directory, program, datasets, layout })
     }
 
     /// The finished one, or a new one. Takes minutes, and needs the network.

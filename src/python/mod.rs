@@ -3,6 +3,7 @@
 
 mod answer;
 mod boxed;
+mod datasets;
 mod environment;
 mod error;
 mod found;

@@ -133,6 +133,36 @@ const FILES: &[(&str, &[u8])] = embedded![
     "protocol/keys.js",
     "protocol/settings.js",
     "protocol/voice.js",
+    "smol/app.js",
+    "smol/chat.js",
+    "smol/closing.js",
+    "smol/confirms.js",
+    "smol/debug.js",
+    "smol/definition.js",
+    "smol/dock.js",
+    "smol/entry.js",
+    "smol/images.js",
+    "smol/index.html",
+    "smol/keyed.js",
+    "smol/lightbox.js",
+    "smol/line.js",
+    "smol/log.js",
+    "smol/map.js",
+    "smol/mappane.js",
+    "smol/pending.js",
+    "smol/picture.js",
+    "smol/place.js",
+    "smol/points.js",
+    "smol/run.js",
+    "smol/scene.js",
+    "smol/state.js",
+    "smol/status.js",
+    "smol/style.css",
+    "smol/svg.js",
+    "smol/transcript.js",
+    "smol/words.js",
+    "smol/locales/en.js",
+    "smol/locales/ja.js",
 ];
 
 /// Loads nothing from other sites, allows no inline scripts or styles, and forbids framing.
@@ -153,7 +183,8 @@ pub(super) fn routes() -> Router<AppState> {
 /// Adds the security headers to a response.
 pub(super) async fn harden(mut response: Response) -> Response {
     let headers = response.headers_mut();
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    // A foreign page that the operator has put here has a policy of its own.
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response

@@ -26,6 +26,7 @@ mod metrics;
 mod page;
 mod refusals;
 mod sessions;
+mod smol;
 mod socket;
 mod sockets;
 mod stall;
@@ -47,8 +48,10 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::routing::get;
 use axum::{Router, middleware};
+use futures_util::future::join_all;
 use guard::Guard;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,6 +75,8 @@ pub struct AppState {
     pub registry: Arc<Registry>,
     pub metrics: Metrics,
     pub sockets: Arc<Sockets>,
+    /// Conversations of the agent UI that pages have just left.
+    pub(in crate::server) smol: Arc<smol::Recent>,
     pub auth: Arc<Auth>,
     pub cookie: Cookie,
     /// Cancelled when the shutdown begins: the gateway is no longer ready.
@@ -87,6 +92,8 @@ pub struct AppState {
 pub enum RunError {
     #[error("the listening socket is unusable: {0}")]
     Listener(#[from] io::Error),
+    #[error("cannot listen on {address} for the agent UI: {reason}")]
+    Besides { address: SocketAddr, reason: io::Error },
     #[error("cannot use the logins in {}: {reason}", data.display())]
     Login { data: PathBuf, reason: String },
     #[error(transparent)]
@@ -121,9 +128,14 @@ pub async fn run(
 ) -> Result<(), RunError> {
     let address = listener.local_addr()?;
     let port = address.port();
-    // Agents must not reach this port, so it has to be known even if the system chose it.
+    // Agents must not reach these ports, so they have to be known even if the system chose them.
     let mut config = Config::clone(&config);
     config.listen = address;
+    let besides = match config.smol.listen {
+        Some(wanted) => Some(listen_besides(wanted).await?),
+        None => None,
+    };
+    config.smol.listen = besides.as_ref().map(TcpListener::local_addr).transpose()?;
     let config = Arc::new(config);
     let tls = config.tls.as_ref().map(Tls::load).transpose()?;
     let (metrics, tasks) = (Metrics::new(), Tasks::default());
@@ -141,6 +153,7 @@ pub async fn run(
         registry,
         metrics,
         sockets: Arc::default(),
+        smol: Arc::default(),
         auth,
         cookie: Cookie::new(port),
         stop,
@@ -151,19 +164,36 @@ pub async fn run(
     tasks.spawn("logins", tidy_logins(state.clone()));
     tasks.spawn("damage", close_when_damaged(state.clone(), grants_stop));
     ready(&state.auth);
-    let acceptor = Acceptor::new(router(&state, port), &state, tls, tasks.clone());
-    acceptor.run(listener).await;
-    finish(&state, &acceptor, &tasks).await;
+    let main = router(&state, page::routes(), Guard::new(port, &state.config, &state.metrics));
+    let mut accepting = vec![(Acceptor::new(main, &state, tls.clone(), tasks.clone()), listener)];
+    if let (Some(listener), Some(address)) = (besides, state.config.smol.listen) {
+        let mut config = Config::clone(&state.config);
+        config.listen = address;
+        let guard = Guard::new(address.port(), &config, &state.metrics);
+        let router = router(&state, smol::root_routes(), guard);
+        accepting.push((Acceptor::new(router, &state, tls, tasks.clone()), listener));
+    }
+    let (acceptors, listeners): (Vec<_>, Vec<_>) = accepting.into_iter().unzip();
+    let running = acceptors.iter().zip(listeners);
+    join_all(running.map(|(acceptor, listener)| acceptor.run(listener))).await;
+    finish(&state, &acceptors, &tasks).await;
     Ok(())
 }
 
-fn router(state: &AppState, port: u16) -> Router {
-    let guard = Arc::new(Guard::new(port, &state.config, &state.metrics));
+async fn listen_besides(address: SocketAddr) -> Result<TcpListener, RunError> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|reason| RunError::Besides { address, reason })
+}
+
+/// `root`: what browsers find first.
+fn router(state: &AppState, root: Router<AppState>, guard: Guard) -> Router {
+    let guard = Arc::new(guard);
     Router::new()
         .route("/live", get(health::live))
         .route("/ready", get(health::ready))
         .route("/metrics", get(metrics::page))
-        .merge(page::routes())
+        .merge(root)
+        .merge(page::entrance())
         .merge(assets::routes())
         .merge(aicore::routes())
         .merge(api::routes())
@@ -173,6 +203,7 @@ fn router(state: &AppState, port: u16) -> Router {
         .merge(analyst::routes())
         .merge(backups::routes())
         .merge(sessions::routes())
+        .merge(smol::routes())
         .fallback(async || (StatusCode::NOT_FOUND, language::plain("nothing_here")))
         .with_state(state.clone())
         .layer(DefaultBodyLimit::max(body::LIMIT))
@@ -206,17 +237,18 @@ async fn close_when_damaged(state: AppState, grants_stop: CancellationToken) {
 }
 
 /// Shutdown order: tell every session, close the sockets, then let the sessions store what is left.
-async fn finish(state: &AppState, acceptor: &Acceptor, tasks: &Tasks) {
+async fn finish(state: &AppState, acceptors: &[Acceptor], tasks: &Tasks) {
     let limit = state.config.limits.shutdown;
     let end = Instant::now() + limit;
     let sessions = state.registry.broadcast(&SystemNotice::ShuttingDown);
     info!(sessions, "stopping");
     state.sockets_stop.cancel();
     // Half of the time is kept for the store, even if clients do not disconnect.
-    if timeout_at(end - limit / 2, acceptor.drained()).await.is_err() {
+    let drained = join_all(acceptors.iter().map(Acceptor::drained));
+    if timeout_at(end - limit / 2, drained).await.is_err() {
         warn!("some connections did not end in time and are cut");
     }
-    acceptor.cut();
+    acceptors.iter().for_each(Acceptor::cut);
     if timeout_at(end, state.registry.shutdown()).await.is_err() {
         warn!("sessions did not end in time");
     } else if timeout_at(end, tasks.finish()).await.is_err() {

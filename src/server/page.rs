@@ -17,8 +17,12 @@ use serde_json::json;
 use tracing::error;
 
 pub(super) fn routes() -> Router<AppState> {
+    Router::new().route("/", get(page))
+}
+
+/// The way to the login, on every address.
+pub(super) fn entrance() -> Router<AppState> {
     Router::new()
-        .route("/", get(page))
         .route("/login", get(async |headers: HeaderMap| assets::answer("login.html", &headers)))
         .route("/api/me", get(me))
 }

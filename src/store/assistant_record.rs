@@ -1,8 +1,9 @@
 //! Steps of an assistant as rows. As in `record`, the names here are part of the file format.
 
+use super::floor_record::{self, OrderBody};
 use crate::message::{
-    Artifact, ArtifactKind, CodeNote, Column, Dataset, Decision, Execution, FileNote, NextAction,
-    Output, OutputKind, Report, RunId, Section, SectionKind, Work,
+    Artifact, ArtifactKind, CodeNote, Column, Dataset, Decision, Execution, FileNote, FloorNote,
+    NextAction, Output, OutputKind, Report, RunId, Section, SectionKind, Work,
 };
 use bytes::Bytes;
 use serde::Deserialize;
@@ -35,6 +36,9 @@ pub(super) fn body(work: &Work) -> Value {
             "step": "artifact", "run": made.run.0, "kind": made.kind.name(), "name": made.file.name,
             "path": made.file.path, "description": made.description, "type": made.media_type, "size": made.size,
         }),
+        Work::Floor(note) => json!({
+            "step": "floor", "run": note.run.0, "order": floor_record::body(&note.order),
+        }),
         Work::Report(report) => json!({
             "step": "report", "run": report.run.0, "title": report.title,
             "sections": report.sections.iter().map(section).collect::<Vec<_>>(),
@@ -52,6 +56,7 @@ pub(super) fn thumbnail(work: &Work) -> Option<&[u8]> {
         | Work::Decision(_)
         | Work::Code(_)
         | Work::Execution(_)
+        | Work::Floor(_)
         | Work::Report(_) => None,
     }
 }
@@ -111,6 +116,10 @@ enum WorkBody {
         #[serde(rename = "type")]
         media_type: String,
         size: u64,
+    },
+    Floor {
+        run: u64,
+        order: OrderBody,
     },
     Report {
         run: u64,
@@ -213,6 +222,9 @@ impl WorkBody {
                     media_type,
                     size,
                 })
+            }
+            Self::Floor { run, order } => {
+                Work::Floor(FloorNote { run: RunId(run), order: order.into_order()? })
             }
             Self::Report {
                 run,

@@ -7,6 +7,7 @@ mod conversation;
 mod damage;
 mod database_file;
 mod export;
+mod floor_record;
 mod inspect;
 mod kind;
 mod mention;

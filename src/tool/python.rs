@@ -2,13 +2,15 @@
 //! network. Only the session has that sandbox; this checks the arguments.
 
 use super::call::{Call, Work, arguments};
+use super::data;
 use super::registry::{Risk, Tool};
 use super::workplace::Workplace;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-pub(super) static INTERPRETER: Tool =
-    Tool { name: "python:interpreter", risk: Risk::Compute, prepare };
+pub(super) static INTERPRETER: Tool = Tool { name: NAME, risk: Risk::Compute, prepare };
+
+const NAME: &str = "python:interpreter";
 
 const LONGEST: usize = 256 * 1024;
 
@@ -39,6 +41,14 @@ struct Arguments {
 /// The arguments of a call that runs this code.
 pub fn interpreter_arguments(code: &str) -> String {
     json!({ "code": code }).to_string()
+}
+
+/// The Python that a call of this tool runs; `None`: it runs none.
+pub fn code(tool: &str, text: &str) -> Option<String> {
+    match tool {
+        NAME => serde_json::from_str(text).ok().map(|Arguments { code }| code),
+        _ => data::code(tool, text),
+    }
 }
 
 impl Computed {

@@ -2,14 +2,14 @@
 
 use super::call::Call;
 use super::workplace::Workplace;
-use super::{edit, look, python, request, shell};
+use super::{data, edit, floor, look, python, query, request, shell};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// What models are told about each tool.
 const DESCRIPTIONS: &str = include_str!("../../config/prompts/tools.json");
 
-static TOOLS: [&Tool; 8] = [
+static TOOLS: [&Tool; 15] = [
     &look::READ,
     &look::LIST,
     &look::SEARCH,
@@ -18,11 +18,18 @@ static TOOLS: [&Tool; 8] = [
     &shell::EXECUTE,
     &request::REQUEST,
     &python::INTERPRETER,
+    &floor::DRAW_ARROW,
+    &floor::CLEAR_ARROWS,
+    &floor::SHOW_MAP,
+    &floor::CLEAR_MAP,
+    &data::TITANIC,
+    &data::SAVE,
+    &query::QUERY,
 ];
 
 #[derive(Debug)]
 pub struct Tool {
-    /// Namespace and verb, as rules and users know it, such as `file:read`.
+    /// Namespace and verb, as rules and users know it, such as `file:read`; or a word that a document gives.
     pub name: &'static str,
     pub risk: Risk,
     /// Checks the arguments, a JSON object, and says what the call would do. Reads files, so it is blocking.

@@ -31,7 +31,7 @@ pub(crate) async fn gateway_with(change: impl FnOnce(&mut Config)) -> Option<Gat
 }
 
 /// With the packages that all tests share.
-async fn home() -> Option<Arc<Home>> {
+pub(crate) async fn home() -> Option<Arc<Home>> {
     boxes().first()?;
     environment().await;
     let home = Home::new();

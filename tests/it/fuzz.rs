@@ -3,7 +3,7 @@
 use crate::process::Process;
 use crate::rawsocket::{attach, packet};
 use crate::support::{BODY, CHANNEL, Client, Home, KIND, REQUEST};
-use crate::{golden_analyst, golden_core_ui};
+use crate::{golden_analyst, golden_core_ui, golden_smol};
 use futures_util::{SinkExt, StreamExt};
 use kakehashi::dialect::aicore::{AicoreDialect, client_kinds, read_connect};
 use kakehashi::dialect::api::{ApiDialect, read_hello};
@@ -89,6 +89,11 @@ fn bad_frames_of_the_core_ui_interface_are_read_without_a_panic() {
 #[test]
 fn bad_frames_of_the_analyst_are_read_without_a_panic() {
     throw_at(&golden_analyst::dialect(), golden_analyst::fixtures(), "client_", 7);
+}
+
+#[test]
+fn bad_frames_of_the_agent_ui_are_read_without_a_panic() {
+    throw_at(&golden_smol::dialect(), golden_smol::fixtures(), "client_", 8);
 }
 
 /// Reads frames that are made of the golden ones whose names begin so. Each is understood or answered by one short

@@ -78,7 +78,7 @@ fn events() -> Vec<(&'static str, Event)> {
 }
 
 /// What each event becomes.
-const BECOMES: [(&str, &[&str]); 39] = [
+const BECOMES: [(&str, &[&str]); 40] = [
     ("user_text", &["user"]),
     ("user_request", &["user"]),
     ("user_file", &[]),
@@ -117,6 +117,7 @@ const BECOMES: [(&str, &[&str]); 39] = [
     ("code", &["code"]),
     ("exec", &["exec", "progress"]),
     ("artifact", &["artifact"]),
+    ("floor", &["floor"]),
     ("report", &["report"]),
 ];
 

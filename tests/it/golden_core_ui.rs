@@ -93,7 +93,7 @@ fn signals() -> Vec<(&'static str, Signal)> {
 
 /// What each event becomes: the types of its frames in the first form, and its events in the second.
 #[rustfmt::skip]
-const BECOMES: [(&str, &[&str], &[&str]); 38] = [
+const BECOMES: [(&str, &[&str], &[&str]); 39] = [
     ("user_text", &["onUserInput"], &["input:received", "message:user"]),
     ("user_request", &["onUserInput"], &["input:received", "message:user"]),
     ("user_file", &[], &[]),
@@ -131,6 +131,7 @@ const BECOMES: [(&str, &[&str], &[&str]); 38] = [
     ("code", &["onWork"], &[]),
     ("exec", &["onWork"], &[]),
     ("artifact", &["onWork"], &[]),
+    ("floor", &["onWork"], &[]),
     ("report", &["onWork"], &[]),
 ];
 

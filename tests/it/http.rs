@@ -72,9 +72,10 @@ impl Ask {
             );
             let request = [request.as_bytes(), &body].concat();
             stream.write_all(&request).await.unwrap();
-            let mut response = String::new();
-            stream.read_to_string(&mut response).await.unwrap();
-            response
+            let mut response = Vec::new();
+            stream.read_to_end(&mut response).await.unwrap();
+            // Of pictures only the head is looked at.
+            String::from_utf8_lossy(&response).into_owned()
         };
         let response = timeout(PATIENCE, ask).await.unwrap();
         let (head, body) = response.split_once("\r\n\r\n").unwrap();

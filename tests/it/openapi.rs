@@ -53,6 +53,7 @@ fn every_route_of_the_code_is_listed_and_no_other() {
     assert!(routes.remove("/core/ws/{name}"), "the WebSocket is in docs/asyncapi.yaml");
     assert!(routes.remove("/api/ws"), "the WebSocket is in docs/asyncapi-api.yaml");
     assert!(routes.remove("/analyst/ws"), "the WebSocket is in docs/asyncapi-analyst.yaml");
+    assert!(routes.remove("/ws"), "the WebSocket is in docs/asyncapi-agent-ui.yaml");
     assert!(routes.contains("/core-ui/ws"), "its refusals are over HTTP");
     assert!(routes.remove("/core/{path}"), "one route for all of the dialect's");
     routes.extend(Endpoint::ALL.map(|endpoint| format!("/core/{}", endpoint.path())));

@@ -14,6 +14,9 @@ pub(crate) const CORE_UI: &str = "lane";
 /// The channel of the data analyst in its document.
 pub(crate) const ANALYST: &str = "analysis";
 
+/// The channel of the agent UI in its document.
+pub(crate) const AGENT_UI: &str = "talk";
+
 /// Which way a packet goes, as the gateway sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
@@ -69,6 +72,12 @@ pub(crate) fn core_ui_protocol() -> &'static Protocol {
 /// The WebSocket of the data analyst, read and compiled once for all tests.
 pub(crate) fn analyst_protocol() -> &'static Protocol {
     static PROTOCOL: LazyLock<Protocol> = LazyLock::new(|| Protocol::read("asyncapi-analyst"));
+    &PROTOCOL
+}
+
+/// The WebSocket of the agent UI, read and compiled once for all tests.
+pub(crate) fn agent_ui_protocol() -> &'static Protocol {
+    static PROTOCOL: LazyLock<Protocol> = LazyLock::new(|| Protocol::read("asyncapi-agent-ui"));
     &PROTOCOL
 }
 

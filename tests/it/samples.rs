@@ -2,13 +2,14 @@
 
 use crate::golden_api::one_each;
 use bytes::Bytes;
+use kakehashi::message::floor::{FloorOrder, ShowMap};
 use kakehashi::message::{
     AgentSlot, AnswerNote, Artifact, ArtifactKind, BackupList, BackupNote, BackupReason,
     ChangeStatus, Channel, Check, CodeNote, Column, ComparisonRow, ConfirmId, Confirmation, Cost,
     Dataset, Decision, Delivery, DiffNote, Entry, Event, EventTime, Execution, FileChange,
-    FileNote, NextAction, Order, Output, OutputKind, Overlap, PlaceKind, Report, RunId, RunOutcome,
-    RunSummary, Section, SectionKind, Seq, SourceNote, ToolNote, ToolState, Usage, WarningLevel,
-    Work, WorkVersion,
+    FileNote, FloorNote, NextAction, Order, Output, OutputKind, Overlap, PlaceKind, Report, RunId,
+    RunOutcome, RunSummary, Section, SectionKind, Seq, SourceNote, ToolNote, ToolState, Usage,
+    WarningLevel, Work, WorkVersion,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -156,8 +157,21 @@ pub(crate) fn steps() -> Vec<(&'static str, Work)> {
         Work::Code(_) => "code", Work::Code(CodeNote { run: RunId(3), step: 1, code: CODE.into() });
         Work::Execution(_) => "exec", Work::Execution(execution("East 120\nWest 80\n", None));
         Work::Artifact(_) => "artifact", Work::Artifact(figure());
+        Work::Floor(_) => "floor", Work::Floor(floor_note());
         Work::Report(_) => "report", Work::Report(report());
     })
+}
+
+/// A map with everything that one can have.
+pub(crate) fn floor_note() -> FloorNote {
+    let asked = ShowMap {
+        highlight_rooms: "Kitchen,Toilet".into(),
+        room_colors: "#FF0000".into(),
+        bitmap_overlays: "arrow_up:Room1".into(),
+        text_overlays: "21:120,40".into(),
+        ..ShowMap::default()
+    };
+    FloorNote { run: RunId(3), order: FloorOrder::ShowMap(asked.read().unwrap()) }
 }
 
 const CODE: &str = "totals = df.groupby(\"region\")[\"売上\"].sum()\nprint(totals)\n";

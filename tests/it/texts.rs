@@ -26,6 +26,8 @@ const NOT_FOR_PEOPLE: &[(&str, &str)] = &[
     ("dialect/aicore/wire/line.rs", "words of the protocol"),
     ("dialect/core_ui/agent_event/encode.rs", "words that existing pages compare"),
     ("message/quote.rs", "said to models"),
+    ("dialect/smol/parser/label.rs", "words of agents"),
+    ("dialect/smol/parser/object.rs", "words of Python"),
     ("metrics.rs", "for the monitoring"),
     ("metrics/page.rs", "for the monitoring"),
     ("provider/agent/acp/wire.rs", "said to agents"),
@@ -47,6 +49,7 @@ const NOT_FOR_PEOPLE: &[(&str, &str)] = &[
     ("provider/live/remote/vendor/openai/mod.rs", "said to models, and to the log"),
     ("provider/live/remote/protocol.rs", "said to models"),
     ("provider/live/scripted/mod.rs", "a model for tests"),
+    ("python/datasets.rs", "a file for the operator"),
     ("python/output.rs", "said to models"),
     ("server/cookie.rs", "headers"),
     ("server/cors.rs", "headers"),
@@ -54,10 +57,13 @@ const NOT_FOR_PEOPLE: &[(&str, &str)] = &[
     ("session/sockets/reader.rs", "for the log"),
     ("store/mention.rs", "SQL"),
     ("store/schema.rs", "SQL"),
+    ("tool/data.rs", "said to models, and to Python"),
+    ("tool/query.rs", "said to models"),
 ];
 
 /// Errors that people read by their codes, in sections of their own; these texts are for the log.
-const SAID_BY_CODE: [&str; 6] = [
+const SAID_BY_CODE: [&str; 7] = [
+    "dialect/smol/error.rs",
     "dialect/core_ui/error.rs",
     "auth/mod.rs",
     "dialect/aicore/reject.rs",
@@ -90,6 +96,19 @@ const AS_IT_IS: &[(&str, &str, &str)] = &[
     ("provider/agent/acp/content.rs", "a picture", "stands within the agent's own text"),
     ("assistant/coder/mod.rs", "Built-in agent", "a name"),
     ("assistant/mod.rs", "Data analyst", "a name"),
+    ("assistant/mod.rs", "Echo (mock mode)", "words of the agent UI's document"),
+    ("dialect/smol/output.rs", "[{} bytes]", "a unit"),
+    ("dialect/smol/parser/code.rs", "Step {}", "words of the agent UI's document"),
+    ("dialect/smol/turn.rs", "Step {number}", "words of the agent UI's document"),
+    ("dialect/smol/turn.rs", "\n[stderr]", "words of the agent UI's document"),
+    ("message/floor/show_map.rs", "WHAT:ROOM", "a form of arguments"),
+    ("server/smol/files.rs", "default-src", "a header"),
+    ("server/smol/files.rs", "private,", "a header"),
+    ("server/smol/files.rs", "<h1>Frontend", "words of the agent UI's document"),
+    ("session/chat/computing.rs", "[saved", "said to models"),
+    ("session/chat/computing.rs", "[the code printed", "said to models"),
+    ("tool/floor.rs", "Error: ", "the words know what follows"),
+    ("tool/floor.rs", "the plan of", "said to models"),
     ("assistant/analyst/html.rs", "<!DOCTYPE", "HTML"),
     ("assistant/analyst/html.rs", "<div class", "HTML"),
     ("assistant/analyst/model.rs", "no execution has", "said to models"),
@@ -195,6 +214,11 @@ const AS_IT_IS: &[(&str, &str, &str)] = &[
 /// a text of the locale files: the words of a parser are English, whatever the session speaks.
 const OWN_WORDS: &[(&str, usize, &str)] = &[
     ("dialect/aicore/client.rs", 1, "our own client, which only counts such packets"),
+    (
+        "dialect/smol/parser/map_wire.rs",
+        1,
+        "why an agent's order is left out, which nobody is told",
+    ),
     ("server/analyst/upload.rs", 1, "an error of ours, translated as a phrase"),
     ("server/control.rs", 1, "said to the operator's own commands, which translate it"),
     ("server/core_api.rs", 2, "an error of ours, translated as a phrase"),

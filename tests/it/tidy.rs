@@ -21,7 +21,7 @@ pub(crate) const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("sandbox", &["sandbox"]),
     ("process", &["sandbox", "process"]),
     ("python", &["process", "sandbox", "which", "python"]),
-    ("tool", &["gitignore", "process", "tool"]),
+    ("tool", &["message", "gitignore", "process", "tool"]),
     (
         "provider",
         &["message", "audio", "task", "sandbox", "process", "which", "picture", "provider"],

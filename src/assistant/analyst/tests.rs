@@ -42,6 +42,7 @@ impl Fake {
             | Work::Code(_)
             | Work::Execution(_)
             | Work::Artifact(_)
+            | Work::Floor(_)
             | Work::Report(_) => None,
         });
         decided.collect()

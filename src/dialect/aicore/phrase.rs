@@ -24,7 +24,7 @@ pub(super) fn file_received(locale: Locale, note: &FileNote) -> String {
     locale.say("file", "received", &[("name", &note.name)])
 }
 
-pub(super) fn file_made(locale: Locale, note: &FileNote) -> String {
+pub(in crate::dialect) fn file_made(locale: Locale, note: &FileNote) -> String {
     locale.say("file", "made", &[("name", &note.name)])
 }
 

@@ -5,6 +5,7 @@ use super::wire::{Body, Packet};
 use super::{AicoreDialect, encode, phrase};
 use crate::dialect::work;
 use crate::locale::Locale;
+use crate::message::floor::{Arrow, FloorOrder};
 use crate::message::{Channel, Dataset, Decision, Execution, NextAction, Work};
 
 /// `None`: the answer, which follows as a text, says it all.
@@ -28,6 +29,7 @@ pub(super) fn packet<'a>(
             let text = phrase::file_made(locale, &made.file);
             Some(encode::file(packet("output_file", text), &made.file))
         }
+        Work::Floor(note) => Some(packet("output_stream", floor(locale, &note.order))),
         Work::Report(_) => None,
     }
 }
@@ -56,6 +58,21 @@ fn reason(locale: Locale, decision: &Decision) -> Option<String> {
     let assumed = decision.assumption.iter();
     let assumed = assumed.map(|text| locale.say("work", "assumption", &[("text", text)]));
     Some(std::iter::once(told).chain(assumed).collect::<Vec<_>>().join("\n"))
+}
+
+fn floor(locale: Locale, order: &FloorOrder) -> String {
+    let say = |name, values: &[(&str, &str)]| locale.say("work", name, values);
+    match order {
+        FloorOrder::DrawArrow(Arrow { room, direction }) => {
+            say("arrow", &[("room", room.name()), ("direction", direction.word())])
+        }
+        FloorOrder::ClearArrows => say("no_arrows", &[]),
+        FloorOrder::ShowMap(map) => {
+            let rooms: Vec<_> = map.highlights().iter().map(|one| one.room.name()).collect();
+            say("map", &[("floor", map.floor.id()), ("rooms", &rooms.join(", "))])
+        }
+        FloorOrder::ClearMap => say("no_map", &[]),
+    }
 }
 
 /// What code prints never stands alone: it could be a mark of the stream, such as the one of a failed run.

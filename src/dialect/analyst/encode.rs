@@ -143,7 +143,7 @@ impl AnalystEncoder {
         }
         let session = &self.dialect.session;
         match step {
-            Work::Dataset(_) | Work::Code(_) => vec![(kind, fields)],
+            Work::Dataset(_) | Work::Code(_) | Work::Floor(_) => vec![(kind, fields)],
             Work::Decision(decision) => {
                 let then = match decision.next {
                     NextAction::Ask => {

@@ -73,6 +73,8 @@ pub struct ChatRequest {
     pub history: Vec<ChatMessage>,
     pub system: Option<String>,
     pub tools: Vec<ToolSpec>,
+    /// What the scripted model begins an echo with; empty: `echo: `.
+    pub echo: &'static str,
     /// The smaller one of this and the model's own holds.
     pub max_output_tokens: Option<u32>,
 }

@@ -4,7 +4,7 @@
 
 use super::{
     CHAT_OUTPUT_CAPACITY, ChatError, ChatMessage, ChatOutput, ChatRequest, ChatTurn, DoneReason,
-    ToolCall, ToolResult,
+    ToolCall, ToolResult, ToolSpec,
 };
 use crate::task;
 use std::path::Path;
@@ -32,7 +32,7 @@ async fn answer(request: &ChatRequest, pieces: &mpsc::Sender<ChatOutput>) {
         emit(pieces, DONE).await;
         return;
     }
-    let calls = calls(text);
+    let calls = calls(text, &request.tools);
     if !calls.is_empty() {
         for call in calls {
             emit(pieces, ChatOutput::ToolCall(call)).await;
@@ -47,7 +47,8 @@ async fn answer(request: &ChatRequest, pieces: &mpsc::Sender<ChatOutput>) {
     if let Some(pause) = text.strip_prefix("sleep ").and_then(seconds) {
         tokio::time::sleep(pause).await;
     }
-    emit(pieces, ChatOutput::Delta("echo: ".to_owned())).await;
+    let begin = if request.echo.is_empty() { "echo: " } else { request.echo };
+    emit(pieces, ChatOutput::Delta(begin.to_owned())).await;
     for word in text.split_inclusive(char::is_whitespace) {
         emit(pieces, ChatOutput::Delta(word.to_owned())).await;
     }
@@ -75,13 +76,15 @@ fn asked(request: &ChatRequest) -> (&str, Vec<&str>) {
     (text, results.collect())
 }
 
-/// The lines `use TOOL JSON`. A name has a colon, so that a sentence which begins with "use" is none.
-fn calls(text: &str) -> Vec<ToolCall> {
+/// The lines `use TOOL JSON`. A name has a colon or is that of a tool that is offered, so that a sentence which begins
+/// with "use" is none.
+fn calls(text: &str, tools: &[ToolSpec]) -> Vec<ToolCall> {
     let call = |(number, line): (usize, &str)| {
         let rest = line.trim().strip_prefix("use ")?.trim_start();
         let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let arguments = arguments.trim();
-        name.contains(':').then(|| ToolCall {
+        let is_tool = name.contains(':') || tools.iter().any(|tool| tool.name == name);
+        is_tool.then(|| ToolCall {
             id: format!("use-{}", number + 1),
             name: name.to_owned(),
             arguments: if arguments.is_empty() { "{}".to_owned() } else { arguments.to_owned() },
@@ -180,6 +183,26 @@ mod tests {
     async fn a_sentence_that_begins_with_use_is_echoed() {
         assert_eq!(collect("use the force", &[]).await.first(), Some(&echo()));
         assert_eq!(collect("using file:read", &[]).await.first(), Some(&echo()));
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_is_offered_is_called_by_its_plain_name_and_an_echo_has_its_own_beginning()
+    {
+        let spec = |name: &str| ToolSpec {
+            name: name.to_owned(),
+            description: String::new(),
+            schema: "{}".to_owned(),
+        };
+        let request = |text: &str| ChatRequest {
+            text: text.to_owned(),
+            tools: vec![spec("clear_map")],
+            echo: "Echo: ",
+            ..ChatRequest::default()
+        };
+        let pieces = collected(request("use clear_map {}")).await;
+        assert!(matches!(&pieces[0], ChatOutput::ToolCall(call) if call.name == "clear_map"));
+        let pieces = collected(request("use the map")).await;
+        assert_eq!(pieces.first(), Some(&ChatOutput::Delta("Echo: ".to_owned())));
     }
 
     fn echo() -> ChatOutput {

@@ -1,6 +1,6 @@
 //! Files of a session's workspace for downloads. The newest report is also there as an archive with its figures.
 
-use super::super::chat::analyst::media_type;
+use super::super::chat::made::media_type;
 use crate::message::{Principal, SessionId};
 use crate::session::Registry;
 use std::io;

@@ -1,6 +1,7 @@
 //! The data analyst as a turn of the chat: what it knows of the session comes from the store, its code runs as a tool
 //! call, and its steps are told to the session.
 
+use super::made::{HTML, MARKDOWN, media_type, output};
 use super::past;
 use super::turn::{Place, Turn, TurnOutput};
 use crate::assistant::analyst::planner::{By, Said};
@@ -9,29 +10,20 @@ use crate::assistant::analyst::schema::{
 };
 use crate::assistant::analyst::{self, Abilities, Answered, Figure, Mind, Program, Request};
 use crate::assistant::{Halt, Host};
-use crate::files::Workspaces;
 use crate::locale::Locale;
 use crate::message::{
     Artifact, ArtifactKind, Channel, Column, Dataset, Event, Execution, Notice, Output, OutputKind,
     Report, Section, SectionKind, Seq, Speaker, Work,
 };
 use crate::provider::chat::{self, ChatConfig, ChatRequest, ChatTurn, ToolCall, Usage};
-use crate::python::Step;
 use crate::store::{SessionKey, Store, StoreError};
 use crate::tool::{Computed, interpreter_arguments};
-use std::path::Path;
-use tokio::sync::mpsc;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 /// How many of the newest events of the chat an analysis can build on.
 const LOOKED_BACK: usize = 5_000;
 /// The tool that runs the code.
 const INTERPRETER: &str = "python_interpreter";
-/// Steps of a setup that wait to be told. Full: the step is not told.
-const STEP_CAPACITY: usize = 64;
-const MARKDOWN: &str = "text/markdown";
-const HTML: &str = "text/html";
 
 /// What the store tells about earlier requests.
 #[derive(Debug, Default)]
@@ -95,10 +87,6 @@ impl Turn {
         Ok(known)
     }
 
-    fn workspaces(&self) -> Workspaces {
-        self.purse.env.files.workspaces(&self.place.principal)
-    }
-
     /// Stores a file in the session's workspace, and shows it.
     async fn keep(
         &mut self,
@@ -121,28 +109,6 @@ impl Turn {
         let made = Artifact { run: self.run, kind, file, description, media_type, size };
         analyst::Host::tell(self, Work::Artifact(made)).await?;
         Ok(name)
-    }
-
-    /// Describes the files that an execution has saved. What was promised and is not there is told as missing.
-    async fn outputs(&self, program: &Program, done: &Computed) -> (Vec<Artifact>, Vec<String>) {
-        let (workspaces, session) = (self.workspaces(), self.place.session.clone());
-        let (files, expected, run) = (done.files.clone(), program.expected.clone(), self.run);
-        let missing = expected.iter().map(|one| one.file_name.clone());
-        let missing =
-            missing.filter(|name| files.iter().all(|file| file.saved_as != *name)).collect();
-        let described = tokio::task::spawn_blocking(move || {
-            let Ok(workspace) = workspaces.of(&session) else { return Vec::new() };
-            let artifact = |file: &crate::tool::ComputedFile| {
-                let promised = expected.iter().find(|one| one.file_name == file.saved_as);
-                let kind = kind_of(&file.file_name, promised)?;
-                let (note, size) = workspaces.describe(&workspace, &file.file_name).ok()?;
-                let description = promised.map_or_else(String::new, |one| one.description.clone());
-                let media_type = media_type(&file.file_name).to_owned();
-                Some(Artifact { run, kind: kind.into(), file: note, description, media_type, size })
-            };
-            files.iter().filter_map(artifact).collect()
-        });
-        (described.await.unwrap_or_default(), missing)
     }
 }
 
@@ -173,8 +139,8 @@ impl analyst::Host for Turn {
         let arguments = interpreter_arguments(&program.code);
         let (id, name) = (format!("{}-{step}", self.run.0), INTERPRETER.to_owned());
         let call = ToolCall { id, name, arguments, signature: None };
-        let done = Computed::read(Host::call(self, &call).await?);
-        let (artifacts, missing) = self.outputs(program, &done).await;
+        let done = Computed::read(self.carry_out(&call).await?);
+        let (artifacts, missing) = self.artifacts(program.expected.clone(), &done).await;
         let mut stdout = done.stdout;
         if done.success && !missing.is_empty() {
             let locale = self.purse.env.language.get();
@@ -212,41 +178,6 @@ impl analyst::Host for Turn {
 }
 
 impl Turn {
-    /// Makes the packages with the first use, and tells how far that is.
-    async fn prepare_python(&self) -> Result<(), Halt> {
-        let (told, mut steps) = mpsc::channel(STEP_CAPACITY);
-        let (python, stop) = (self.purse.env.python.clone(), CancellationToken::new());
-        let _stops = stop.clone().drop_guard();
-        let preparing = python.prepare(&stop, move |step| {
-            // Full: the next step says more.
-            let _ = told.try_send(step);
-        });
-        tokio::pin!(preparing);
-        loop {
-            tokio::select! {
-                biased;
-                () = Host::cancelled(self) => return Err(Halt::Cancelled),
-                Some(step) = steps.recv() => self.tell_setup(&step).await?,
-                made = &mut preparing => {
-                    let locale = self.purse.env.language.get();
-                    return made.map_err(|err| Halt::Failed(locale.word(&err.to_string())));
-                }
-            }
-        }
-    }
-
-    async fn tell_setup(&self, step: &Step) -> Result<(), Halt> {
-        let locale = self.purse.env.language.get();
-        match step {
-            // There is nothing to wait for.
-            Step::LookingForPython | Step::Ready => Ok(()),
-            Step::Waiting | Step::Creating { .. } | Step::Installing { .. } | Step::Compiling => {
-                let line = locale.word(&step.to_string());
-                Turn::tell(self, TurnOutput::Line(line)).await
-            }
-        }
-    }
-
     /// The figures of a report, for its page. One that cannot be read is left out.
     async fn figures(&self, report: &Report) -> Vec<Figure> {
         let (workspaces, session) = (self.workspaces(), self.place.session.clone());
@@ -315,7 +246,7 @@ impl Known {
                 let assumed = decision.assumption.unwrap_or_default();
                 self.assumptions.extend(assumed.lines().map(str::to_owned));
             }
-            Work::Artifact(_) | Work::Report(_) => {}
+            Work::Artifact(_) | Work::Floor(_) | Work::Report(_) => {}
         }
     }
 }
@@ -335,41 +266,6 @@ fn result(code: &str, done: &Execution) -> ExecutionResult {
         stdout: Some(done.stdout.clone()),
         error: done.error.clone(),
         outputs: done.outputs.iter().map(expected).collect(),
-    }
-}
-
-fn output(made: &Artifact) -> Option<Output> {
-    let kind = match made.kind {
-        ArtifactKind::Figure => OutputKind::Figure,
-        ArtifactKind::Table => OutputKind::Table,
-        ArtifactKind::Report => return None,
-    };
-    let (file_name, description) = (made.file.name.clone(), made.description.clone());
-    Some(Output { file_name, description, kind })
-}
-
-/// What a file is: by its ending, or else as it was promised. `None`: neither says that people could look at it.
-fn kind_of(name: &str, promised: Option<&ExpectedOutput>) -> Option<OutputKind> {
-    match media_type(name) {
-        "image/png" | "image/jpeg" | "image/webp" | "image/gif" => Some(OutputKind::Figure),
-        "text/csv" | "application/json" => Some(OutputKind::Table),
-        _ => promised.filter(|one| one.output_type == OutputType::Table).map(|_| OutputKind::Table),
-    }
-}
-
-/// By the ending of the name. Pictures that could run code, such as SVG, are files to download.
-pub(in crate::session) fn media_type(name: &str) -> &'static str {
-    let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    match ending.to_ascii_lowercase().as_str() {
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "webp" => "image/webp",
-        "gif" => "image/gif",
-        "csv" | "tsv" => "text/csv",
-        "json" => "application/json",
-        "md" => MARKDOWN,
-        "html" => HTML,
-        _ => "application/octet-stream",
     }
 }
 

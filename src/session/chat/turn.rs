@@ -99,6 +99,7 @@ pub(in crate::session) fn begin(
         config: config.clone(),
         attachments: Vec::new(),
         tokens: 0,
+        programs: 0,
         output,
     };
     task::spawn("chat", turn.run(question));
@@ -200,12 +201,14 @@ pub(super) struct Turn {
     pub(super) purse: Purse,
     pub(super) place: Place,
     pub(super) run: RunId,
-    assistant: &'static Assistant,
+    pub(super) assistant: &'static Assistant,
     pub(super) config: ChatConfig,
     /// For a model that is not told about files in words.
     attachments: Vec<PathBuf>,
     /// Tokens of this turn so far.
     tokens: u64,
+    /// Programs that were run so far.
+    pub(super) programs: u32,
     output: mpsc::Sender<TurnOutput>,
 }
 
@@ -228,11 +231,12 @@ impl Turn {
     async fn work(&mut self, question: Question) -> Result<End, Halt> {
         match self.assistant.way {
             Way::Conversation => self.converse(question).await,
+            Way::Computing => self.compute(question).await,
             Way::Analysis => self.analyse(question.text).await.map(|_| End::Complete),
         }
     }
 
-    async fn converse(&mut self, question: Question) -> Result<End, Halt> {
+    pub(super) async fn converse(&mut self, question: Question) -> Result<End, Halt> {
         let Question { text, attachments, tools, .. } = question;
         let system = self.assistant.prompt(self.purse.env.language.get()).to_owned();
         let mut conversation = Conversation::new(Path::new(""));
@@ -300,6 +304,7 @@ fn failed(err: StoreError) -> Halt {
 impl Host for Turn {
     fn ask(&self, mut request: ChatRequest) -> ChatTurn {
         request.attachments.clone_from(&self.attachments);
+        request.echo = self.assistant.echo;
         let Purse { env, principal } = &self.purse;
         match &self.config {
             ChatConfig::Scripted => chat::ask(&self.config, request),
@@ -329,6 +334,19 @@ impl Host for Turn {
     }
 
     async fn call(&mut self, call: &ToolCall) -> Result<Outcome, Halt> {
+        match self.assistant.way {
+            Way::Computing => self.told_call(call).await,
+            Way::Conversation | Way::Analysis => self.carry_out(call).await,
+        }
+    }
+
+    /// The session's history is in the store.
+    async fn save(&mut self, _: &Conversation) {}
+}
+
+impl Turn {
+    /// The session carries the call out.
+    pub(super) async fn carry_out(&self, call: &ToolCall) -> Result<Outcome, Halt> {
         let (reply, outcome) = oneshot::channel();
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
         self.tell(TurnOutput::Call(TurnCall { name, arguments, reply })).await?;
@@ -338,11 +356,6 @@ impl Host for Turn {
         }
     }
 
-    /// The session's history is in the store.
-    async fn save(&mut self, _: &Conversation) {}
-}
-
-impl Turn {
     pub(super) async fn tell(&self, output: TurnOutput) -> Result<(), Halt> {
         self.output.send(output).await.map_err(|_| Halt::Disconnected)
     }

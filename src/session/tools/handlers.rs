@@ -4,13 +4,14 @@ use super::call::{CallId, OpenCall, ReplyTo};
 use super::job::{self, CallOwner, Judged, JudgingRules};
 use super::offered;
 use super::safety::Alert;
-use crate::assistant;
+use crate::assistant::{self, Way};
 use crate::message::{
     AgentSet, AgentSlot, AgentState, Caller, CancelScope, Channel, Confirmed, DecidedBy, Event,
     Notice, RunId, SourceNote,
 };
 use crate::provider::agent::{Tool as ShownTool, ToolStatus};
 use crate::provider::live::LiveInput;
+use crate::python::Variables;
 use crate::session::actor::Session;
 use crate::session::approval::gate::{AnswerTo, Judgement, Question, audit};
 use crate::session::chat::turn::TurnCall;
@@ -75,8 +76,15 @@ impl Session {
         let (rules, remembered) = self.approvals.judging_rules(caller);
         let rules = JudgingRules { rules, remembered, locale: self.shared.env.language.get() };
         let call_name = call_name(caller, id);
-        let judging =
-            job::judge(self.call_owner(), id, call_name, caller, tool, arguments.clone(), rules);
+        let judging = job::judge(
+            self.call_owner(lane),
+            id,
+            call_name,
+            caller,
+            tool,
+            arguments.clone(),
+            rules,
+        );
         self.tools.open.push(OpenCall {
             id,
             caller,
@@ -97,8 +105,13 @@ impl Session {
         self.shared.jobs.spawn(judging);
     }
 
-    fn call_owner(&self) -> CallOwner {
+    fn call_owner(&self, lane: LaneId) -> CallOwner {
+        let variables = match self.runs.assistant(lane).map(|assistant| assistant.way) {
+            Some(Way::Computing) => Variables::Kept,
+            Some(Way::Conversation | Way::Analysis) | None => Variables::Fresh,
+        };
         CallOwner {
+            variables,
             env: self.shared.env.clone(),
             principal: self.shared.principal.clone(),
             session: self.shared.id.clone(),
@@ -192,7 +205,8 @@ impl Session {
 
     /// Does nothing for a call that is being carried out already.
     fn run_call(&mut self, id: CallId) {
-        let owner = self.call_owner();
+        let Some(lane) = self.tools.get(id).map(|open| open.lane) else { return };
+        let owner = self.call_owner(lane);
         let Some(open) = self.tools.get(id) else { return };
         let Some(prepared) = open.prepared.take() else { return };
         if open.tool.risk == Risk::Request {

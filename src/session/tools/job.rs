@@ -31,6 +31,8 @@ pub(in crate::session) struct CallOwner {
     pub(in crate::session) env: Env,
     pub(in crate::session) principal: Principal,
     pub(in crate::session) session: SessionId,
+    /// Which variables its Python finds.
+    pub(in crate::session) variables: Variables,
 }
 
 impl CallOwner {
@@ -256,7 +258,7 @@ pub(super) async fn carry_out(
 
 /// Runs code in the session's interpreter, and keeps the files that it saved.
 async fn compute(owner: &CallOwner, code: &str, stop: &CancellationToken) -> Outcome {
-    let CallOwner { env, principal, session } = owner;
+    let CallOwner { env, principal, session, variables } = owner;
     let workspaces = env.files.workspaces(principal);
     let tables = env.python.tables(session);
     let prepared = {
@@ -264,7 +266,7 @@ async fn compute(owner: &CallOwner, code: &str, stop: &CancellationToken) -> Out
         spawn_blocking(move || analysis::workspace(&workspaces, &tables)).await
     };
     let Ok(workspace) = prepared else { return Err(SHUTDOWN.to_owned()) };
-    let action = Action { code: code.to_owned(), variables: Variables::Fresh, time: None };
+    let action = Action { code: code.to_owned(), variables: *variables, time: None };
     let done = match env.python.run(session, workspace, &action, stop).await {
         Ok(done) => done,
         Err(PythonError::Cancelled) => return Err(STOPPED.to_owned()),

@@ -179,7 +179,11 @@ impl AgentPlaces {
             network,
             means,
             limits: config.box_rules.limits,
-            closed_ports: vec![config.listen.port()],
+            closed_ports: [Some(config.listen), config.smol.listen]
+                .into_iter()
+                .flatten()
+                .map(|address| address.port())
+                .collect(),
             closed: None,
         }
     }
