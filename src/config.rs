@@ -7,6 +7,7 @@ mod chat;
 mod check;
 mod choice;
 mod confine;
+mod custom;
 mod exposure;
 mod found;
 mod live;
@@ -26,6 +27,7 @@ pub use analyst::AnalystRules;
 pub use check::CheckCommand;
 pub use choice::{BUILT_IN_NAME, SCRIPTED_NAME, chat_model, check_setting, live_models};
 pub use confine::{BoxRules, NoBox, at_home, home};
+pub use custom::CustomTool;
 pub use exposure::{Exposed, Exposure, reachable};
 pub use found::FoundChat;
 pub use origin::{may_be_host, may_be_origin};
@@ -108,6 +110,8 @@ pub struct Config {
     pub box_rules: BoxRules,
     pub analyst: AnalystRules,
     pub smol: SmolRules,
+    /// Further tools of the agent UI's agent; the first of a name counts.
+    pub custom_tools: Vec<CustomTool>,
     /// Our own binary, which supervises agents.
     pub supervisor: PathBuf,
     /// Name and absolute path; each a directory when the gateway started.
@@ -275,6 +279,7 @@ impl Config {
             box_rules: raw.confine.rules(),
             analyst: raw.analyst.rules(),
             smol: raw.smol.rules(),
+            custom_tools: raw.tool.into_iter().map(CustomTool::from).collect(),
             supervisor: own_binary(),
             projects: projects(raw.projects)?,
             file,
@@ -427,6 +432,7 @@ impl Config {
             box_rules: BoxRules { enabled: false, ..raw.confine.rules() },
             analyst: raw.analyst.rules(),
             smol: raw.smol.rules(),
+            custom_tools: Vec::new(),
             supervisor: own_binary(),
             projects: Vec::new(),
             file: None,

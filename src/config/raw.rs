@@ -6,6 +6,7 @@ use super::analyst::RawAnalyst;
 use super::chat::RawChat;
 use super::check::RawCheck;
 use super::confine::RawBox;
+use super::custom::RawTool;
 use super::exposure::Proxy;
 use super::live::RawLive;
 use super::origin::{Host, Origin};
@@ -49,6 +50,7 @@ pub(super) struct RawConfig {
     pub(super) confine: RawBox,
     pub(super) analyst: RawAnalyst,
     pub(super) smol: RawSmol,
+    pub(super) tool: Vec<RawTool>,
     pub(super) login: RawLogin,
     pub(super) projects: BTreeMap<ProjectName, PathBuf>,
     pub(super) trusted_proxy: Vec<Proxy>,
@@ -83,6 +85,7 @@ impl Default for RawConfig {
             confine: RawBox::default(),
             analyst: RawAnalyst::default(),
             smol: RawSmol::default(),
+            tool: Vec::new(),
             login: RawLogin::default(),
             projects: BTreeMap::new(),
             trusted_proxy: Vec::new(),

@@ -118,6 +118,22 @@ fn a_slot_without_a_name_gets_the_first_agent_that_is_there() {
 }
 
 #[test]
+fn a_second_address_is_checked_like_the_first_one() {
+    let config = load("[smol]\nlisten = \"127.0.0.1:8000\"\npage = \"/srv/page\"\n").unwrap();
+    assert_eq!(config.smol.listen.unwrap().to_string(), "127.0.0.1:8000");
+    assert_eq!(config.smol.page.as_deref(), Some(Path::new("/srv/page")));
+    assert_eq!(load("").unwrap().smol, SmolRules::default());
+    check_refused(
+        "[smol]\nlisten = \"0.0.0.0:8000\"",
+        "0.0.0.0:8000 can be reached by others, and",
+    );
+    check_refused(
+        "[smol]\nlisten = \"8000\"",
+        "DIR/kakehashi.toml:2: listen: `8000` is not an address",
+    );
+}
+
+#[test]
 fn an_address_that_others_can_reach_is_refused() {
     check_refused("listen = \"0.0.0.0:8091\"", "0.0.0.0:8091 can be reached by others, and");
     check_refused(

@@ -1,9 +1,11 @@
 //! The page of the agent UI names the frames that exist and no others, and its example does what it says.
 
+use crate::analyst::gateway_with;
 use crate::docs::{quoted, read};
 use crate::golden_smol::{dialect, types};
-use crate::smol::Page;
+use crate::smol::{Page, kinds};
 use crate::support::Gateway;
+use kakehashi::config::{Config, Overrides};
 use kakehashi::dialect::{Dialect, Received};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -38,6 +40,37 @@ fn every_tool_of_the_page_is_one_of_the_agent() {
     let listed: BTreeSet<String> = cells("tool").iter().flat_map(|cell| quoted(cell)).collect();
     let offered = kakehashi::assistant::MAPPER.tools();
     assert_eq!(listed, offered.into_iter().map(|tool| tool.name).collect());
+}
+
+/// The text between the first fence of this language and its end.
+fn block<'a>(page: &'a str, language: &str) -> &'a str {
+    let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
+    rest.split("```").next().unwrap()
+}
+
+#[tokio::test]
+async fn the_tool_of_the_page_works_as_it_stands_there() {
+    let page = read("docs/agent-ui.md");
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("to_fahrenheit.py");
+    std::fs::write(&file, block(&page, "python")).unwrap();
+    let row = block(&page, "toml").replace("/path/to/to_fahrenheit.py", file.to_str().unwrap());
+    let written = place.path().join("kakehashi.toml");
+    std::fs::write(&written, row).unwrap();
+    let config = Config::load(Overrides {
+        config: Some(written),
+        project: Some(place.path().to_owned()),
+        data: Some(place.path().to_owned()),
+        ..Overrides::default()
+    });
+    let tools = config.unwrap().custom_tools;
+    let Some(gateway) = gateway_with(|config| config.custom_tools = tools).await else { return };
+    let mut page = Page::new(gateway.addr).await;
+    let frames = page.turn("use to_fahrenheit {\"room\": \"Kitchen\", \"celsius\": 21}").await;
+    let expected = ["user_message", "debug", "code", "text", "highlight_room"];
+    assert_eq!(kinds(&frames), expected);
+    assert_eq!(frames[3]["content"], "Kitchen: 69.8 F");
+    gateway.stop().await;
 }
 
 #[tokio::test]

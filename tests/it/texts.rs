@@ -74,6 +74,8 @@ const SAID_BY_CODE: [&str; 7] = [
 
 /// Single texts that stay as they are: the file, how the text begins, and why.
 const AS_IT_IS: &[(&str, &str, &str)] = &[
+    ("config/custom.rs", "{source}", "a program"),
+    ("config/custom.rs", "the arguments of", "said to models"),
     ("config/confine.rs", "[box] enabled", "a line of the configuration file"),
     ("config/raw.rs", "unknown ", "looked for in what the parser says"),
     ("config/settings.rs", "a table of model settings", "part of a sentence of the parser"),

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 /// How many of the newest events of the chat an analysis can build on.
 const LOOKED_BACK: usize = 5_000;
 /// The tool that runs the code.
-const INTERPRETER: &str = "python_interpreter";
+pub(super) const INTERPRETER: &str = "python_interpreter";
 
 /// What the store tells about earlier requests.
 #[derive(Debug, Default)]

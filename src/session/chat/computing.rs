@@ -1,16 +1,18 @@
 //! An assistant that computes, as a turn of the chat: it works in the loop of every assistant, and each of its programs
 //! is told as code, what came of it, and the files that it made. The data analyst runs its code by the same means.
 
-use super::analyst::tables;
+use super::analyst::{INTERPRETER, tables};
 use super::made::{kind_of, media_type, output};
 use super::turn::{Question, Turn, TurnOutput};
 use crate::assistant::analyst::schema::ExpectedOutput;
 use crate::assistant::{End, Halt, Host};
+use crate::config::CustomTool;
 use crate::files::Workspaces;
 use crate::message::{Artifact, CodeNote, Execution, FloorNote, Work};
-use crate::provider::chat::ToolCall;
+use crate::provider::chat::{ToolCall, ToolSpec};
 use crate::python::Step;
-use crate::tool::{self, Computed, ComputedFile, Outcome};
+use crate::tool::{self, Computed, ComputedFile, Outcome, interpreter_arguments};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +24,7 @@ impl Turn {
     /// Answers one request of the user.
     pub(super) async fn compute(&mut self, mut question: Question) -> Result<End, Halt> {
         question.tools = self.assistant.tools();
+        question.tools.extend(self.purse.env.config.custom_tools.iter().map(spec));
         let (key, upto) = (self.place.key, self.place.upto_in_chat);
         let known = tables(&self.purse.env.store, key, upto).await;
         let known = known.map_err(|err| Halt::Failed(err.to_string()))?;
@@ -32,6 +35,13 @@ impl Turn {
 
     /// Carries a call out, and tells what came of it.
     pub(super) async fn told_call(&mut self, call: &ToolCall) -> Result<Outcome, Halt> {
+        let config = Arc::clone(&self.purse.env.config);
+        if let Some(custom) = config.custom_tools.iter().find(|one| one.name == call.name) {
+            return match custom.code(&call.arguments) {
+                Ok(code) => self.run_code(&interpreted(call, &code), code).await,
+                Err(why) => Ok(Err(why)),
+            };
+        }
         let tool = tool::find(&call.name).map(|tool| tool.name);
         match tool.and_then(|name| tool::code(name, &call.arguments)) {
             Some(code) => self.run_code(call, code).await,
@@ -138,6 +148,17 @@ impl Turn {
             }
         }
     }
+}
+
+fn spec(custom: &CustomTool) -> ToolSpec {
+    let CustomTool { name, description, schema, .. } = custom.clone();
+    ToolSpec { name, description, schema }
+}
+
+/// A call of a tool that is Python, as the rules and the sandbox know it.
+fn interpreted(call: &ToolCall, code: &str) -> ToolCall {
+    let (name, arguments) = (INTERPRETER.to_owned(), interpreter_arguments(code));
+    ToolCall { name, arguments, ..call.clone() }
 }
 
 /// The name that the code gave a file, if the file has another one.
