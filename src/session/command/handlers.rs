@@ -178,7 +178,6 @@ impl Session {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one table")]
     fn carry_out(&mut self, submitted: Submitted) {
         if leaves_actor(&submitted.inbound.command) {
             self.commands.block_with(&submitted.inbound.command);
