@@ -530,3 +530,31 @@ async fn a_model_computes_and_draws_and_follow_up_questions_keep_their_context()
     assert!(told.contains("what is it?") && told.contains("の値は 42"), "{told}");
     gateway.stop().await;
 }
+
+#[tokio::test]
+async fn if_the_rules_ask_a_call_waits_for_the_answer_of_the_page() {
+    let gateway = Gateway::start_with(|config| {
+        let rules = include_str!("../../config/policy.toml");
+        let file = config.data.join("policy.toml");
+        let free = "kinds = [\"compute\"]\ndecision = \"allow\"";
+        let asking = rules.replace(free, "kinds = [\"compute\"]\ndecision = \"ask\"");
+        assert_ne!(asking, rules);
+        std::fs::write(&file, asking).unwrap();
+        config.policy = Some(file);
+    })
+    .await;
+    let mut page = Page::new(gateway.addr).await;
+    for allow in [true, false] {
+        page.say("use draw_arrow {\"room_name\": \"Kitchen\", \"direction\": \"up\"}").await;
+        let confirm = page.one("confirm").await;
+        assert_eq!(confirm["content"]["arguments"]["room_name"], "Kitchen", "{confirm}");
+        assert_eq!(page.one("progress").await["content"]["state"], "waiting");
+        let id = &confirm["content"]["id"];
+        page.raw(&json!({"type": "confirm", "id": id, "allow": allow}).to_string()).await;
+        let confirmed = page.one("confirmed").await;
+        assert_eq!(confirmed["content"], json!({"id": id, "allowed": allow}));
+        let frames = page.rest_of_turn().await;
+        assert_eq!(of_kind(&frames, "arrow").len(), usize::from(allow), "{frames:?}");
+    }
+    gateway.stop().await;
+}
