@@ -1,14 +1,18 @@
 //! The agent UI over its real socket: the seed's sequence frame by frame, what a turn computes and draws, and what a page
 //! that comes back is told. Python runs for real, in its sandbox.
 
-use crate::analyst::gateway as with_python;
+use crate::analyst::{gateway as with_python, gateway_with};
+use crate::builtin::reply;
 use crate::client::{Aicore, Api, Ask, Client};
 use crate::http::get;
+use crate::model_server::ModelServer;
 use crate::process::Process;
 use crate::protocol::{AGENT_UI, Way, agent_ui_protocol};
 use crate::support::{Gateway, Home, PATIENCE, TOKEN};
 use futures_util::{SinkExt, StreamExt};
+use kakehashi::config::Config;
 use kakehashi::message::Channel;
+use kakehashi::provider::row::ChatKind;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -489,5 +493,68 @@ async fn tables_to_try_things_with_need_no_network() {
         "use query {\"query\": \"SELECT count(*) AS n FROM measurement WHERE room = 'Kitchen'\"}";
     let frames = page.turn(asked).await;
     assert_eq!(of_kind(&frames, "text")[0]["content"], "n\n112");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_model_computes_and_draws_and_follow_up_questions_keep_their_context() {
+    let compute = |code: &str| ("python_interpreter", json!({"code": code}));
+    let arrow = ("draw_arrow", json!({"room_name": "Kitchen", "direction": "up"}));
+    let wrong = ("draw_arrow", json!({"room_name": "Attic", "direction": "up"}));
+    let server = ModelServer::start([
+        reply("Let me compute.", &[compute("x = 41"), arrow]),
+        reply("", &[compute("print(x + 1)"), wrong]),
+        reply("Kitchenの値は 42", &[]),
+        reply("", &[compute("print(x * 2)")]),
+        reply("{\"points\": [{\"lat\": 35.5, \"lon\": 139.5}]}", &[]),
+    ])
+    .await;
+    let row = server.model(ChatKind::OpenAi, "/v1");
+    let change = |config: &mut Config| config.add_chat(vec![row]).unwrap();
+    let Some(gateway) = gateway_with(change).await else { return };
+    let mut page = Page::new(gateway.addr).await;
+    let frames = page.turn("what is it?").await;
+    let expected = ["user_message", "debug", "code", "code", "text", "highlight_room", "arrow"];
+    assert_eq!(kinds(&frames), expected);
+    assert_eq!(frames[4]["content"], "Let me compute.\n\nKitchenの値は 42");
+    assert_eq!(frames[1]["content"]["agent_response"]["raw_output"], "42\n");
+    let asked = server.asked();
+    let offered: Vec<_> = asked[0].body["tools"].as_array().unwrap().iter().collect();
+    assert_eq!(offered.len(), 8, "its own tools and no others: {offered:?}");
+    let told = asked[2].body["messages"].to_string();
+    assert!(told.contains("42") && told.contains("Bathroom, Kitchen"), "{told}");
+    let frames = page.turn("and twice that, on a map?").await;
+    assert_eq!(kinds(&frames), ["user_message", "debug", "code", "text", "map"]);
+    assert_eq!(frames[1]["content"]["agent_response"]["raw_output"], "82\n");
+    let told = server.asked()[3].body["messages"].to_string();
+    assert!(told.contains("what is it?") && told.contains("の値は 42"), "{told}");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn if_the_rules_ask_a_call_waits_for_the_answer_of_the_page() {
+    let gateway = Gateway::start_with(|config| {
+        let rules = include_str!("../../config/policy.toml");
+        let file = config.data.join("policy.toml");
+        let free = "kinds = [\"compute\"]\ndecision = \"allow\"";
+        let asking = rules.replace(free, "kinds = [\"compute\"]\ndecision = \"ask\"");
+        assert_ne!(asking, rules);
+        std::fs::write(&file, asking).unwrap();
+        config.policy = Some(file);
+    })
+    .await;
+    let mut page = Page::new(gateway.addr).await;
+    for allow in [true, false] {
+        page.say("use draw_arrow {\"room_name\": \"Kitchen\", \"direction\": \"up\"}").await;
+        let confirm = page.one("confirm").await;
+        assert_eq!(confirm["content"]["arguments"]["room_name"], "Kitchen", "{confirm}");
+        assert_eq!(page.one("progress").await["content"]["state"], "waiting");
+        let id = &confirm["content"]["id"];
+        page.raw(&json!({"type": "confirm", "id": id, "allow": allow}).to_string()).await;
+        let confirmed = page.one("confirmed").await;
+        assert_eq!(confirmed["content"], json!({"id": id, "allowed": allow}));
+        let frames = page.rest_of_turn().await;
+        assert_eq!(of_kind(&frames, "arrow").len(), usize::from(allow), "{frames:?}");
+    }
     gateway.stop().await;
 }
