@@ -23,7 +23,6 @@ use kakehashi::task;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stderr, stdout};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -320,9 +319,7 @@ fn serve(overrides: Overrides, browser: Browser, locale: Locale) -> Result<()> {
             task::spawn("model-search", search.go_on(Arc::clone(&config.found), stop.clone()));
         }
         start_logging(filter);
-        let address = listener.local_addr()?;
-        let announced = Arc::clone(&config);
-        let ready = move |auth: &Auth| announce(address, &announced, auth, browser, locale);
+        let ready = move |auth: &Auth, config: &Config| announce(config, auth, browser, locale);
         anyhow::Ok(server::run(listener, config, stop, ready).await?)
     });
     // Everything that matters has been waited for; what still blocks a thread must not keep the process.
@@ -387,9 +384,11 @@ fn start_logging(filter: EnvFilter) {
 }
 
 /// Scripts and tests read the first line of stdout to learn the port.
-fn announce(address: SocketAddr, config: &Config, auth: &Auth, browser: Browser, locale: Locale) {
+fn announce(config: &Config, auth: &Auth, browser: Browser, locale: Locale) {
     let scheme = if config.tls.is_some() { "https" } else { "http" };
-    let page = format!("{scheme}://{}/", config::reachable(address, &config.allowed_hosts));
+    let page_at =
+        |address| format!("{scheme}://{}/", config::reachable(address, &config.allowed_hosts));
+    let page = page_at(config.listen);
     // A closed stdout is no reason not to serve.
     let _ = writeln!(stdout(), "listening on {page}");
     match auth::local_token(&config.data) {
@@ -402,7 +401,10 @@ fn announce(address: SocketAddr, config: &Config, auth: &Auth, browser: Browser,
             let _ = writeln!(stdout(), "{}", locale.word(&line));
         }
     }
-    let version = env!("CARGO_PKG_VERSION");
+    if let Some(besides) = config.smol.listen {
+        let _ = writeln!(stdout(), "agent UI on {}", page_at(besides));
+    }
+    let (address, version) = (config.listen, env!("CARGO_PKG_VERSION"));
     info!(%address, version, project = %config.project.display(), data = %config.data.display(), "started");
     for model in &config.offered {
         let (name, model, variable) = (&model.name, &model.model, &model.variable);

@@ -73,6 +73,16 @@ impl Client {
         client
     }
 
+    /// A page of the agent UI, with a conversation of its own.
+    pub(crate) async fn smol(server: &Server) -> Self {
+        let stream = TcpStream::connect(server.addr).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut client = Self { stream, inbox: Inbox::new() };
+        client.upgrade(server, "/ws?conversation=new").await;
+        client.receive_text_with("history_end").await;
+        client
+    }
+
     /// A client of the data analyst, with a session that has this table.
     pub(crate) async fn analyst(server: &Server, table: &str) -> Self {
         let mut stream = TcpStream::connect(server.addr).await.unwrap();

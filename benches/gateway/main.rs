@@ -22,6 +22,7 @@ mod paced;
 mod report;
 mod server;
 mod side;
+mod smol;
 mod standstill;
 mod tools;
 mod traffic;
@@ -213,6 +214,7 @@ async fn agents(plan: &Plan, report: &mut Report) {
 async fn tools(plan: &Plan, report: &mut Report) {
     bounded!(report, tools::gated_call(plan, report));
     bounded!(report, tools::streams(plan, report));
+    bounded!(report, smol::messages(plan, report));
 }
 
 async fn analyst(plan: &Plan, report: &mut Report) {

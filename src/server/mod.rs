@@ -124,7 +124,7 @@ pub async fn run(
     listener: TcpListener,
     config: Arc<Config>,
     stop: CancellationToken,
-    ready: impl FnOnce(&Auth),
+    ready: impl FnOnce(&Auth, &Config),
 ) -> Result<(), RunError> {
     let address = listener.local_addr()?;
     let port = address.port();
@@ -163,7 +163,7 @@ pub async fn run(
     control::start(&state, tasks.clone());
     tasks.spawn("logins", tidy_logins(state.clone()));
     tasks.spawn("damage", close_when_damaged(state.clone(), grants_stop));
-    ready(&state.auth);
+    ready(&state.auth, &state.config);
     let main = router(&state, page::routes(), Guard::new(port, &state.config, &state.metrics));
     let mut accepting = vec![(Acceptor::new(main, &state, tls.clone(), tasks.clone()), listener)];
     if let (Some(listener), Some(address)) = (besides, state.config.smol.listen) {

@@ -286,7 +286,7 @@ impl Gateway {
         let listener = TcpListener::bind(config.listen).await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let run = server::run(listener, Arc::new(config), stop.clone(), |_| ());
+        let run = server::run(listener, Arc::new(config), stop.clone(), |_, _| ());
         let running = tokio::spawn(async { run.await.unwrap() });
         Self { address, stop, running, _data: data }
     }

@@ -14,7 +14,9 @@ use kakehashi::config::Config;
 use kakehashi::message::Channel;
 use kakehashi::provider::row::ChatKind;
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -179,6 +181,18 @@ async fn without_a_model_a_text_is_echoed_and_a_failure_is_an_error() {
     assert_eq!(kinds(&frames), ["user_message", "debug", "error"]);
     assert_eq!(frames[2]["content"], "Error running agent: no more words");
     assert_eq!(frames[1]["content"]["agent_response"]["error"], true);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn an_order_that_cannot_be_drawn_is_in_debug_with_the_reason() {
+    let gateway = Gateway::start().await;
+    let mut page = Page::new(gateway.addr).await;
+    let frames = page.turn("ARROW_COMMAND: room=Attic, direction=left").await;
+    assert_eq!(kinds(&frames), ["user_message", "debug", "text"]);
+    let refused = &frames[1]["content"]["refused"][0];
+    let why = refused.as_str().unwrap();
+    assert!(why.contains("unknown room \"Attic\"") && why.contains("Kitchen"), "{why}");
     gateway.stop().await;
 }
 
@@ -443,6 +457,25 @@ async fn a_second_address_has_the_page_at_its_root() {
     // The first address has its own page.
     assert!(!get("/").local().send(gateway.addr).await.body.contains("id=\"map-pane\""));
     gateway.stop().await;
+}
+
+#[test]
+fn the_second_address_is_announced() {
+    let home = Home::new();
+    let settings = home.data.path().join("settings.toml");
+    std::fs::write(&settings, "[smol]\nlisten = \"127.0.0.1:0\"\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kakehashi"));
+    command.args(["--listen", "127.0.0.1:0", "--models", "scripted", "--project"]);
+    command.arg(home.project.path()).arg("--data").arg(home.data.path());
+    command.arg("--config").arg(settings).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut gateway = command.spawn().unwrap();
+    let said = BufReader::new(gateway.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let prefix = "agent UI on http://";
+    let line = said.take(5).find(|line| line.starts_with(prefix)).unwrap();
+    let address = line[prefix.len()..].trim_end_matches('/');
+    assert!(std::net::TcpStream::connect(address).is_ok(), "{line}");
+    gateway.kill().unwrap();
+    gateway.wait().unwrap();
 }
 
 #[tokio::test]

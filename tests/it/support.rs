@@ -91,7 +91,7 @@ impl Gateway {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let running = server::run(listener, Arc::new(config), stop.clone(), |_| ());
+        let running = server::run(listener, Arc::new(config), stop.clone(), |_, _| ());
         let task = tokio::spawn(async move { running.await.unwrap() });
         Self { addr, home, stop, task }
     }

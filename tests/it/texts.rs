@@ -93,6 +93,7 @@ const AS_IT_IS: &[(&str, &str, &str)] = &[
     ("main.rs", "Examples", "--help, which is made by the parser of arguments in English only"),
     ("main.rs", "kakehashi: {}", "the name of the program"),
     ("main.rs", "listening on", "scripts learn the address from it"),
+    ("main.rs", "agent UI on", "scripts learn the second address from it"),
     ("main.rs", "open {page}?token", "scripts learn the token from it"),
     ("picture.rs", "{} bytes", "for the log"),
     ("provider/agent/acp/content.rs", "a picture", "stands within the agent's own text"),

@@ -21,17 +21,21 @@ pub(super) type Pictures = Vec<Picture>;
 
 /// The frames of a turn: what the agent has said and done in all, then each output.
 pub(super) fn frames(turn: &Turn, said: &Said, earlier: &Pictures) -> Vec<Value> {
-    let outputs = outputs(turn, said, earlier);
+    let (outputs, refused) = outputs(turn, said, earlier);
     let parsed: Vec<_> = outputs.iter().map(|one| summed(turn, earlier, one)).collect();
-    let content = json!({
+    let mut content = json!({
         "agent_response": turn.response(&said.text, said.is_error),
         "parsed_outputs": parsed, "output_count": outputs.len(),
     });
+    if !refused.is_empty() {
+        content["refused"] = json!(refused);
+    }
     let debug = json!({"type": "debug", "content": content});
     std::iter::once(debug).chain(outputs).collect()
 }
 
-fn outputs(turn: &Turn, said: &Said, earlier: &Pictures) -> Vec<Value> {
+/// The outputs, and why orders for the plan are not among them that the words gave.
+fn outputs(turn: &Turn, said: &Said, earlier: &Pictures) -> (Vec<Value>, Vec<String>) {
     // Of the code only what was run counts: the parser would take calls in it for orders.
     let words = AgentResponse {
         text: said.text.clone(),
@@ -59,7 +63,7 @@ fn outputs(turn: &Turn, said: &Said, earlier: &Pictures) -> Vec<Value> {
     for output in found.outputs {
         frames.add(turn, &known, &output, &now);
     }
-    frames.all()
+    (frames.all(), found.refused.iter().map(ToString::to_string).collect())
 }
 
 /// The frames of each kind, in the order of the kinds.
