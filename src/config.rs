@@ -211,6 +211,8 @@ pub enum ConfigError {
     ChatTwice(String),
     #[error("live model `{0}` is there twice")]
     LiveTwice(String),
+    #[error("tool `{0}` is there twice")]
+    ToolTwice(String),
     #[error("agent `{0}` is there twice")]
     AgentTwice(String),
     #[error("project `{name}` is {}, which is not a directory", path.display())]
@@ -491,6 +493,9 @@ fn check_names(raw: &RawConfig) -> Result<(), ConfigError> {
     }
     if let Some(name) = chat::repeated(&raw.chat) {
         return Err(ConfigError::ChatTwice(name.to_owned()));
+    }
+    if let Some(name) = custom::repeated(&raw.tool) {
+        return Err(ConfigError::ToolTwice(name.to_owned()));
     }
     if let Some(name) = live::repeated(&raw.live) {
         return Err(ConfigError::LiveTwice(name.to_owned()));

@@ -137,9 +137,9 @@ impl Assistant {
         (self.prompt)(locale)
     }
 
-    /// Whether its model may call a tool besides those that the session chooses.
-    pub fn has_tool(&self, name: &str) -> bool {
-        self.tools.contains(&name)
+    /// Names of its own tools.
+    pub fn tool_names(&self) -> &'static [&'static str] {
+        self.tools
     }
 
     /// The descriptions of its tools for the model.

@@ -65,9 +65,17 @@ impl TryFrom<String> for Source {
     type Error = String;
 
     fn try_from(path: String) -> Result<Self, String> {
+        // A pipe would keep the gateway waiting.
+        if fs::metadata(&path).is_ok_and(|about| !about.is_file()) {
+            return Err(format!("`{path}` is no file"));
+        }
+        let has_run = |text: &str| {
+            text.lines().any(|line| line.starts_with("def run(") || line.starts_with("run ="))
+        };
         match fs::read_to_string(&path) {
-            Ok(text) if text.len() <= LONGEST => Ok(Self(text)),
-            Ok(_) => Err(format!("`{path}` is longer than 64 KiB")),
+            Ok(text) if text.len() > LONGEST => Err(format!("`{path}` is longer than 64 KiB")),
+            Ok(text) if has_run(&text) => Ok(Self(text)),
+            Ok(_) => Err(format!("`{path}` has no function `run`")),
             Err(reason) => Err(format!("`{path}` cannot be read: {reason}")),
         }
     }
@@ -78,6 +86,14 @@ impl From<RawTool> for CustomTool {
         let RawTool { name, description, schema, file } = raw;
         Self { name: name.0, description, schema: schema.0, source: file.0 }
     }
+}
+
+/// The first name that two rows have.
+pub(super) fn repeated(tools: &[RawTool]) -> Option<&str> {
+    let again = |(at, tool): &(usize, &RawTool)| {
+        tools[..*at].iter().any(|other| other.name.0 == tool.name.0)
+    };
+    tools.iter().enumerate().find(again).map(|(_, tool)| tool.name.0.as_str())
 }
 
 /// A tool that is a file.
@@ -93,7 +109,8 @@ pub struct CustomTool {
 }
 
 impl CustomTool {
-    /// The Python that a call runs. The error is for the model.
+    /// The Python that a call runs: one function, in which the file has variables of its own. The error is for the
+    /// model.
     pub fn code(&self, arguments: &str) -> Result<String, String> {
         let read = serde_json::from_str::<Value>(arguments).ok().filter(Value::is_object);
         let Some(arguments) = read else {
@@ -101,9 +118,12 @@ impl CustomTool {
         };
         // A JSON text is a Python text, too.
         let literal = Value::from(arguments.to_string());
-        let source = self.source.trim_end();
+        let name = &self.name;
+        let source = self.source.trim_end().replace('\\', "\\\\").replace('"', "\\\"");
         Ok(format!(
-            "{source}\n\nimport json\nresult = run(**json.loads({literal}))\nif result is not None:\n    print(result)\n"
+            "def tool_{name}(arguments):\n    import json\n    space = {{\"__name__\": \"{name}\"}}\n    exec(\"\"\"\n{source}\n\"\"\", space)\n    \
+             result = space[\"run\"](**json.loads(arguments))\n    if result is not None:\n        print(result)\n\n\
+             tool_{name}({literal})\n"
         ))
     }
 }
@@ -122,6 +142,15 @@ mod tests {
             assert!(Schema::try_from(schema.to_owned()).is_err(), "{schema}");
         }
         assert!(Source::try_from("/surely/not/there.py".to_owned()).is_err());
+        let place = tempfile::tempdir().unwrap();
+        for (text, is_fine) in
+            [("def run(n):\n    return n\n", true), ("def walk():\n    pass\n", false)]
+        {
+            let file = place.path().join("tool.py");
+            fs::write(&file, text).unwrap();
+            assert_eq!(Source::try_from(file.display().to_string()).is_ok(), is_fine, "{text}");
+        }
+        assert!(Source::try_from(place.path().display().to_string()).is_err());
         let tool = CustomTool {
             name: "double_it".into(),
             description: String::new(),
@@ -129,7 +158,7 @@ mod tests {
             source: "def run(n):\n    return 2 * n\n".into(),
         };
         let code = tool.code(r#"{"n": "\"\u3042"}"#).unwrap();
-        assert!(code.contains(r#"json.loads("{\"n\":\"\\\""#), "{code}");
+        assert!(code.contains(r#"tool_double_it("{\"n\":\"\\\""#), "{code}");
         assert!(tool.code("[]").is_err() && tool.code("n").is_err());
     }
 }

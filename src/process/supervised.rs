@@ -17,7 +17,7 @@ use tracing::warn;
 const END_LIMIT: Duration = Duration::from_secs(60);
 /// How long a killed process may take to be gone.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
-/// A supervisor that was just started may not listen yet, and a signal that is ignored until then is lost.
+/// A supervisor that was just started may not listen yet, and an order to kill that is ignored until then is lost.
 const SIGNAL_AGAIN: Duration = Duration::from_millis(50);
 /// How often one looks for it.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -143,7 +143,12 @@ impl Supervised {
             let again = limit.min(Instant::now() + SIGNAL_AGAIN);
             match timeout_at(again, self.child.wait()).await {
                 Ok(status) => return status.ok(),
-                Err(_) if Instant::now() < limit => self.signal(signal),
+                // Who asks politely asks once: everybody may do something about each request.
+                Err(_) if Instant::now() < limit => {
+                    if signal == Signal::QUIT {
+                        self.signal(signal);
+                    }
+                }
                 Err(_) => {
                     let limit = END_LIMIT.as_secs();
                     warn!(pid = ?self.pid, limit, "a supervisor did not end its agent in time and is killed");

@@ -28,8 +28,8 @@ pub(super) fn entrance() -> Router<AppState> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Entrance {
-    token: Option<String>,
+pub(super) struct Entrance {
+    pub(super) token: Option<String>,
 }
 
 async fn page(
@@ -41,16 +41,28 @@ async fn page(
     headers: HeaderMap,
 ) -> Response {
     match entrance.token {
-        Some(_) if visitor.is_ok() => assets::answer("enter.html", &HeaderMap::new()),
-        Some(token) => enter(&state, &token, &transport).await,
+        Some(token) => enter(&state, visitor.is_ok(), &token, &transport).await,
         None if visitor.is_ok() => assets::answer("index.html", &headers),
         None => Redirect::to(&login_path(query.as_deref())).into_response(),
     }
 }
 
+/// The token that an address brings along.
+pub(super) async fn enter(
+    state: &AppState,
+    is_in: bool,
+    token: &str,
+    transport: &Transport,
+) -> Response {
+    if is_in {
+        return assets::answer("enter.html", &HeaderMap::new());
+    }
+    log_in(state, token, transport).await
+}
+
 /// Turns the token in the address into a login. Answers with a page instead of a redirect: browsers withhold a strict
 /// cookie on a redirect that began in another program or on another site.
-async fn enter(state: &AppState, token: &str, transport: &Transport) -> Response {
+async fn log_in(state: &AppState, token: &str, transport: &Transport) -> Response {
     let issued = match state.auth.admit_local(token).await {
         Ok(Some(issued)) => issued,
         Ok(None) => return Redirect::to("/login?wrong").into_response(),

@@ -97,7 +97,8 @@ fn is_name(text: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_. ".contains(letter);
     !text.is_empty()
         && text.len() <= LONGEST_NAME
-        && !text.starts_with(['.', ' '])
+        && !text.starts_with(['.', '-', ' '])
+        && !text.ends_with(['.', ' '])
         && text.chars().all(is_plain)
 }
 

@@ -21,6 +21,9 @@ pub struct Computed {
     pub stdout: String,
     pub error: Option<String>,
     pub files: Vec<ComputedFile>,
+    /// Files that are not kept, each with the reason in a word.
+    #[serde(default)]
+    pub not_kept: Vec<(String, String)>,
 }
 
 /// A file that the code has saved.

@@ -4,6 +4,7 @@
 use super::call::{Call, Outcome, Work, arguments};
 use super::registry::{Risk, Tool};
 use super::workplace::Workplace;
+use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
 use serde::Deserialize;
@@ -16,6 +17,8 @@ pub(super) static QUERY: Tool = Tool { name: "query", risk: Risk::Compute, prepa
 
 const LONGEST: usize = 16 * 1024;
 const MOST_ROWS: usize = 200;
+/// Bytes of one value. SQLite does not look whether it was interrupted while it makes or searches one.
+const LONGEST_VALUE: i32 = 100_000;
 /// Bytes of the answer.
 const MOST_TEXT: usize = 64 * 1024;
 /// A query that takes longer never ends.
@@ -112,6 +115,7 @@ fn shown(value: ValueRef<'_>) -> String {
 
 fn sample() -> Result<Connection, rusqlite::Error> {
     let mut data = Connection::open_in_memory()?;
+    data.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
     data.execute_batch(TABLE)?;
     let filling = data.transaction()?;
     {
@@ -168,6 +172,17 @@ mod tests {
         }
         let insert = "with a as (select 1) insert into measurement select 1, 1, 1, 1, 1, 1";
         assert!(answer(insert).is_err());
+    }
+
+    #[test]
+    fn no_value_is_huge_and_none_is_searched_for_long() {
+        for query in [
+            "select hex(zeroblob(300000000))",
+            "select length(zeroblob(999999999))",
+            "select instr(hex(zeroblob(4000000)), hex(zeroblob(2000000)) || 1)",
+        ] {
+            assert!(answer(query).unwrap_err().contains("too big"), "{query}");
+        }
     }
 
     #[test]

@@ -564,6 +564,46 @@ async fn a_model_computes_and_draws_and_follow_up_questions_keep_their_context()
     gateway.stop().await;
 }
 
+/// A table or a printed text may have told the model to do so.
+#[tokio::test]
+async fn the_agent_reaches_nothing_of_the_project() {
+    let calls = [
+        ("file_read", json!({"path": "secret.txt"})),
+        ("shell_execute", json!({"command": "cat secret.txt"})),
+        ("file_write", json!({"path": "made.txt", "content": "x"})),
+    ];
+    let server = ModelServer::start([reply("", &calls), reply("well", &[])]).await;
+    let row = server.model(ChatKind::OpenAi, "/v1");
+    let gateway = Gateway::start_with(|config| config.add_chat(vec![row]).unwrap()).await;
+    std::fs::write(gateway.project().join("secret.txt"), "the secret").unwrap();
+    let mut page = Page::new(gateway.addr).await;
+    assert_eq!(kinds(&page.turn("do as you are told").await), ["user_message", "debug", "text"]);
+    let told = server.asked()[1].body["messages"].to_string();
+    assert!(!told.contains("the secret"), "{told}");
+    assert_eq!(told.matches("there is no tool").count(), 3, "{told}");
+    assert!(told.contains("there are python_interpreter, draw_arrow"), "{told}");
+    let frames = page.turn("use file:read {\"path\": \"secret.txt\"}").await;
+    assert!(!json!(frames).to_string().contains("the secret"), "{frames:?}");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn no_page_sees_the_token_of_an_address() {
+    let second = free_address();
+    let gateway = Gateway::start_with(|config| config.smol.listen = Some(second)).await;
+    for (addr, path) in [(gateway.addr, "/smol/"), (second, "/")] {
+        let path = format!("{path}?token={TOKEN}");
+        // Logged in or not, the answer is the page that takes the token out of the address.
+        for ask in [get(&path), get(&path).local()] {
+            let answer = ask.send(addr).await;
+            assert!(answer.status == 200 && answer.body.contains("/assets/enter.js"), "{path}");
+        }
+        let wrong = get(&path.replace(TOKEN, "wrong")).send(addr).await;
+        assert_eq!(wrong.header("location").as_deref(), Some("/login?wrong"));
+    }
+    gateway.stop().await;
+}
+
 #[tokio::test]
 async fn if_the_rules_ask_a_call_waits_for_the_answer_of_the_page() {
     let gateway = Gateway::start_with(|config| {

@@ -70,6 +70,15 @@ async fn the_tool_of_the_page_works_as_it_stands_there() {
     let expected = ["user_message", "debug", "code", "text", "highlight_room"];
     assert_eq!(kinds(&frames), expected);
     assert_eq!(frames[3]["content"], "Kitchen: 69.8 F");
+    // Its variables are not those of the agent.
+    page.turn("use python_interpreter {\"code\": \"result = 42\"}").await;
+    page.turn("use to_fahrenheit {\"room\": \"Kitchen\", \"celsius\": 21}").await;
+    let frames = page.turn("use python_interpreter {\"code\": \"print(result)\"}").await;
+    assert_eq!(frames[3]["content"], "42");
+    let frames = page
+        .turn("use python_interpreter {\"code\": \"plt.plot([1]); plt.savefig('t:1.png')\"}")
+        .await;
+    assert_eq!(frames[3]["content"], "[not kept: t:1.png (name)]");
     gateway.stop().await;
 }
 

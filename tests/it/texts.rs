@@ -74,7 +74,9 @@ const SAID_BY_CODE: [&str; 7] = [
 
 /// Single texts that stay as they are: the file, how the text begins, and why.
 const AS_IT_IS: &[(&str, &str, &str)] = &[
-    ("config/custom.rs", "{source}", "a program"),
+    ("config/custom.rs", "def tool_{name}", "a program"),
+    ("config/custom.rs", "def run(", "a program"),
+    ("config/custom.rs", "run =", "a program"),
     ("config/custom.rs", "the arguments of", "said to models"),
     ("config/confine.rs", "[box] enabled", "a line of the configuration file"),
     ("config/raw.rs", "unknown ", "looked for in what the parser says"),
@@ -107,6 +109,7 @@ const AS_IT_IS: &[(&str, &str, &str)] = &[
     ("message/floor/show_map.rs", "WHAT:ROOM", "a form of arguments"),
     ("server/smol/files.rs", "default-src", "a header"),
     ("server/smol/files.rs", "private,", "a header"),
+    ("session/chat/computing.rs", "[not kept", "said to models"),
     ("server/smol/files.rs", "<h1>Frontend", "words of the agent UI's document"),
     ("session/chat/computing.rs", "[saved", "said to models"),
     ("session/chat/computing.rs", "[the code printed", "said to models"),

@@ -36,25 +36,23 @@ impl<T: FrameTransport> FrameTransport for Filling<T> {
     }
 
     async fn send(&mut self, frames: &mut Vec<Frame>) -> Result<(), End> {
-        let mut newest = None;
-        for frame in frames.iter_mut() {
-            if let Frame::Event(FrameId::Number(number), _) = frame {
-                newest = Some(*number);
-            }
+        let mut next = Vec::new();
+        for frame in frames.drain(..) {
             let wanted = frame.text().and_then(smol::wanted);
-            if let Some(name) = wanted {
-                let filled = self.pictures.filled(frame.text().unwrap_or_default(), &name).await;
-                *frame = match frame {
-                    Frame::Event(id, _) => Frame::Event(*id, filled),
-                    Frame::Text(_) | Frame::Binary(_) => Frame::Text(filled),
-                };
-            }
+            let Some(name) = wanted else {
+                next.push(frame);
+                continue;
+            };
+            // One picture at a time is in memory, also for a client that does not read.
+            self.pass(&mut next).await?;
+            let filled = self.pictures.filled(frame.text().unwrap_or_default(), &name).await;
+            next.push(match frame {
+                Frame::Event(id, _) => Frame::Event(id, filled),
+                Frame::Text(_) | Frame::Binary(_) => Frame::Text(filled),
+            });
+            self.pass(&mut next).await?;
         }
-        self.transport.send(frames).await?;
-        if let Some(number) = newest {
-            self.told.store(number, Ordering::Relaxed);
-        }
-        Ok(())
+        self.pass(&mut next).await
     }
 
     async fn ping(&mut self) -> Result<(), End> {
@@ -63,6 +61,23 @@ impl<T: FrameTransport> FrameTransport for Filling<T> {
 
     async fn close(&mut self, end: &End) {
         self.transport.close(end).await;
+    }
+}
+
+impl<T: FrameTransport> Filling<T> {
+    async fn pass(&mut self, frames: &mut Vec<Frame>) -> Result<(), End> {
+        let number = |frame: &Frame| match frame {
+            Frame::Event(FrameId::Number(number), _) => Some(*number),
+            Frame::Event(FrameId::Order(..), _) | Frame::Text(_) | Frame::Binary(_) => None,
+        };
+        let newest = frames.iter().rev().find_map(number);
+        if !frames.is_empty() {
+            self.transport.send(frames).await?;
+        }
+        if let Some(number) = newest {
+            self.told.store(number, Ordering::Relaxed);
+        }
+        Ok(())
     }
 }
 

@@ -9,9 +9,12 @@ mod socket;
 pub(super) use recent::Recent;
 
 use super::AppState;
+use super::body::Parameters;
 use super::caller::Visitor;
+use super::page::Entrance;
+use super::transport::Transport;
 use axum::Router;
-use axum::extract::{RawQuery, State};
+use axum::extract::{Extension, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{any, get};
@@ -41,9 +44,15 @@ fn shared_routes() -> Router<AppState> {
 async fn root(
     State(state): State<AppState>,
     Visitor(visitor): Visitor,
+    Extension(transport): Extension<Transport>,
+    Parameters(entrance): Parameters<Entrance>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
+    // No page gets to see the token: a foreign one would have it.
+    if let Some(token) = entrance.token {
+        return super::page::enter(&state, visitor.is_ok(), &token, &transport).await;
+    }
     match visitor {
         Ok(_) => files::index(&state, &headers).await,
         Err(_) => {
@@ -56,9 +65,15 @@ async fn root(
 async fn page(
     State(state): State<AppState>,
     Visitor(visitor): Visitor,
+    Extension(transport): Extension<Transport>,
+    Parameters(entrance): Parameters<Entrance>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
+    // No page gets to see the token: a foreign one would have it.
+    if let Some(token) = entrance.token {
+        return super::page::enter(&state, visitor.is_ok(), &token, &transport).await;
+    }
     match visitor {
         Ok(_) => files::index(&state, &headers).await,
         // The query is kept through the login.

@@ -170,8 +170,10 @@ fn renamed(file: &ComputedFile) -> String {
 fn readable(done: &Computed) -> Outcome {
     let names: Vec<_> = done.files.iter().map(|file| file.file_name.as_str()).collect();
     let saved = (!names.is_empty()).then(|| format!("[saved: {}]", names.join(", ")));
+    let lost: Vec<_> = done.not_kept.iter().map(|(name, why)| format!("{name} ({why})")).collect();
+    let lost = (!lost.is_empty()).then(|| format!("[not kept: {}]", lost.join(", ")));
     let printed = done.stdout.trim_end().to_owned();
-    let parts = [Some(printed).filter(|text| !text.is_empty()), done.error.clone(), saved];
+    let parts = [Some(printed).filter(|text| !text.is_empty()), done.error.clone(), saved, lost];
     let text: Vec<_> = parts.into_iter().flatten().collect();
     let text = text.join("\n");
     match done.success {
@@ -194,6 +196,9 @@ mod tests {
         assert_eq!(readable(&done), Ok("1\n[saved: a.png]".to_owned()));
         let failed = Computed { success: false, error: Some("KeyError".into()), ..done };
         assert_eq!(readable(&failed), Err("1\nKeyError\n[saved: a.png]".to_owned()));
+        let not_kept = vec![("t:1.png".to_owned(), "name".to_owned())];
+        let lost = Computed { success: true, not_kept, ..Computed::default() };
+        assert_eq!(readable(&lost), Ok("[not kept: t:1.png (name)]".to_owned()));
         let silent = Computed { success: true, ..Computed::default() };
         assert!(readable(&silent).is_ok_and(|text| text.contains("nothing")));
     }

@@ -15,6 +15,7 @@ pub(in crate::session) fn media_type(name: &str) -> &'static str {
         "jpg" | "jpeg" => "image/jpeg",
         "webp" => "image/webp",
         "gif" => "image/gif",
+        "bmp" => "image/bmp",
         "csv" | "tsv" => "text/csv",
         "json" => "application/json",
         "md" => MARKDOWN,
@@ -26,7 +27,9 @@ pub(in crate::session) fn media_type(name: &str) -> &'static str {
 /// What a file is: by its ending, or else as it was promised. `None`: neither says that people could look at it.
 pub(super) fn kind_of(name: &str, promised: Option<&ExpectedOutput>) -> Option<OutputKind> {
     match media_type(name) {
-        "image/png" | "image/jpeg" | "image/webp" | "image/gif" => Some(OutputKind::Figure),
+        "image/png" | "image/jpeg" | "image/webp" | "image/gif" | "image/bmp" => {
+            Some(OutputKind::Figure)
+        }
         "text/csv" | "application/json" => Some(OutputKind::Table),
         _ => promised.filter(|one| one.output_type == OutputType::Table).map(|_| OutputKind::Table),
     }

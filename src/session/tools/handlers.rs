@@ -59,7 +59,13 @@ impl Session {
         let settings = &self.shared.settings;
         let lane = LaneId::of_caller(caller).unwrap_or(LaneId::Chat);
         let of_chat = || assistant::for_chat(&settings.chat_assistant);
-        let assistant = self.runs.assistant(lane).unwrap_or_else(of_chat);
+        let assistant = match caller {
+            // It has what the session chooses, whoever answers in the chat.
+            Caller::Live => &assistant::GENERAL,
+            Caller::Chat | Caller::Agent(_) | Caller::Client => {
+                self.runs.assistant(lane).unwrap_or_else(of_chat)
+            }
+        };
         let tool = match offered(&settings.tools, assistant, name) {
             _ if lane == LaneId::Chat && self.tools.is_locked() => Err(LOCKED.to_owned()),
             _ if !self.tools.has_room() => Err(CROWDED.to_owned()),

@@ -273,6 +273,7 @@ async fn compute(owner: &CallOwner, code: &str, stop: &CancellationToken) -> Out
         Err(err) => return Err(err.to_string()),
     };
     let (success, error, stdout) = (done.success(), done.error(), done.stdout);
+    let not_kept = done.skipped.into_iter().map(|one| (one.name, one.why)).collect();
     let (id, outputs) = (session.clone(), done.outputs);
     let kept = spawn_blocking(move || {
         let workspace = workspaces.of(&id)?;
@@ -287,7 +288,7 @@ async fn compute(owner: &CallOwner, code: &str, stop: &CancellationToken) -> Out
         Ok(Err(err)) => return Err(err.to_string()),
         Err(_) => return Err(SHUTDOWN.to_owned()),
     };
-    Computed { success, stdout, error, files }.to_text()
+    Computed { success, stdout, error, files, not_kept }.to_text()
 }
 
 /// Whether the project is backed up first.

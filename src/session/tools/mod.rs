@@ -8,7 +8,7 @@ mod safety;
 
 pub(in crate::session) use call::{CallId, ReplyTo};
 
-use crate::assistant::Assistant;
+use crate::assistant::{Assistant, Way};
 use crate::message::{EventTime, ToolChoice};
 use crate::tool::{self, Risk, Tool};
 use call::OpenCall;
@@ -82,14 +82,18 @@ pub(in crate::session) fn names(choice: &ToolChoice) -> Vec<&'static str> {
     general.map(|tool| tool.name).filter(|name| choice.offers(name)).collect()
 }
 
-/// The tool of this name, if the session offers it. The error is for the model.
+/// The tool of this name, if the assistant has it. An assistant that works on the data of the session has its own tools
+/// and no others, whatever the session chooses: what it reads must not lead it to the project. The error is for the model.
 fn offered(
     choice: &ToolChoice,
     assistant: &Assistant,
     name: &str,
 ) -> Result<&'static Tool, String> {
-    let names = names(choice);
-    let is_offered = |tool: &&Tool| names.contains(&tool.name) || assistant.has_tool(tool.name);
+    let names = match assistant.way {
+        Way::Conversation => names(choice),
+        Way::Computing | Way::Analysis => assistant.tool_names().to_vec(),
+    };
+    let is_offered = |tool: &&Tool| names.contains(&tool.name);
     tool::find(name).filter(is_offered).ok_or_else(|| {
         let known = names.into_iter().filter_map(tool::find);
         let known: Vec<_> = known.map(Tool::model_name).collect();
